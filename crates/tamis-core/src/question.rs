@@ -1,0 +1,118 @@
+//! Questions: the inputs of a test, and under which scheme their fingerprint is taken.
+
+use crate::path::PortablePath;
+use crate::value::Hash;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// How the state of a path becomes a value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub enum Scheme {
+    /// Only what kind of thing is there (absent, file, directory, link and its target).
+    Kind,
+    /// The bytes of the file and its executable bit.
+    Raw,
+    /// The names (with their kinds) in the directory, less those that the rules ignore.
+    Listing,
+    /// XML without comments, processing instructions and insignificant blanks.
+    Xml,
+    /// JSON by value: order of keys and blanks do not count.
+    Json,
+    /// TOML by value.
+    Toml,
+    /// Text without blanks at line ends and without blank lines at the end.
+    Text,
+    /// Python byte code that Python itself checks against its source: carries no information.
+    Bytecode,
+    /// The output of a user's command; the hash names the command.
+    Command(Hash),
+}
+
+impl Scheme {
+    /// Code and parameter, the form in which a scheme is stored.
+    pub fn to_raw(self) -> (u8, u128) {
+        match self {
+            Self::Kind => (0, 0),
+            Self::Raw => (1, 0),
+            Self::Listing => (2, 0),
+            Self::Xml => (3, 0),
+            Self::Json => (4, 0),
+            Self::Toml => (5, 0),
+            Self::Text => (6, 0),
+            Self::Bytecode => (7, 0),
+            Self::Command(h) => (8, h.0),
+        }
+    }
+
+    pub fn from_raw(code: u8, parameter: u128) -> Option<Self> {
+        Some(match code {
+            0 => Self::Kind,
+            1 => Self::Raw,
+            2 => Self::Listing,
+            3 => Self::Xml,
+            4 => Self::Json,
+            5 => Self::Toml,
+            6 => Self::Text,
+            7 => Self::Bytecode,
+            8 => Self::Command(Hash(parameter)),
+            _ => return None,
+        })
+    }
+}
+
+impl fmt::Display for Scheme {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Kind => "kind",
+            Self::Raw => "raw",
+            Self::Listing => "listing",
+            Self::Xml => "xml",
+            Self::Json => "json",
+            Self::Toml => "toml",
+            Self::Text => "text",
+            Self::Bytecode => "bytecode",
+            Self::Command(_) => "command",
+        })
+    }
+}
+
+/// One thing a test's outcome can depend on, as a question that can be put to the world again.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub enum Question {
+    /// What is at this path?
+    Path(PortablePath, Scheme),
+    /// What is the value of this environment variable?
+    Variable(Vec<u8>),
+    /// Which environment variables (that count) are there?
+    VariableNames,
+    /// Which files match this glob below the project's root, and what is in them?
+    Glob(String),
+    /// Under which rules (filters, schemes, model version) was observed?
+    Rules,
+    /// A named fact of the toolchain or runner that an adapter answers.
+    Fact(String),
+}
+
+impl Question {
+    /// The path that is asked about, if it is about a path.
+    pub fn path(&self) -> Option<&PortablePath> {
+        match self {
+            Self::Path(path, _) => Some(path),
+            _ => None,
+        }
+    }
+}
+
+impl fmt::Display for Question {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Path(path, Scheme::Listing) => write!(f, "the names in {path}"),
+            Self::Path(path, _) => write!(f, "{path}"),
+            Self::Variable(name) => write!(f, "variable {}", String::from_utf8_lossy(name)),
+            Self::VariableNames => write!(f, "the set of environment variables"),
+            Self::Glob(glob) => write!(f, "files matching {glob}"),
+            Self::Rules => write!(f, "the rules of observation"),
+            Self::Fact(name) => write!(f, "{name}"),
+        }
+    }
+}

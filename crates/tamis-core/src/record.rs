@@ -1,0 +1,251 @@
+//! Records: what one finished run of one test leaves for the next decision.
+
+use crate::path::PortablePath;
+use crate::question::Question;
+use crate::value::Value;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// The unit that is selected. Never holds an absolute path.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct TestKey {
+    /// The suite's name in `tamis.toml`; empty for a bare command.
+    pub suite: String,
+    /// The item's name; for a bare command its words.
+    pub name: String,
+    /// The folder it runs in, relative to the project's root, `.` for the root.
+    pub folder: String,
+}
+
+impl fmt::Display for TestKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if !self.suite.is_empty() {
+            write!(f, "{}::", self.suite)?;
+        }
+        write!(f, "{}", self.name)?;
+        if self.suite.is_empty() && self.folder != "." {
+            write!(f, " (in {})", self.folder)?;
+        }
+        Ok(())
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct RecordId(pub u32);
+
+impl fmt::Display for RecordId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "#{}", self.0)
+    }
+}
+
+/// One set of observations under which a record's outcome is proven. A record has one, or two
+/// where the test changed what it had looked at: the state it found, and the state it left.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct ProofId(pub u32);
+
+/// How a run ended. An interrupted run is not recorded at all.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Outcome {
+    Passed,
+    /// Ended with this exit code.
+    Failed(i32),
+    /// Ended by this signal.
+    Killed(i32),
+    TimedOut,
+}
+
+impl Outcome {
+    pub fn passed(self) -> bool {
+        self == Self::Passed
+    }
+
+    /// The exit code a shell would report.
+    pub fn exit_code(self) -> i32 {
+        match self {
+            Self::Passed => 0,
+            Self::Failed(code) => code,
+            Self::Killed(signal) => 128 + signal,
+            Self::TimedOut => 124,
+        }
+    }
+}
+
+impl fmt::Display for Outcome {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Passed => write!(f, "passed"),
+            Self::Failed(code) => write!(f, "failed with exit code {code}"),
+            Self::Killed(signal) => write!(f, "was ended by signal {signal}"),
+            Self::TimedOut => write!(f, "timed out"),
+        }
+    }
+}
+
+/// Why a run could not be observed completely. A tainted record never lets a test be skipped.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub enum Taint {
+    /// The input changed while the test ran, and not by the test: what it saw is not known.
+    Unstable(PortablePath),
+    /// The test changed a file before the observer could take the fingerprint of what was read.
+    ChangedBeforeSeen(PortablePath),
+    /// io_uring was used: its file accesses are invisible.
+    IoUring(String),
+    /// A program of a foreign architecture ran; its calls are not understood.
+    ForeignArchitecture(String),
+    /// A file was opened by handle: its path is not known.
+    FileHandle(String),
+    /// The mount table or root directory was changed below the test.
+    Namespace(String),
+    /// A path could not be resolved.
+    Unresolved(String),
+    /// Processes of the test went on after its end.
+    LeftRunning(String),
+    /// Standard input was read from a pipe or a terminal.
+    StandardInput,
+    /// A process that was already running was talked to.
+    RunningService(String),
+    /// The tracer lost events.
+    LostEvents(u64),
+    /// The test used a tracer or listener of its own that hides calls from ours.
+    SecondTracer(String),
+    /// The tracer failed.
+    Engine(String),
+}
+
+impl fmt::Display for Taint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unstable(path) => {
+                write!(f, "{path} changed while the test ran, and not by the test")
+            }
+            Self::ChangedBeforeSeen(path) => {
+                write!(f, "the test changed {path} before it could be fingerprinted")
+            }
+            Self::IoUring(who) => write!(f, "{who} used io_uring, which cannot be observed"),
+            Self::ForeignArchitecture(who) => {
+                write!(f, "{who} is of a foreign architecture and cannot be observed")
+            }
+            Self::FileHandle(who) => write!(f, "{who} opened a file by handle"),
+            Self::Namespace(what) => write!(f, "{what}"),
+            Self::Unresolved(what) => write!(f, "a path could not be resolved: {what}"),
+            Self::LeftRunning(who) => write!(f, "left a process running: {who}"),
+            Self::StandardInput => write!(f, "read its standard input, which cannot be compared"),
+            Self::RunningService(what) => {
+                write!(f, "talked to a process that was already running: {what}")
+            }
+            Self::LostEvents(n) => write!(f, "{n} events were lost"),
+            Self::SecondTracer(who) => write!(f, "{who} traces or filters system calls itself"),
+            Self::Engine(what) => write!(f, "the tracer failed: {what}"),
+        }
+    }
+}
+
+/// Something worth telling that does not make the record incomplete by itself.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub enum Note {
+    /// A connection to another machine, `host:port`.
+    TalksTo(String),
+    /// A set-user-id program ran without its privileges because of the tracer.
+    PrivilegeLost(String),
+    /// A file in a temp folder that the test did not make was read; the filter ignores it.
+    ReadsTemp(String),
+}
+
+impl fmt::Display for Note {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::TalksTo(address) => write!(f, "talks to {address}"),
+            Self::PrivilegeLost(program) => {
+                write!(f, "{program} ran without its set-user-id privileges under the tracer")
+            }
+            Self::ReadsTemp(path) => {
+                write!(f, "reads {path}, which it did not make (temp folders do not count)")
+            }
+        }
+    }
+}
+
+/// What was done with a path; a set of bits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash, Serialize, Deserialize)]
+pub struct Access(pub u8);
+
+impl Access {
+    pub const READ: Self = Self(1);
+    pub const STAT: Self = Self(2);
+    pub const EXECUTE: Self = Self(4);
+    pub const LIST: Self = Self(8);
+    /// Changed, created or removed by the test itself.
+    pub const WRITE: Self = Self(16);
+    /// A symbolic link on the way to another path.
+    pub const FOLLOW: Self = Self(32);
+
+    pub fn contains(self, other: Self) -> bool {
+        self.0 & other.0 == other.0
+    }
+
+    #[must_use]
+    pub fn with(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+}
+
+impl fmt::Display for Access {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut names = Vec::new();
+        for (bit, name) in [
+            (Self::EXECUTE, "ran"),
+            (Self::READ, "read"),
+            (Self::LIST, "listed"),
+            (Self::STAT, "looked at"),
+            (Self::FOLLOW, "followed"),
+            (Self::WRITE, "changed"),
+        ] {
+            if self.contains(bit) {
+                names.push(name);
+            }
+        }
+        f.write_str(&names.join(", "))
+    }
+}
+
+/// One input of one run, with who looked at it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Observed {
+    pub question: Question,
+    /// The answer before the test changed anything there.
+    pub before: Value,
+    /// The answer at the end, where the test itself changed it.
+    pub after: Option<Value>,
+    pub access: Access,
+    /// The first program that looked.
+    pub program: String,
+    /// More about `before` for explanations: file size, or the names of a listing.
+    pub detail: Detail,
+}
+
+/// What an explanation can show of a value besides its hash.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub enum Detail {
+    #[default]
+    None,
+    Size(u64),
+    Names(Vec<Vec<u8>>),
+}
+
+/// A finished run, on its way into the store.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Run {
+    pub test: TestKey,
+    pub outcome: Outcome,
+    /// Milliseconds since the Unix epoch.
+    pub started_ms: u64,
+    pub wall_us: u64,
+    pub cpu_us: u64,
+    pub engine: String,
+    pub observed: Vec<Observed>,
+    pub taints: Vec<Taint>,
+    pub notes: Vec<Note>,
+    /// Files of the project that the run created and left behind.
+    pub left_behind: Vec<PortablePath>,
+}

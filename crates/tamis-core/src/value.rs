@@ -1,0 +1,160 @@
+//! Answers. A [`Value`] is what the world says to a [`Question`](crate::Question) at one moment.
+
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use xxhash_rust::xxh3::{Xxh3, xxh3_128};
+
+/// A 128-bit content hash (xxh3). Fast, not collision resistant against an adversary: tamis guards
+/// against accidents, not against somebody who forges source files to fool a test run.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Hash(pub u128);
+
+impl Hash {
+    pub fn of(bytes: &[u8]) -> Self {
+        Self(xxh3_128(bytes))
+    }
+
+    /// Hash of a sequence of byte strings; their borders count.
+    pub fn of_parts<'a>(parts: impl IntoIterator<Item = &'a [u8]>) -> Self {
+        let mut hasher = Xxh3::new();
+        for part in parts {
+            hasher.update(&(part.len() as u64).to_le_bytes());
+            hasher.update(part);
+        }
+        Self(hasher.digest128())
+    }
+}
+
+impl fmt::Display for Hash {
+    /// The first 48 bits: enough to tell two versions apart in a message.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:012x}", self.0 >> 80)
+    }
+}
+
+impl fmt::Debug for Hash {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{self}")
+    }
+}
+
+/// What the world answered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub enum Value {
+    /// Nothing is there: no file, no variable.
+    Absent,
+    /// A regular file, its content not asked for.
+    File,
+    /// A directory, its names not asked for.
+    Directory,
+    /// A symbolic link; the hash is of its target text.
+    Link(Hash),
+    /// A pipe, socket or device.
+    Special,
+    /// The content of a regular file under the question's scheme, and whether it may be executed.
+    Content { hash: Hash, executable: bool },
+    /// The names in a directory.
+    Listing(Hash),
+    /// A file that exists and that we may not read: hash of size, mode and modification time.
+    Opaque(Hash),
+    /// A text value (environment variable, settings).
+    Text(Hash),
+    /// The scheme says that this state carries no information (for instance byte code that its
+    /// runtime checks against the source by itself). Equal whether the file is there or not.
+    Derived,
+}
+
+impl Value {
+    pub fn text(bytes: &[u8]) -> Self {
+        Self::Text(Hash::of(bytes))
+    }
+
+    /// Tag and hash, the form in which a value is stored.
+    pub fn to_raw(self) -> (u8, u128) {
+        match self {
+            Self::Absent => (0, 0),
+            Self::File => (1, 0),
+            Self::Directory => (2, 0),
+            Self::Link(h) => (3, h.0),
+            Self::Special => (4, 0),
+            Self::Content { hash, executable: false } => (5, hash.0),
+            Self::Content { hash, executable: true } => (6, hash.0),
+            Self::Listing(h) => (7, h.0),
+            Self::Opaque(h) => (8, h.0),
+            Self::Text(h) => (9, h.0),
+            Self::Derived => (10, 0),
+        }
+    }
+
+    /// The inverse of [`Value::to_raw`]; `None` for a tag of a newer tamis.
+    pub fn from_raw(tag: u8, hash: u128) -> Option<Self> {
+        let hash = Hash(hash);
+        Some(match tag {
+            0 => Self::Absent,
+            1 => Self::File,
+            2 => Self::Directory,
+            3 => Self::Link(hash),
+            4 => Self::Special,
+            5 => Self::Content { hash, executable: false },
+            6 => Self::Content { hash, executable: true },
+            7 => Self::Listing(hash),
+            8 => Self::Opaque(hash),
+            9 => Self::Text(hash),
+            10 => Self::Derived,
+            _ => return None,
+        })
+    }
+}
+
+impl fmt::Display for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Absent => write!(f, "absent"),
+            Self::File => write!(f, "a file"),
+            Self::Directory => write!(f, "a directory"),
+            Self::Link(h) => write!(f, "a symbolic link {h}"),
+            Self::Special => write!(f, "a pipe, socket or device"),
+            Self::Content { hash, executable: false } => write!(f, "content {hash}"),
+            Self::Content { hash, executable: true } => write!(f, "content {hash}, executable"),
+            Self::Listing(h) => write!(f, "names {h}"),
+            Self::Opaque(h) => write!(f, "unreadable {h}"),
+            Self::Text(h) => write!(f, "value {h}"),
+            Self::Derived => write!(f, "derived"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_value_survives_its_stored_form() {
+        let h = Hash::of(b"x");
+        for value in [
+            Value::Absent,
+            Value::File,
+            Value::Directory,
+            Value::Link(h),
+            Value::Special,
+            Value::Content { hash: h, executable: false },
+            Value::Content { hash: h, executable: true },
+            Value::Listing(h),
+            Value::Opaque(h),
+            Value::Text(h),
+            Value::Derived,
+        ] {
+            let (tag, hash) = value.to_raw();
+            assert_eq!(Value::from_raw(tag, hash), Some(value));
+        }
+        assert_eq!(Value::from_raw(200, 0), None);
+    }
+
+    #[test]
+    fn borders_of_parts_count() {
+        assert_ne!(
+            Hash::of_parts([b"ab".as_slice(), b"c".as_slice()]),
+            Hash::of_parts([b"a".as_slice(), b"bc".as_slice()])
+        );
+    }
+}

@@ -1,0 +1,25 @@
+//! Sees every file access of a process tree on Linux.
+//!
+//! Engines implement [`Engine`] and deliver [`event::Event`]s; they know nothing of tests, records
+//! or fingerprints.
+
+pub mod command;
+pub mod event;
+
+pub use command::{Command, Ending, Finish};
+pub use event::{Action, Blind, Event, OpenHow, PathArg, Peer, Sink, Timing};
+
+use std::io;
+use std::sync::atomic::AtomicBool;
+
+/// A way to observe a process tree.
+pub trait Engine: Send + Sync + std::fmt::Debug {
+    /// The name by which the user chooses it.
+    fn name(&self) -> &'static str;
+
+    /// Runs the command to its end, handing every event to `sink` on the calling thread. When
+    /// `stop` becomes true the tree is ended and the run is [`Ending::Interrupted`].
+    ///
+    /// An error means that the engine could not start observing; the command did not run.
+    fn run(&self, command: Command, sink: &mut dyn Sink, stop: &AtomicBool) -> io::Result<Finish>;
+}
