@@ -46,4 +46,6 @@ pub struct Finish {
     pub cpu: Duration,
     /// Programs that were still running when the main process had ended and a moment had passed.
     pub left_running: Vec<String>,
+    /// Whether set-user-id programs ran without their privileges because of the engine.
+    pub no_new_privileges: bool,
 }

@@ -4,7 +4,15 @@
 //! or fingerprints.
 
 pub mod command;
+mod decode;
 pub mod event;
+mod filter;
+mod lifetime;
+pub mod notify;
+mod process;
+mod shepherd;
+mod stdin;
+mod syscalls;
 
 pub use command::{Command, Ending, Finish};
 pub use event::{Action, Blind, Event, OpenHow, PathArg, Peer, Sink, Timing};

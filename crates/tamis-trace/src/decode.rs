@@ -1,0 +1,272 @@
+//! From a call at its entry to actions of the event model.
+
+use crate::event::{Action, Blind, OpenHow, PathArg, Peer};
+use crate::process::{Process, Unread};
+use crate::syscalls::SYS_FCHMODAT2;
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
+
+/// A call as the kernel shows it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Call {
+    pub(crate) number: i64,
+    pub(crate) arguments: [u64; 6],
+}
+
+type Actions = Result<Vec<Action<'static>>, Unread>;
+
+/// What the call is about; nothing where it will fail by itself or concerns no path.
+pub(crate) fn decode(call: &Call, process: Process) -> Vec<Action<'static>> {
+    match try_decode(call, process) {
+        Ok(actions) => actions,
+        Err(Unread::Nothing) => Vec::new(),
+        Err(Unread::Unknown(why)) => vec![Action::Blind(Blind::Unresolved(why))],
+    }
+}
+
+/// Reads path arguments of one call.
+#[derive(Clone, Copy)]
+struct Arguments<'a> {
+    call: &'a Call,
+    process: Process,
+}
+
+impl Arguments<'_> {
+    fn number(self, n: usize) -> u64 {
+        self.call.arguments[n]
+    }
+
+    fn path(self, n: usize) -> Result<PathArg<'static>, Unread> {
+        self.path_at(None, n)
+    }
+
+    /// A path relative to the directory descriptor in argument `directory`. An empty path that
+    /// means the descriptor itself is nothing new: it was opened before.
+    fn path_at(self, directory: Option<usize>, n: usize) -> Result<PathArg<'static>, Unread> {
+        let path = self.process.read_path(self.number(n))?;
+        if path.is_empty() {
+            return Err(Unread::Nothing);
+        }
+        let directory = directory.map_or(libc::AT_FDCWD, |d| self.number(d) as i32);
+        Ok(self.process.absolute(directory, path)?.into())
+    }
+
+    /// The same where an empty or missing path means the descriptor itself.
+    fn path_or_descriptor(self, directory: usize, n: usize) -> Result<PathArg<'static>, Unread> {
+        let descriptor = self.number(directory) as i32;
+        if self.number(n) != 0 {
+            let path = self.process.read_path(self.number(n))?;
+            if !path.is_empty() {
+                return Ok(self.process.absolute(descriptor, path)?.into());
+            }
+        }
+        Ok(self.process.descriptor(descriptor)?.into())
+    }
+
+    fn descriptor(self, n: usize) -> Result<PathArg<'static>, Unread> {
+        Ok(self.process.descriptor(self.number(n) as i32)?.into())
+    }
+
+    fn flag(self, n: usize, flag: i32) -> bool {
+        self.number(n) & flag as u64 != 0
+    }
+}
+
+fn one(action: Action<'static>) -> Actions {
+    Ok(vec![action])
+}
+
+fn try_decode(call: &Call, process: Process) -> Actions {
+    let a = Arguments { call, process };
+    if let Some(actions) = decode_legacy(a) {
+        return actions;
+    }
+    let no_follow = libc::AT_SYMLINK_NOFOLLOW;
+    match call.number {
+        libc::SYS_openat => open(a.path_at(Some(0), 1)?, a.number(2)),
+        libc::SYS_openat2 => {
+            let flags = u64::from_ne_bytes(process.read_exact(a.number(2))?);
+            open(a.path_at(Some(0), 1)?, flags)
+        }
+        libc::SYS_newfstatat => stat(a.path_at(Some(0), 1)?, !a.flag(3, no_follow)),
+        libc::SYS_statx => stat(a.path_at(Some(0), 1)?, !a.flag(2, no_follow)),
+        libc::SYS_faccessat => stat(a.path_at(Some(0), 1)?, true),
+        libc::SYS_faccessat2 => stat(a.path_at(Some(0), 1)?, !a.flag(3, no_follow)),
+        libc::SYS_name_to_handle_at => {
+            stat(a.path_at(Some(0), 1)?, a.flag(4, libc::AT_SYMLINK_FOLLOW))
+        }
+        libc::SYS_chdir | libc::SYS_statfs | libc::SYS_getxattr | libc::SYS_listxattr => {
+            stat(a.path(0)?, true)
+        }
+        libc::SYS_lgetxattr | libc::SYS_llistxattr => stat(a.path(0)?, false),
+        libc::SYS_inotify_add_watch => stat(a.path(1)?, true),
+        libc::SYS_fanotify_mark => stat(a.path_at(Some(3), 4)?, true),
+        libc::SYS_readlinkat => one(Action::ReadLink { path: a.path_at(Some(0), 1)? }),
+        libc::SYS_execve => one(Action::Execute { path: a.path(0)? }),
+        libc::SYS_execveat => one(Action::Execute { path: a.path_or_descriptor(0, 1)? }),
+        libc::SYS_unlinkat => one(Action::Remove { path: a.path_at(Some(0), 1)? }),
+        libc::SYS_mkdirat => one(Action::MakeDirectory { path: a.path_at(Some(0), 1)? }),
+        libc::SYS_mknodat => one(Action::MakeNode { path: a.path_at(Some(0), 1)? }),
+        libc::SYS_symlinkat => one(Action::MakeNode { path: a.path_at(Some(1), 2)? }),
+        libc::SYS_renameat2 => rename(a, a.number(4)),
+        libc::SYS_linkat => one(Action::Link {
+            from: a.path_or_descriptor(0, 1)?,
+            to: a.path_at(Some(2), 3)?,
+            follow: a.flag(4, libc::AT_SYMLINK_FOLLOW),
+        }),
+        libc::SYS_truncate => one(Action::Truncate { path: a.path(0)? }),
+        libc::SYS_fchmod | libc::SYS_fchown | libc::SYS_fsetxattr | libc::SYS_fremovexattr => {
+            change(a.descriptor(0)?, true)
+        }
+        libc::SYS_fchmodat => change(a.path_at(Some(0), 1)?, true),
+        SYS_FCHMODAT2 => change(a.path_or_descriptor(0, 1)?, !a.flag(3, no_follow)),
+        libc::SYS_fchownat => change(a.path_or_descriptor(0, 1)?, !a.flag(4, no_follow)),
+        libc::SYS_utimensat => change(a.path_or_descriptor(0, 1)?, !a.flag(3, no_follow)),
+        libc::SYS_setxattr | libc::SYS_removexattr => change(a.path(0)?, true),
+        libc::SYS_lsetxattr | libc::SYS_lremovexattr => change(a.path(0)?, false),
+        libc::SYS_connect => Ok(peer(process, a.number(1), a.number(2))?
+            .map(|peer| Action::Connect { peer })
+            .into_iter()
+            .collect()),
+        libc::SYS_sendto => Ok(peer(process, a.number(4), a.number(5))?
+            .map(|peer| Action::Connect { peer })
+            .into_iter()
+            .collect()),
+        libc::SYS_sendmsg => message(process, a.number(1)),
+        libc::SYS_sendmmsg => messages(process, a.number(1), a.number(2)),
+        libc::SYS_bind => Ok(match peer(process, a.number(1), a.number(2))? {
+            Some(Peer::Unix(path)) => vec![Action::MakeNode { path: path.into() }],
+            _ => Vec::new(),
+        }),
+        libc::SYS_open_by_handle_at => one(Action::Blind(Blind::FileHandle)),
+        libc::SYS_chroot => blind_namespace("chroot"),
+        libc::SYS_pivot_root => blind_namespace("pivot_root"),
+        libc::SYS_mount | libc::SYS_move_mount => blind_namespace("mount"),
+        libc::SYS_umount2 => blind_namespace("umount"),
+        libc::SYS_open_tree => blind_namespace("open_tree"),
+        libc::SYS_fsopen | libc::SYS_fspick => blind_namespace("fsopen"),
+        libc::SYS_setns => blind_namespace("setns"),
+        libc::SYS_unshare | libc::SYS_clone => blind_namespace("a new mount name space"),
+        libc::SYS_seccomp => one(Action::Blind(Blind::SecondTracer)),
+        // The rest of the table: reads of standard input.
+        _ => one(Action::Blind(Blind::StandardInput)),
+    }
+}
+
+/// Calls that only x86 still has.
+#[cfg(target_arch = "x86_64")]
+fn decode_legacy(a: Arguments<'_>) -> Option<Actions> {
+    let decoded = || -> Result<Option<Action<'static>>, Unread> {
+        Ok(Some(match a.call.number {
+            libc::SYS_open => {
+                Action::Open { path: a.path(0)?, how: OpenHow::from_flags(a.number(1)) }
+            }
+            libc::SYS_creat => {
+                let flags = libc::O_CREAT | libc::O_WRONLY | libc::O_TRUNC;
+                Action::Open { path: a.path(0)?, how: OpenHow::from_flags(flags as u64) }
+            }
+            libc::SYS_stat | libc::SYS_access => Action::Stat { path: a.path(0)?, follow: true },
+            libc::SYS_lstat => Action::Stat { path: a.path(0)?, follow: false },
+            libc::SYS_readlink => Action::ReadLink { path: a.path(0)? },
+            libc::SYS_unlink | libc::SYS_rmdir => Action::Remove { path: a.path(0)? },
+            libc::SYS_mkdir => Action::MakeDirectory { path: a.path(0)? },
+            libc::SYS_mknod => Action::MakeNode { path: a.path(0)? },
+            libc::SYS_symlink => Action::MakeNode { path: a.path(1)? },
+            libc::SYS_rename => {
+                Action::Rename { from: a.path(0)?, to: a.path(1)?, exchange: false }
+            }
+            libc::SYS_renameat => return Ok(Some(rename(a, 0)?.remove(0))),
+            libc::SYS_link => Action::Link { from: a.path(0)?, to: a.path(1)?, follow: false },
+            libc::SYS_chmod | libc::SYS_chown | libc::SYS_utime | libc::SYS_utimes => {
+                Action::ChangeMode { path: a.path(0)?, follow: true }
+            }
+            libc::SYS_lchown => Action::ChangeMode { path: a.path(0)?, follow: false },
+            libc::SYS_futimesat => {
+                Action::ChangeMode { path: a.path_or_descriptor(0, 1)?, follow: true }
+            }
+            _ => return Ok(None),
+        }))
+    };
+    match decoded() {
+        Ok(None) => None,
+        Ok(Some(action)) => Some(one(action)),
+        Err(unread) => Some(Err(unread)),
+    }
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn decode_legacy(_: Arguments<'_>) -> Option<Actions> {
+    None
+}
+
+fn open(path: PathArg<'static>, flags: u64) -> Actions {
+    one(Action::Open { path, how: OpenHow::from_flags(flags) })
+}
+
+fn stat(path: PathArg<'static>, follow: bool) -> Actions {
+    one(Action::Stat { path, follow })
+}
+
+fn change(path: PathArg<'static>, follow: bool) -> Actions {
+    one(Action::ChangeMode { path, follow })
+}
+
+fn blind_namespace(call: &'static str) -> Actions {
+    one(Action::Blind(Blind::Namespace(call)))
+}
+
+fn rename(a: Arguments<'_>, flags: u64) -> Actions {
+    let exchange = flags & u64::from(libc::RENAME_EXCHANGE) != 0;
+    one(Action::Rename { from: a.path_at(Some(0), 1)?, to: a.path_at(Some(2), 3)?, exchange })
+}
+
+/// The address in a `msghdr`.
+fn message(process: Process, address: u64) -> Actions {
+    let header: [u8; 16] = process.read_exact(address)?;
+    let name = u64::from_ne_bytes(header[..8].try_into().unwrap_or_default());
+    let length = u32::from_ne_bytes(header[8..12].try_into().unwrap_or_default());
+    Ok(peer(process, name, u64::from(length))?
+        .map(|peer| Action::Connect { peer })
+        .into_iter()
+        .collect())
+}
+
+/// The addresses in an array of `mmsghdr`.
+fn messages(process: Process, address: u64, count: u64) -> Actions {
+    let mut actions = Vec::new();
+    for n in 0..count.min(1024) {
+        actions.extend(message(process, address + n * size_of::<libc::mmsghdr>() as u64)?);
+    }
+    Ok(actions)
+}
+
+/// The address at this place, if it is of a kind that leads out of the process.
+fn peer(process: Process, address: u64, length: u64) -> Result<Option<Peer>, Unread> {
+    if address == 0 || length < 2 {
+        return Ok(None);
+    }
+    let mut buffer = [0; 128];
+    let length = (length as usize).min(buffer.len());
+    let got = process.read(address, &mut buffer[..length])?;
+    let bytes = &buffer[..got];
+    let Some(family) = bytes.first_chunk::<2>() else { return Ok(None) };
+    let port = || bytes.get(2..4).map(|p| u16::from_be_bytes([p[0], p[1]]));
+    Ok(match i32::from(u16::from_ne_bytes(*family)) {
+        libc::AF_INET => bytes.get(4..8).zip(port()).map(|(ip, port)| {
+            Peer::Inet(SocketAddr::from((Ipv4Addr::new(ip[0], ip[1], ip[2], ip[3]), port)))
+        }),
+        libc::AF_INET6 => bytes.get(8..24).zip(port()).map(|(ip, port)| {
+            let ip: [u8; 16] = ip.try_into().unwrap_or_default();
+            Peer::Inet(SocketAddr::from((Ipv6Addr::from(ip), port)))
+        }),
+        libc::AF_UNIX => match &bytes[2..] {
+            [] => None,
+            [0, name @ ..] => Some(Peer::Abstract(name.to_vec())),
+            name => {
+                let end = name.iter().position(|&b| b == 0).unwrap_or(name.len());
+                let path = process.absolute(libc::AT_FDCWD, name[..end].to_vec())?;
+                Some(Peer::Unix(path))
+            }
+        },
+        _ => None,
+    })
+}

@@ -1,0 +1,168 @@
+//! The course of a run, the same for every engine: go, events, end of the command, end of the tree;
+//! time-outs and the user's stop in between.
+
+use crate::command::{Ending, Finish};
+use crate::shepherd::{Message, Shepherd};
+use std::io;
+use std::os::fd::RawFd;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+/// How long the rest of the tree may take to end after the command itself has ended.
+const GRACE: Duration = Duration::from_millis(1500);
+/// How long processes may take to end after SIGTERM.
+const TERMINATION: Duration = Duration::from_secs(3);
+/// How often the user's wish to stop is looked at.
+const TICK: Duration = Duration::from_millis(50);
+
+#[derive(Debug)]
+pub(crate) struct Lifetime<'a> {
+    shepherd: Option<Shepherd>,
+    stop: &'a AtomicBool,
+    started: Instant,
+    ended: Option<Instant>,
+    deadline: Option<Instant>,
+    /// When to kill what did not end after SIGTERM.
+    kill_at: Option<Instant>,
+    ending: Option<Ending>,
+    forced: Option<Ending>,
+    cpu: Duration,
+    left_running: Vec<String>,
+    all_gone: bool,
+}
+
+impl<'a> Lifetime<'a> {
+    pub(crate) fn new(shepherd: Shepherd, timeout: Option<Duration>, stop: &'a AtomicBool) -> Self {
+        let started = Instant::now();
+        Self {
+            shepherd: Some(shepherd),
+            stop,
+            started,
+            ended: None,
+            deadline: timeout.map(|t| started + t),
+            kill_at: None,
+            ending: None,
+            forced: None,
+            cpu: Duration::ZERO,
+            left_running: Vec::new(),
+            all_gone: false,
+        }
+    }
+
+    pub(crate) fn shepherd(&self) -> &Shepherd {
+        self.shepherd.as_ref().expect("present until finish")
+    }
+
+    pub(crate) fn go(&mut self) -> io::Result<()> {
+        self.started = Instant::now();
+        self.shepherd().go()
+    }
+
+    /// Waits until one of the descriptors has something (true) or the run is over (false).
+    pub(crate) fn wait(&mut self, descriptors: &mut [RawFd]) -> io::Result<bool> {
+        loop {
+            let mut fds: Vec<libc::pollfd> = descriptors
+                .iter()
+                .chain([&if self.all_gone { -1 } else { self.shepherd().descriptor() }])
+                .map(|&fd| libc::pollfd { fd, events: libc::POLLIN, revents: 0 })
+                .collect();
+            let timeout = if self.all_gone { 0 } else { TICK.as_millis() as i32 };
+            // SAFETY: polls live descriptors.
+            let got = unsafe { libc::poll(fds.as_mut_ptr(), fds.len() as libc::nfds_t, timeout) };
+            if got < 0 {
+                let error = io::Error::last_os_error();
+                if error.kind() != io::ErrorKind::Interrupted {
+                    return Err(error);
+                }
+            }
+            let (own, events) = fds.split_last().expect("at least the shepherd's");
+            if events.iter().any(|fd| fd.revents & libc::POLLIN != 0) {
+                return Ok(true);
+            }
+            if self.all_gone {
+                return Ok(false);
+            }
+            if own.revents != 0 {
+                self.hear()?;
+            }
+            if self.tick() {
+                return Ok(false);
+            }
+        }
+    }
+
+    fn hear(&mut self) -> io::Result<()> {
+        while let Some(message) = self.shepherd().message()? {
+            match message {
+                Message::Ended(ending) => {
+                    self.ending = Some(ending);
+                    self.ended = Some(Instant::now());
+                }
+                Message::AllGone { cpu } => {
+                    self.cpu = cpu;
+                    self.all_gone = true;
+                    self.ended.get_or_insert_with(Instant::now);
+                    break;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Time-outs, stops and left-over processes. True when the rest of the tree is left alone.
+    fn tick(&mut self) -> bool {
+        let now = Instant::now();
+        if let Some(at) = self.kill_at {
+            if now >= at {
+                self.shepherd().kill();
+                self.kill_at = Some(now + TERMINATION);
+            }
+            return false;
+        }
+        if self.ended.is_none() {
+            let forced = if self.stop.load(Ordering::Relaxed) {
+                Some(Ending::Interrupted)
+            } else if self.deadline.is_some_and(|d| now >= d) {
+                Some(Ending::TimedOut)
+            } else {
+                None
+            };
+            if forced.is_some() {
+                self.forced = forced;
+                self.shepherd().terminate();
+                self.kill_at = Some(now + TERMINATION);
+            }
+            return false;
+        }
+        if !self.all_gone && self.ended.is_some_and(|e| now >= e + GRACE) {
+            self.left_running = self.shepherd().running();
+            return !self.left_running.is_empty();
+        }
+        false
+    }
+
+    /// The run's result. Processes that go on are handed to the shepherd.
+    pub(crate) fn finish(mut self) -> Finish {
+        let shepherd = self.shepherd.take().expect("present until finish");
+        let no_new_privileges = shepherd.no_new_privileges;
+        if self.left_running.is_empty() {
+            drop(shepherd);
+        } else {
+            shepherd.keep();
+        }
+        // Stopped by the terminal's own signal counts as stopped, too.
+        let interrupted = self.stop.load(Ordering::Relaxed)
+            && matches!(self.ending, Some(Ending::Signalled(_)) | None);
+        Finish {
+            ending: self
+                .forced
+                .or(interrupted.then_some(Ending::Interrupted))
+                .or(self.ending)
+                .unwrap_or(Ending::Signalled(libc::SIGKILL)),
+            wall: self.ended.unwrap_or_else(Instant::now) - self.started,
+            cpu: self.cpu,
+            left_running: self.left_running,
+            no_new_privileges,
+        }
+    }
+}

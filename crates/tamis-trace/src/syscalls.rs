@@ -1,0 +1,144 @@
+//! The calls that are watched, in one table for all engines that stop at a call's entry.
+
+/// Under which condition a call is of interest; what the filter can see without reading memory.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Watch {
+    Always,
+    /// A bit of this mask is set in the argument.
+    FlagSet {
+        argument: u32,
+        mask: u32,
+    },
+    /// The pointer argument is not null.
+    PointerGiven {
+        argument: u32,
+    },
+    /// A message on any descriptor but the one over which the listener is handed out.
+    MessageSent,
+    /// The descriptor in the argument is 0, and reads of standard input are to be reported.
+    StandardInput {
+        argument: u32,
+    },
+}
+
+use libc as l;
+
+/// ptrace is not watched: a tracer inside the tree hides nothing from a filter.
+pub(crate) fn watched() -> &'static [(i64, Watch)] {
+    use Watch::{Always, FlagSet, MessageSent, PointerGiven, StandardInput};
+    const NEW_MOUNTS: u32 = l::CLONE_NEWNS as u32;
+    const NEW_LISTENER: u32 = 1 << 3;
+    &[
+        // The frequent ones first: the filter is a chain.
+        (l::SYS_openat, Always),
+        (l::SYS_newfstatat, Always),
+        #[cfg(target_arch = "x86_64")]
+        (l::SYS_open, Always),
+        #[cfg(target_arch = "x86_64")]
+        (l::SYS_stat, Always),
+        #[cfg(target_arch = "x86_64")]
+        (l::SYS_lstat, Always),
+        #[cfg(target_arch = "x86_64")]
+        (l::SYS_access, Always),
+        #[cfg(target_arch = "x86_64")]
+        (l::SYS_readlink, Always),
+        (l::SYS_statx, Always),
+        (l::SYS_readlinkat, Always),
+        (l::SYS_faccessat, Always),
+        (l::SYS_faccessat2, Always),
+        (l::SYS_execve, Always),
+        (l::SYS_execveat, Always),
+        (l::SYS_openat2, Always),
+        #[cfg(target_arch = "x86_64")]
+        (l::SYS_creat, Always),
+        (l::SYS_chdir, Always),
+        #[cfg(target_arch = "x86_64")]
+        (l::SYS_unlink, Always),
+        #[cfg(target_arch = "x86_64")]
+        (l::SYS_rmdir, Always),
+        (l::SYS_unlinkat, Always),
+        #[cfg(target_arch = "x86_64")]
+        (l::SYS_mkdir, Always),
+        (l::SYS_mkdirat, Always),
+        #[cfg(target_arch = "x86_64")]
+        (l::SYS_rename, Always),
+        #[cfg(target_arch = "x86_64")]
+        (l::SYS_renameat, Always),
+        (l::SYS_renameat2, Always),
+        #[cfg(target_arch = "x86_64")]
+        (l::SYS_link, Always),
+        (l::SYS_linkat, Always),
+        #[cfg(target_arch = "x86_64")]
+        (l::SYS_symlink, Always),
+        (l::SYS_symlinkat, Always),
+        #[cfg(target_arch = "x86_64")]
+        (l::SYS_mknod, Always),
+        (l::SYS_mknodat, Always),
+        (l::SYS_truncate, Always),
+        #[cfg(target_arch = "x86_64")]
+        (l::SYS_chmod, Always),
+        (l::SYS_fchmod, Always),
+        (l::SYS_fchmodat, Always),
+        (SYS_FCHMODAT2, Always),
+        #[cfg(target_arch = "x86_64")]
+        (l::SYS_chown, Always),
+        #[cfg(target_arch = "x86_64")]
+        (l::SYS_lchown, Always),
+        (l::SYS_fchown, Always),
+        (l::SYS_fchownat, Always),
+        #[cfg(target_arch = "x86_64")]
+        (l::SYS_utime, Always),
+        #[cfg(target_arch = "x86_64")]
+        (l::SYS_utimes, Always),
+        #[cfg(target_arch = "x86_64")]
+        (l::SYS_futimesat, Always),
+        (l::SYS_utimensat, Always),
+        (l::SYS_getxattr, Always),
+        (l::SYS_lgetxattr, Always),
+        (l::SYS_listxattr, Always),
+        (l::SYS_llistxattr, Always),
+        (l::SYS_setxattr, Always),
+        (l::SYS_lsetxattr, Always),
+        (l::SYS_fsetxattr, Always),
+        (l::SYS_removexattr, Always),
+        (l::SYS_lremovexattr, Always),
+        (l::SYS_fremovexattr, Always),
+        (l::SYS_statfs, Always),
+        (l::SYS_inotify_add_watch, Always),
+        (l::SYS_fanotify_mark, Always),
+        (l::SYS_name_to_handle_at, Always),
+        (l::SYS_open_by_handle_at, Always),
+        (l::SYS_connect, Always),
+        (l::SYS_bind, Always),
+        (l::SYS_sendto, PointerGiven { argument: 4 }),
+        (l::SYS_sendmsg, MessageSent),
+        (l::SYS_sendmmsg, Always),
+        (l::SYS_io_uring_setup, Always),
+        (l::SYS_chroot, Always),
+        (l::SYS_pivot_root, Always),
+        (l::SYS_mount, Always),
+        (l::SYS_umount2, Always),
+        (l::SYS_move_mount, Always),
+        (l::SYS_open_tree, Always),
+        (l::SYS_fsopen, Always),
+        (l::SYS_fspick, Always),
+        (l::SYS_setns, Always),
+        (l::SYS_unshare, FlagSet { argument: 0, mask: NEW_MOUNTS }),
+        (l::SYS_clone, FlagSet { argument: 0, mask: NEW_MOUNTS }),
+        (l::SYS_seccomp, FlagSet { argument: 1, mask: NEW_LISTENER }),
+        (l::SYS_read, StandardInput { argument: 0 }),
+        (l::SYS_readv, StandardInput { argument: 0 }),
+        (l::SYS_pread64, StandardInput { argument: 0 }),
+        (l::SYS_preadv, StandardInput { argument: 0 }),
+        (l::SYS_preadv2, StandardInput { argument: 0 }),
+        (l::SYS_recvfrom, StandardInput { argument: 0 }),
+        (l::SYS_recvmsg, StandardInput { argument: 0 }),
+        (l::SYS_splice, StandardInput { argument: 0 }),
+        (l::SYS_tee, StandardInput { argument: 0 }),
+        (l::SYS_copy_file_range, StandardInput { argument: 0 }),
+        (l::SYS_sendfile, StandardInput { argument: 1 }),
+    ]
+}
+
+/// Not in the libc crate for every target yet.
+pub(crate) const SYS_FCHMODAT2: i64 = 452;
