@@ -1,0 +1,366 @@
+//! Takes answers: from the cache where the identity allows it, else by reading.
+
+use crate::cache::{Cache, Key, Known};
+use crate::canonical::{self, Format};
+use crate::identity::{FileKind, Identity, identity};
+use crate::read::{self, Reading};
+use crate::{command, listing};
+use rayon::prelude::*;
+use std::collections::HashMap;
+use std::fmt;
+use std::fs::File;
+use std::hash::{BuildHasher, RandomState};
+use std::io::{self, Read};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use tamis_core::record::Detail;
+use tamis_core::{Hash, Scheme, Value};
+
+/// The names of larger directories are not kept for explanations.
+pub const MAX_NAMES: usize = 2000;
+
+/// A path that changes under our hands is read so many times before we give up.
+const ATTEMPTS: usize = 5;
+
+/// Paths that one thread takes at a time; an answer from the cache costs about a microsecond.
+const CHUNK: usize = 128;
+
+/// Entries of directories that a listing leaves out.
+#[derive(Clone)]
+pub struct Ignored {
+    /// Whether the entry at this full path is left out.
+    pub predicate: Arc<dyn Fn(&Path) -> bool + Send + Sync>,
+    /// Names the predicate: another one must have another digest.
+    pub digest: Hash,
+}
+
+impl fmt::Debug for Ignored {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Ignored").field("digest", &self.digest).finish_non_exhaustive()
+    }
+}
+
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// Where the stat cache is kept between processes; only in memory where `None`.
+    pub cache_file: Option<PathBuf>,
+    pub ignored: Option<Ignored>,
+    /// The words of each [`Scheme::Command`], by [`command_id`](crate::command_id); `{}` stands
+    /// for the path.
+    pub commands: HashMap<Hash, Vec<String>>,
+    /// The folder in which commands run.
+    pub root: PathBuf,
+    /// A command that takes longer is ended.
+    pub command_timeout: Duration,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            cache_file: None,
+            ignored: None,
+            commands: HashMap::new(),
+            root: PathBuf::from("."),
+            command_timeout: Duration::from_secs(60),
+        }
+    }
+}
+
+/// The state of a path.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Answer {
+    pub value: Value,
+    pub detail: Detail,
+    /// What `lstat` said when the value was taken; `None` where nothing is, or it failed.
+    pub identity: Option<Identity>,
+    /// Why the state could not be told. The value is then equal to no other value, ever.
+    pub error: Option<String>,
+}
+
+impl Answer {
+    fn of(value: Value, identity: Identity) -> Self {
+        Self { value, detail: Detail::None, identity: Some(identity), error: None }
+    }
+
+    fn failed(error: String, identity: Option<Identity>) -> Self {
+        Self { value: unequal_value(), detail: Detail::None, identity, error: Some(error) }
+    }
+}
+
+/// A value that was never there before and never comes again, in no process.
+fn unequal_value() -> Value {
+    static COUNTER: AtomicU64 = AtomicU64::new(0);
+    let count = COUNTER.fetch_add(1, Ordering::Relaxed);
+    // Seeded by the system's random numbers.
+    let random = RandomState::new().hash_one(count);
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();
+    Value::Opaque(Hash::of_parts([
+        b"unknown".as_slice(),
+        &count.to_le_bytes(),
+        &random.to_le_bytes(),
+        &now.to_le_bytes(),
+        &std::process::id().to_le_bytes(),
+    ]))
+}
+
+/// Whether the names of a listing are wanted, for which the directory must be read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Names {
+    Wanted,
+    NotWanted,
+}
+
+/// A value that was read, with what the cache needs to know.
+struct Taken {
+    value: Value,
+    detail: Detail,
+    /// Size of the file or number of names, if the identity can stand for the value.
+    cacheable: Option<u64>,
+}
+
+/// Answers questions about paths. Used from many threads at once.
+#[derive(Debug)]
+pub struct Fingerprinter {
+    options: Options,
+    cache: Cache,
+    clock: fn() -> i128,
+}
+
+impl Fingerprinter {
+    pub fn new(mut options: Options) -> Self {
+        let cache = Cache::open(options.cache_file.take());
+        Self { options, cache, clock: system_time_ns }
+    }
+
+    #[cfg(test)]
+    pub(crate) fn with_clock(options: Options, clock: fn() -> i128) -> Self {
+        Self { clock, ..Self::new(options) }
+    }
+
+    /// The state of `path` (absolute, already canonical up to its last component) under `scheme`,
+    /// now.
+    pub fn answer(&self, path: &Path, scheme: Scheme) -> Answer {
+        self.answer_now(path, scheme, Names::Wanted)
+    }
+
+    /// Like [`answer`](Self::answer), but only if the thing at `path` has the identity `seen`, both
+    /// before and after it was read; else `None`.
+    pub fn answer_as_seen(&self, path: &Path, scheme: Scheme, seen: &Identity) -> Option<Answer> {
+        let began_ns = (self.clock)();
+        match identity(path) {
+            Ok(Some(found)) if found == *seen => {
+                self.answer_of(path, scheme, seen, began_ns, Names::Wanted)
+            }
+            _ => None,
+        }
+    }
+
+    /// The states of many paths, in parallel. Listings come without names.
+    pub fn answer_many(&self, questions: &[(PathBuf, Scheme)]) -> Vec<Answer> {
+        questions
+            .par_iter()
+            .with_min_len(CHUNK)
+            .map(|(path, scheme)| self.answer_now(path, *scheme, Names::NotWanted))
+            .collect()
+    }
+
+    /// Writes what was learnt to the cache file. A failure costs the next run time and nothing
+    /// else; what could not be written stays known to this process.
+    pub fn flush(&self) -> io::Result<()> {
+        self.cache.flush((self.clock)())
+    }
+
+    fn answer_now(&self, path: &Path, scheme: Scheme, names: Names) -> Answer {
+        for _ in 0..ATTEMPTS {
+            let began_ns = (self.clock)();
+            let found = match identity(path) {
+                Ok(Some(found)) => found,
+                Ok(None) => return absent(scheme),
+                Err(error) => {
+                    return Answer::failed(
+                        format!("{} cannot be looked at: {error}", path.display()),
+                        None,
+                    );
+                }
+            };
+            if let Some(answer) = self.answer_of(path, scheme, &found, began_ns, names) {
+                return answer;
+            }
+        }
+        let error = format!("{} changes all the time; wait for what writes it", path.display());
+        Answer::failed(error, None)
+    }
+
+    /// The answer for the thing of identity `found`, which was seen at `path` after `began_ns`;
+    /// `None` if it did not stay there until it was read.
+    fn answer_of(
+        &self,
+        path: &Path,
+        scheme: Scheme,
+        found: &Identity,
+        began_ns: i128,
+        names: Names,
+    ) -> Option<Answer> {
+        match (found.kind(), scheme) {
+            (FileKind::File, Scheme::Kind | Scheme::Listing) => {
+                return Some(Answer::of(Value::File, *found));
+            }
+            (FileKind::Directory, Scheme::Listing) | (FileKind::File | FileKind::Link, _) => {}
+            (FileKind::Directory, _) => return Some(Answer::of(Value::Directory, *found)),
+            (FileKind::Special, _) => return Some(Answer::of(Value::Special, *found)),
+        }
+        // A link is read as quickly as it is looked up.
+        let cached = found.kind() != FileKind::Link;
+        let key = Key::new(path.as_os_str().as_bytes(), scheme, self.filter(scheme));
+        if cached
+            && let Some(known) = self.cache.get(key, found, began_ns)
+            && let Some(detail) = detail_of(known, names)
+        {
+            return Some(Answer { detail, ..Answer::of(known.value, *found) });
+        }
+        let taken = match self.take(path, scheme, found, names) {
+            Reading::Done(taken) => taken,
+            Reading::Changed => return None,
+            Reading::Forbidden => {
+                return Some(Answer::of(Value::Opaque(found.opaque_hash()), *found));
+            }
+            Reading::Failed(error) => {
+                let error = format!("{} cannot be read: {error}", path.display());
+                return Some(Answer::failed(error, Some(*found)));
+            }
+        };
+        if !matches!(identity(path), Ok(Some(after)) if after == *found) {
+            return None;
+        }
+        if cached && let Some(size) = taken.cacheable {
+            self.cache.put(key, found, Known { value: taken.value, size }, began_ns);
+        }
+        Some(Answer { detail: taken.detail, ..Answer::of(taken.value, *found) })
+    }
+
+    /// What besides path and scheme decides about the value.
+    fn filter(&self, scheme: Scheme) -> Hash {
+        match &self.options.ignored {
+            Some(ignored) if scheme == Scheme::Listing => ignored.digest,
+            _ => Hash(0),
+        }
+    }
+
+    fn take(&self, path: &Path, scheme: Scheme, found: &Identity, names: Names) -> Reading<Taken> {
+        match found.kind() {
+            FileKind::Link => read::link_target(path).map(|hash| Taken {
+                value: Value::Link(hash),
+                detail: Detail::None,
+                cacheable: None,
+            }),
+            FileKind::Directory => self.take_listing(path, names),
+            _ => read::open(path, found).and_then(|file| {
+                let cacheable = read::times_are_meaningful(&file).then_some(found.size);
+                self.take_file(file, path, scheme, found).map(|value| Taken {
+                    value,
+                    detail: Detail::Size(found.size),
+                    cacheable,
+                })
+            }),
+        }
+    }
+
+    fn take_listing(&self, path: &Path, names: Names) -> Reading<Taken> {
+        let ignored = |entry: &Path| match &self.options.ignored {
+            Some(ignored) => (ignored.predicate)(entry),
+            None => false,
+        };
+        listing::read(path, ignored).map(|listing| {
+            let steady = File::open(path).is_ok_and(|dir| read::times_are_meaningful(&dir));
+            let count = listing.len();
+            let value = Value::Listing(listing.hash());
+            let detail = match names {
+                Names::Wanted if count <= MAX_NAMES => Detail::Names(listing.into_names()),
+                _ => Detail::None,
+            };
+            Taken { value, detail, cacheable: steady.then_some(count as u64) }
+        })
+    }
+
+    fn take_file(
+        &self,
+        file: File,
+        path: &Path,
+        scheme: Scheme,
+        found: &Identity,
+    ) -> Reading<Value> {
+        let content = |hash| Value::Content { hash, executable: found.executable() };
+        let by_meaning = |file, format| hash_by_meaning(file, found.size, format).map(content);
+        match scheme {
+            Scheme::Xml => by_meaning(file, Format::Xml),
+            Scheme::Json => by_meaning(file, Format::Json),
+            Scheme::Toml => by_meaning(file, Format::Toml),
+            Scheme::Text => by_meaning(file, Format::Text),
+            Scheme::Bytecode => bytecode(file, content),
+            Scheme::Command(id) => self.run_command(id, path).map(content),
+            Scheme::Raw | Scheme::Kind | Scheme::Listing => read::hash_to_end(file).map(content),
+        }
+        .into()
+    }
+
+    fn run_command(&self, id: Hash, path: &Path) -> io::Result<Hash> {
+        let words = self.options.commands.get(&id).ok_or_else(|| {
+            io::Error::other(format!("there is no fingerprint command {id} in the settings"))
+        })?;
+        command::run(words, path, &self.options.root, self.options.command_timeout)
+            .map_err(io::Error::other)
+    }
+}
+
+fn system_time_ns() -> i128 {
+    match SystemTime::now().duration_since(UNIX_EPOCH) {
+        Ok(since) => since.as_nanos() as i128,
+        Err(before) => -(before.duration().as_nanos() as i128),
+    }
+}
+
+fn absent(scheme: Scheme) -> Answer {
+    let value = if scheme == Scheme::Bytecode { Value::Derived } else { Value::Absent };
+    Answer { value, detail: Detail::None, identity: None, error: None }
+}
+
+/// The detail of a cached value; `None` if it has one that the cache does not hold.
+fn detail_of(known: Known, names: Names) -> Option<Detail> {
+    match known.value {
+        Value::Listing(_) if names == Names::Wanted && known.size <= MAX_NAMES as u64 => None,
+        Value::Listing(_) => Some(Detail::None),
+        _ => Some(Detail::Size(known.size)),
+    }
+}
+
+fn hash_by_meaning(file: File, size: u64, format: Format) -> io::Result<Hash> {
+    if size > canonical::LIMIT {
+        return read::hash_to_end(file).map(|raw| format.fallback(raw));
+    }
+    let mut bytes = Vec::with_capacity(size as usize);
+    let mut limited = file.take(canonical::LIMIT + 1);
+    limited.read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > canonical::LIMIT {
+        // It grew, or never had a size.
+        let rest = bytes.as_slice().chain(limited.into_inner());
+        return read::hash_to_end(rest).map(|raw| format.fallback(raw));
+    }
+    Ok(format.hash(&bytes))
+}
+
+/// Python compares byte code with its source by itself, unless its header says that it must not
+/// (PEP 552).
+fn bytecode(mut file: File, content: impl Fn(Hash) -> Value) -> io::Result<Value> {
+    const BY_TIMESTAMP: [u8; 4] = [0, 0, 0, 0];
+    const BY_CHECKED_HASH: [u8; 4] = [3, 0, 0, 0];
+    let mut header = [0; 16];
+    let got = read::fill(&mut file, &mut header)?;
+    let checked = header[4..8] == BY_TIMESTAMP || header[4..8] == BY_CHECKED_HASH;
+    if got == header.len() && header[2..4] == *b"\r\n" && checked {
+        return Ok(Value::Derived);
+    }
+    read::hash_to_end(header[..got].chain(file)).map(content)
+}

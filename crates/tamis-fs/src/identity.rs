@@ -1,0 +1,177 @@
+//! What `lstat` says about a path: the identity by which a state is recognised without reading.
+
+use std::fs::Metadata;
+use std::io;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+use tamis_core::Hash;
+
+/// How long the last change must be over before an identity stands for a content. The coarsest
+/// clock of a common file system is the two seconds of FAT; ext4 and its kin tick in milliseconds.
+const SETTLE_NS: i128 = 2_000_000_000;
+
+const NS_PER_SECOND: i128 = 1_000_000_000;
+
+/// `lstat` of a path. Two equal identities of one path, the first of them [settled], stand for the
+/// same content.
+///
+/// [settled]: crate#model
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Identity {
+    pub device: u64,
+    pub inode: u64,
+    pub size: u64,
+    /// Last change of the content, nanoseconds since the Unix epoch; programs can set it.
+    pub mtime_ns: i128,
+    /// Last change of content, mode, owner or links, by the system's clock; cannot be set.
+    pub ctime_ns: i128,
+    /// Kind and permissions.
+    pub mode: u32,
+}
+
+/// What kind of thing is at a path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum FileKind {
+    File,
+    Directory,
+    Link,
+    /// A pipe, socket or device.
+    Special,
+}
+
+impl Identity {
+    pub fn kind(&self) -> FileKind {
+        match self.mode & libc::S_IFMT {
+            libc::S_IFREG => FileKind::File,
+            libc::S_IFDIR => FileKind::Directory,
+            libc::S_IFLNK => FileKind::Link,
+            _ => FileKind::Special,
+        }
+    }
+
+    /// Whether the owner may execute it.
+    pub fn executable(&self) -> bool {
+        self.mode & 0o100 != 0
+    }
+
+    /// Whether the last change was long enough before `now_ns` that a further change cannot have
+    /// the same times.
+    pub(crate) fn settled_at(&self, now_ns: i128) -> bool {
+        self.mtime_ns.max(self.ctime_ns) + SETTLE_NS < now_ns
+    }
+
+    pub(crate) fn to_bytes(self) -> [u8; 64] {
+        let mut bytes = [0; 64];
+        bytes[..8].copy_from_slice(&self.device.to_le_bytes());
+        bytes[8..16].copy_from_slice(&self.inode.to_le_bytes());
+        bytes[16..24].copy_from_slice(&self.size.to_le_bytes());
+        bytes[24..40].copy_from_slice(&self.mtime_ns.to_le_bytes());
+        bytes[40..56].copy_from_slice(&self.ctime_ns.to_le_bytes());
+        bytes[56..60].copy_from_slice(&self.mode.to_le_bytes());
+        bytes
+    }
+
+    /// What can be said of a file that may not be read.
+    pub(crate) fn opaque_hash(&self) -> Hash {
+        Hash::of_parts([
+            self.size.to_le_bytes().as_slice(),
+            &self.mode.to_le_bytes(),
+            &self.mtime_ns.to_le_bytes(),
+        ])
+    }
+
+    pub(crate) fn of(metadata: &Metadata) -> Self {
+        let ns = |seconds: i64, rest: i64| i128::from(seconds) * NS_PER_SECOND + i128::from(rest);
+        Self {
+            device: metadata.dev(),
+            inode: metadata.ino(),
+            size: metadata.size(),
+            mtime_ns: ns(metadata.mtime(), metadata.mtime_nsec()),
+            ctime_ns: ns(metadata.ctime(), metadata.ctime_nsec()),
+            mode: metadata.mode(),
+        }
+    }
+}
+
+/// The identity of what is at `path`, a link at its end not followed; `None` where nothing is.
+pub fn identity(path: &Path) -> io::Result<Option<Identity>> {
+    match std::fs::symlink_metadata(path) {
+        Ok(metadata) => Ok(Some(Identity::of(&metadata))),
+        Err(error) if is_absent(&error) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// Whether the error means that nothing is at the path.
+pub(crate) fn is_absent(error: &io::Error) -> bool {
+    matches!(error.raw_os_error(), Some(libc::ENOENT | libc::ENOTDIR))
+}
+
+/// Whether the error means that something is there that we may not read.
+pub(crate) fn is_forbidden(error: &io::Error) -> bool {
+    matches!(error.raw_os_error(), Some(libc::EACCES | libc::EPERM))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::ffi::OsStr;
+    use std::os::unix::ffi::OsStrExt;
+
+    #[test]
+    fn absent_is_no_error_and_too_long_is() {
+        let dir = tempfile::tempdir().unwrap();
+        assert_eq!(identity(&dir.path().join("none")).unwrap(), None);
+        std::fs::write(dir.path().join("file"), "x").unwrap();
+        assert_eq!(identity(&dir.path().join("file/below")).unwrap(), None);
+        let long = dir.path().join("n".repeat(300));
+        assert_eq!(identity(&long).unwrap_err().raw_os_error(), Some(libc::ENAMETOOLONG));
+        let deep = dir.path().join("d/".repeat(3000));
+        assert_eq!(identity(&deep).unwrap_err().raw_os_error(), Some(libc::ENAMETOOLONG));
+        assert!(identity(Path::new("a\0b")).is_err());
+    }
+
+    #[test]
+    fn a_loop_of_links_on_the_way_is_an_error_and_at_the_end_a_link() {
+        let dir = tempfile::tempdir().unwrap();
+        let link = dir.path().join("loop");
+        std::os::unix::fs::symlink("loop", &link).unwrap();
+        assert_eq!(identity(&link).unwrap().unwrap().kind(), FileKind::Link);
+        let error = identity(&link.join("x")).unwrap_err();
+        assert_eq!(error.raw_os_error(), Some(libc::ELOOP));
+    }
+
+    #[test]
+    fn names_need_not_be_utf8() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join(OsStr::from_bytes(b"\xff\xfe \n"));
+        std::fs::write(&path, "12345").unwrap();
+        let found = identity(&path).unwrap().unwrap();
+        assert_eq!((found.kind(), found.size), (FileKind::File, 5));
+    }
+
+    #[test]
+    fn a_path_of_almost_path_max_works() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut path = dir.path().to_path_buf();
+        while path.as_os_str().len() < 3800 {
+            path.push("d".repeat(200));
+        }
+        std::fs::create_dir_all(&path).unwrap();
+        assert_eq!(identity(&path).unwrap().unwrap().kind(), FileKind::Directory);
+    }
+
+    #[test]
+    fn settled_needs_both_times_in_the_past() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut found = identity(dir.path()).unwrap().unwrap();
+        let now = found.ctime_ns;
+        assert!(!found.settled_at(now));
+        assert!(!found.settled_at(now + SETTLE_NS));
+        assert!(found.settled_at(now + SETTLE_NS + 1));
+        found.mtime_ns = now + 1;
+        assert!(!found.settled_at(now + SETTLE_NS + 1));
+        found.mtime_ns = 0;
+        assert!(!found.settled_at(now - SETTLE_NS));
+    }
+}
