@@ -1,0 +1,326 @@
+//! Evidence: which records the asked tests have, and which of their proofs hold now.
+//!
+//! Every distinct question is put to the world once. Two ways lead to the same answer:
+//!
+//! - **from the proofs**, for few tests: read their proofs, ask what is in them, compare;
+//! - **from the answers**, for many: ask every question in the store, and look up in the inverted
+//!   index which proofs the broken observations belong to. The cost grows with the change and the
+//!   number of distinct questions, not with tests times inputs.
+//!
+//! Only complete records are asked about, and none that is older than a run that did not pass and
+//! was not completely observed: the decision never gets there. A proof without any observation
+//! never holds: a run that looked at nothing was not observed.
+
+use crate::Ask;
+use crate::codec::{integer, text};
+use crate::error::{Failure, StoreError};
+use crate::index::{Segment, live_segments};
+use crate::load::{LoadedObservation, load, proof};
+use crate::store::{Store, records_of};
+use crate::summary::{RECORD_COLUMNS, RecordRow, RecordSummary, parts};
+use roaring::RoaringBitmap;
+use rusqlite::Connection;
+use std::collections::HashMap;
+use tamis_core::decide::{Candidate, Decision, Demand, decide};
+use tamis_core::record::{ProofId, RecordId, TestKey};
+use tamis_core::{Question, Value};
+
+/// Up to this many proofs are read one by one without a second thought.
+const FEW_PROOFS: u64 = 4_096;
+
+/// What the store knows about some tests, at one moment.
+#[derive(Debug)]
+pub struct Evidence {
+    store: Store,
+    tests: Vec<TestEvidence>,
+    /// For each asked test its place in `tests`.
+    places: Vec<usize>,
+    holding: RoaringBitmap,
+    answered: Answered,
+}
+
+#[derive(Debug, Default)]
+struct TestEvidence {
+    records: Vec<RecordSummary>,
+    candidates: Vec<Candidate>,
+}
+
+/// The world's answers, and the observations that disagree with them.
+#[derive(Debug, Default)]
+pub(crate) struct Answered {
+    pub(crate) questions: Vec<Question>,
+    pub(crate) answers: Vec<Value>,
+    pub(crate) broken: HashMap<u32, LoadedObservation>,
+}
+
+/// The two ways, see the head of this module.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Way {
+    FromProofs,
+    FromAnswers,
+}
+
+impl Evidence {
+    /// What the decision needs about the test at this position of the question, newest first.
+    pub fn candidates(&self, position: usize) -> &[Candidate] {
+        &self.tests[self.places[position]].candidates
+    }
+
+    /// The summaries of the records, in step with [`Evidence::candidates`].
+    pub fn records(&self, position: usize) -> &[RecordSummary] {
+        &self.tests[self.places[position]].records
+    }
+
+    /// Whether every answer of this proof is the same now. False for all that was not asked about.
+    pub fn holds(&self, proof: ProofId) -> bool {
+        self.holding.contains(proof.0)
+    }
+
+    /// The decision about the test at this position.
+    pub fn decide(&self, position: usize, demand: &Demand) -> Decision {
+        decide(demand, self.candidates(position), |proof| self.holds(proof))
+    }
+
+    /// An observation of this record that is different now, the most telling one first: question,
+    /// what it was, what it is. `None` where nothing readable differs.
+    pub fn first_difference(
+        &self,
+        record: RecordId,
+    ) -> Result<Option<(Question, Value, Value)>, StoreError> {
+        self.store.first_broken(record, &self.answered)
+    }
+
+    /// How many distinct questions were put to the world.
+    pub fn questions_asked(&self) -> usize {
+        self.answered.questions.len()
+    }
+}
+
+impl Store {
+    /// Collects what is known about these tests. `complete` says whether a record counts as
+    /// completely observed under the settings of now ([`RecordSummary::is_complete`] without any);
+    /// a tainted record never counts, whatever it says.
+    pub fn evidence(
+        &self,
+        tests: &[TestKey],
+        complete: &dyn Fn(&RecordSummary) -> bool,
+        ask: &Ask<'_>,
+    ) -> Result<Evidence, StoreError> {
+        self.evidence_by(None, tests, complete, ask)
+    }
+
+    pub(crate) fn evidence_by(
+        &self,
+        way: Option<Way>,
+        tests: &[TestKey],
+        complete: &dyn Fn(&RecordSummary) -> bool,
+        ask: &Ask<'_>,
+    ) -> Result<Evidence, StoreError> {
+        self.with(|conn| {
+            // One snapshot from the records to the index: what is removed meanwhile stays visible.
+            let tx = conn.transaction()?;
+            let (places, rows) = records_of_all(&tx, tests)?;
+            let mut wanted = RoaringBitmap::new();
+            let tests = rows
+                .into_iter()
+                .map(|rows| candidates(rows, complete, &mut wanted))
+                .collect::<Vec<_>>();
+            let way = match way {
+                Some(way) => way,
+                None => cheaper_way(&tx, wanted.len())?,
+            };
+            let (holding, answered) = match way {
+                Way::FromProofs => from_proofs(&tx, &wanted, ask)?,
+                Way::FromAnswers => from_answers(&tx, &wanted, ask)?,
+            };
+            Ok(Evidence { store: self.clone(), tests, places, holding, answered })
+        })
+    }
+}
+
+fn candidates(
+    rows: Vec<RecordRow>,
+    complete: &dyn Fn(&RecordSummary) -> bool,
+    wanted: &mut RoaringBitmap,
+) -> TestEvidence {
+    let mut evidence = TestEvidence::default();
+    let mut decided = false;
+    for row in rows {
+        let complete = row.summary.is_complete() && complete(&row.summary);
+        let proofs = row.proofs();
+        decided |= !complete && !row.summary.outcome.passed();
+        if complete && !decided {
+            wanted.extend(proofs.iter().map(|p| p.0));
+        }
+        let (record, outcome) = (row.summary.id, row.summary.outcome);
+        evidence.candidates.push(Candidate { record, outcome, complete, proofs });
+        evidence.records.push(row.summary);
+    }
+    evidence
+}
+
+/// Reading one proof costs about as much as loading and asking two questions in a row.
+fn cheaper_way(conn: &Connection, proofs: u64) -> Result<Way, Failure> {
+    if proofs <= FEW_PROOFS {
+        return Ok(Way::FromProofs);
+    }
+    let observations: Option<i64> =
+        conn.query_row("SELECT max(id) FROM observation", [], |row| row.get(0))?;
+    let questions_in_store = observations.unwrap_or(0).cast_unsigned();
+    Ok(if proofs * 2 <= questions_in_store { Way::FromProofs } else { Way::FromAnswers })
+}
+
+fn from_proofs(
+    conn: &Connection,
+    wanted: &RoaringBitmap,
+    ask: &Ask<'_>,
+) -> Result<(RoaringBitmap, Answered), Failure> {
+    let mut sets = Vec::with_capacity(wanted.len() as usize);
+    let mut union = RoaringBitmap::new();
+    for id in wanted {
+        if let Some(set) = proof(conn, id)? {
+            union |= &set;
+            sets.push((id, set));
+        }
+    }
+    let (good, answered) = put_questions(conn, Some(&union), ask)?;
+    let holding = sets.iter().filter(|(_, set)| proves(set, &good)).map(|(id, _)| *id).collect();
+    Ok((holding, answered))
+}
+
+fn from_answers(
+    conn: &Connection,
+    wanted: &RoaringBitmap,
+    ask: &Ask<'_>,
+) -> Result<(RoaringBitmap, Answered), Failure> {
+    let mut holding = RoaringBitmap::new();
+    if wanted.is_empty() {
+        return Ok((holding, Answered::default()));
+    }
+    let (good, answered) = put_questions(conn, None, ask)?;
+    let mut left = wanted.clone();
+    for segment in live_segments(conn)? {
+        let covered = wanted & &segment.proofs;
+        if let Some(broken) = broken_proofs(conn, &segment, &good, covered.len())? {
+            holding |= &covered - broken;
+            left -= covered;
+        }
+    }
+    for id in left {
+        if proof(conn, id)?.is_some_and(|set| proves(&set, &good)) {
+            holding.insert(id);
+        }
+    }
+    Ok((holding, answered))
+}
+
+/// The proofs of a segment that do not hold; `None` where reading them one by one is cheaper or
+/// the segment is damaged.
+fn broken_proofs(
+    conn: &Connection,
+    segment: &Segment,
+    good: &RoaringBitmap,
+    covered: u64,
+) -> Result<Option<RoaringBitmap>, Failure> {
+    // All that the segment knows and that is not known to be good: also what is missing.
+    let broken = &segment.observations - good;
+    if covered == 0 || broken.len() > covered {
+        return Ok(None);
+    }
+    segment.proofs_with(conn, &broken)
+}
+
+fn proves(set: &RoaringBitmap, good: &RoaringBitmap) -> bool {
+    !set.is_empty() && set.is_subset(good)
+}
+
+/// Asks about these observations (or all) and gives the ids of those that hold.
+fn put_questions(
+    conn: &Connection,
+    wanted: Option<&RoaringBitmap>,
+    ask: &Ask<'_>,
+) -> Result<(RoaringBitmap, Answered), Failure> {
+    let loaded = load(conn, wanted)?;
+    let answers = if loaded.questions.is_empty() { Vec::new() } else { ask(&loaded.questions) };
+    let mut good = Vec::with_capacity(loaded.observations.len());
+    let mut broken = HashMap::new();
+    for o in loaded.observations {
+        match answers.get(o.question as usize) {
+            Some(is) if *is == o.value => good.push(o.id),
+            _ => {
+                broken.insert(o.id, o);
+            }
+        }
+    }
+    Ok((good.into_iter().collect(), Answered { questions: loaded.questions, answers, broken }))
+}
+
+/// The readable records of the asked tests, newest first, each test once, and where each asked
+/// test is found.
+fn records_of_all(
+    conn: &Connection,
+    tests: &[TestKey],
+) -> Result<(Vec<usize>, Vec<Vec<RecordRow>>), Failure> {
+    let mut by_key = HashMap::with_capacity(tests.len());
+    let mut distinct: Vec<&TestKey> = Vec::with_capacity(tests.len());
+    let mut places = Vec::with_capacity(tests.len());
+    for test in tests {
+        let place = *by_key.entry(parts(test)).or_insert_with(|| {
+            distinct.push(test);
+            distinct.len() - 1
+        });
+        places.push(place);
+    }
+    let in_store: Option<i64> = conn.query_row("SELECT max(id) FROM test", [], |row| row.get(0))?;
+    // Stepping over a row is about ten times as cheap as searching one.
+    let scan = (distinct.len() as u64) * 10 > in_store.unwrap_or(0).cast_unsigned();
+    let rows = if scan && distinct.len() > 1 {
+        scan_records(conn, &by_key, &distinct)?
+    } else {
+        distinct.iter().map(|test| records_of(conn, test)).collect::<Result<_, _>>()?
+    };
+    Ok((places, rows))
+}
+
+fn scan_records(
+    conn: &Connection,
+    by_key: &HashMap<(&str, &str, &str), usize>,
+    distinct: &[&TestKey],
+) -> Result<Vec<Vec<RecordRow>>, Failure> {
+    let mut place_of: HashMap<i64, usize> = HashMap::with_capacity(distinct.len());
+    let mut statement = conn.prepare_cached("SELECT id, suite, name, folder FROM test")?;
+    let mut rows = statement.query([])?;
+    while let Some(row) = rows.next()? {
+        let columns = (
+            integer(row.get_ref(0)?),
+            text(row.get_ref(1)?),
+            text(row.get_ref(2)?),
+            text(row.get_ref(3)?),
+        );
+        if let (Some(id), Some(suite), Some(name), Some(folder)) = columns
+            && let Some(&place) = by_key.get(&(suite, name, folder))
+        {
+            place_of.insert(id, place);
+        }
+    }
+
+    let mut found: Vec<Vec<RecordRow>> = Vec::new();
+    found.resize_with(distinct.len(), Vec::new);
+    let sql = format!("SELECT {RECORD_COLUMNS} FROM record ORDER BY id DESC");
+    let mut statement = conn.prepare_cached(&sql)?;
+    let mut rows = statement.query([])?;
+    let mut scratch = Vec::new();
+    while let Some(row) = rows.next()? {
+        let mut place = None;
+        let key = |id| {
+            place = place_of.get(&id).copied();
+            place.map(|place| parts(distinct[place]))
+        };
+        if let Some(record) = RecordRow::read(row, key, &mut scratch)?
+            && let Some(place) = place
+        {
+            found[place].push(record);
+        }
+    }
+    Ok(found)
+}

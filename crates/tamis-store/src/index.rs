@@ -1,0 +1,391 @@
+//! The inverted index: from an observation to the proofs that contain it.
+//!
+//! A *segment* covers some proofs. For each observation in any of them it has a *posting*, the set
+//! of those proofs. Segments are never changed: newer proofs get a new segment when enough have
+//! come together (until then they are read directly), and neighbours of similar size are merged,
+//! so that each proof is rewritten a few times only. Which observations have a posting is kept
+//! with the segment: a posting that is lost is noticed, and not taken for "in no proof".
+//!
+//! The index only makes decisions faster. A segment that cannot be read is not used, its proofs
+//! are read directly; a merge that meets damage throws the whole index away, to be built again.
+//!
+//! Work is done in short transactions under a lock of its own. Until the last one a new segment is
+//! not live; a kill leaves rows that the next work removes.
+
+use crate::codec::{blob, id, sealed_bitmap, unsealed_bitmap};
+use crate::error::{Failure, StoreError};
+use crate::files::FolderLock;
+use crate::store::{Store, write};
+use roaring::RoaringBitmap;
+use rusqlite::{Connection, OptionalExtension, params};
+use std::collections::BTreeMap;
+
+const LOCK: &str = "tamis.index.lock";
+/// Fewer new proofs than this are not worth a segment.
+const LEAST_TAIL: u64 = 2_048;
+/// A larger index may have a larger tail: this part of it.
+const TAIL_PART: u64 = 32;
+/// The most proofs that are turned around in memory at once.
+const MOST_AT_ONCE: usize = 4_096;
+const MOST_SEGMENTS: usize = 8;
+/// Postings written, or removed, in one transaction.
+const BATCH: usize = 4_096;
+
+/// A live part of the index.
+#[derive(Debug)]
+pub(crate) struct Segment {
+    id: u32,
+    last_proof: u32,
+    /// Those that have a posting.
+    pub(crate) observations: RoaringBitmap,
+    /// Those that are covered completely.
+    pub(crate) proofs: RoaringBitmap,
+}
+
+/// Where a posting is: the segment in the upper half, the observation in the lower.
+fn place(segment: u32, observation: u32) -> i64 {
+    (i64::from(segment) << 32) | i64::from(observation)
+}
+
+impl Segment {
+    /// The proofs that contain any of these observations, which must all have a posting; `None`
+    /// where one cannot be read.
+    pub(crate) fn proofs_with(
+        &self,
+        conn: &Connection,
+        observations: &RoaringBitmap,
+    ) -> Result<Option<RoaringBitmap>, Failure> {
+        let mut statement = conn.prepare_cached("SELECT proofs FROM posting WHERE id = ?1")?;
+        let mut proofs = RoaringBitmap::new();
+        for observation in observations {
+            let at = place(self.id, observation);
+            let posting = statement
+                .query_row([at], |row| {
+                    let sealed = row.get_ref(0)?.as_blob().ok();
+                    Ok(sealed.and_then(|b| unsealed_bitmap(at.cast_unsigned(), b)))
+                })
+                .optional()?
+                .flatten();
+            match posting {
+                Some(posting) => proofs |= posting,
+                None => return Ok(None),
+            }
+        }
+        Ok(Some(proofs))
+    }
+}
+
+/// The live segments that can be read, oldest first.
+pub(crate) fn live_segments(conn: &Connection) -> Result<Vec<Segment>, Failure> {
+    let mut statement = conn.prepare_cached(
+        "SELECT id, last_proof, observations, proofs FROM segment WHERE live = 1 ORDER BY last_proof",
+    )?;
+    let mut rows = statement.query([])?;
+    let mut segments = Vec::new();
+    while let Some(row) = rows.next()? {
+        let (Some(id), Some(last_proof)) = (id(row.get_ref(0)?), id(row.get_ref(1)?)) else {
+            continue;
+        };
+        let bitmap = |column: usize| {
+            let sealed = blob(row.get_ref(column).ok()?)?;
+            unsealed_bitmap(segment_seed(id, column as u32 - 2), sealed)
+        };
+        if let (Some(observations), Some(proofs)) = (bitmap(2), bitmap(3)) {
+            segments.push(Segment { id, last_proof, observations, proofs });
+        }
+    }
+    Ok(segments)
+}
+
+fn segment_seed(segment: u32, which: u32) -> u64 {
+    place(segment, which).cast_unsigned()
+}
+
+impl Store {
+    /// Brings the index up to date with all proofs. Nothing to do where another process is at it.
+    pub fn index_now(&self) -> Result<(), StoreError> {
+        let Some(_lock) = FolderLock::try_named(self.dir(), LOCK) else {
+            return Ok(());
+        };
+        self.with(|conn| {
+            remove_dead_segments(conn)?;
+            while build_next(conn)? {}
+            while let Some(some) = to_merge(&live_segments(conn)?) {
+                merge(conn, some)?;
+            }
+            Ok(())
+        })
+    }
+
+    /// Brings the index up to date if it is far behind. Costs next to nothing otherwise.
+    pub(crate) fn index_if_due(&self) -> Result<(), StoreError> {
+        let due = self.with(|conn| {
+            let last: Option<i64> = conn
+                .prepare_cached("SELECT max(id) FROM proof")?
+                .query_row([], |row| row.get(0))?;
+            let indexed = last_indexed(conn)?;
+            let tail = last.unwrap_or(0).saturating_sub(indexed.into()).max(0).cast_unsigned();
+            Ok(tail > LEAST_TAIL.max(u64::from(indexed) / TAIL_PART))
+        })?;
+        if due { self.index_now() } else { Ok(()) }
+    }
+
+    /// Rewrites the index without the proofs that are gone, where these are many.
+    pub(crate) fn clean_index(&self) -> Result<(), StoreError> {
+        let Some(_lock) = FolderLock::try_named(self.dir(), LOCK) else {
+            return Ok(());
+        };
+        self.with(|conn| {
+            remove_dead_segments(conn)?;
+            let segments = live_segments(conn)?;
+            let live = live_proofs(conn)?;
+            let covered: u64 = segments.iter().map(|s| s.proofs.len()).sum();
+            let gone: u64 = segments.iter().map(|s| s.proofs.difference_len(&live)).sum();
+            if gone * 8 > covered {
+                merge(conn, segments)?;
+            }
+            Ok(())
+        })
+    }
+}
+
+fn last_indexed(conn: &Connection) -> Result<u32, Failure> {
+    let mut statement =
+        conn.prepare_cached("SELECT max(last_proof) FROM segment WHERE live = 1")?;
+    let last: Option<u32> = statement.query_row([], |row| row.get(0))?;
+    Ok(last.unwrap_or(0))
+}
+
+/// Builds a segment of the next proofs that have none; false where there are none.
+fn build_next(conn: &mut Connection) -> Result<bool, Failure> {
+    let mut postings: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
+    let mut proofs = RoaringBitmap::new();
+    let mut last = None;
+    {
+        let after = last_indexed(conn)?;
+        let mut statement =
+            conn.prepare_cached("SELECT id, bitmap FROM proof WHERE id > ?1 ORDER BY id LIMIT ?2")?;
+        let mut rows = statement.query(params![after, MOST_AT_ONCE])?;
+        while let Some(row) = rows.next()? {
+            let Some(id) = id(row.get_ref(0)?) else {
+                return Err(Failure::Damage("a proof has a number that is not ours".into()));
+            };
+            last = Some(id);
+            // A damaged proof stays outside and never holds.
+            let Some(set) = blob(row.get_ref(1)?).and_then(|b| unsealed_bitmap(id.into(), b))
+            else {
+                continue;
+            };
+            if !set.is_empty() {
+                proofs.insert(id);
+                for observation in set {
+                    postings.entry(observation).or_default().push(id);
+                }
+            }
+        }
+    }
+    let Some(last) = last else {
+        return Ok(false);
+    };
+    let observations: RoaringBitmap = postings.keys().copied().collect();
+    let segment = start_segment(conn, last)?;
+    let mut postings = postings.into_iter();
+    loop {
+        let batch: Vec<_> = postings
+            .by_ref()
+            .take(BATCH)
+            .map(|(observation, proofs)| (observation, proofs.into_iter().collect()))
+            .collect();
+        if batch.is_empty() {
+            break;
+        }
+        write_postings(conn, segment, batch)?;
+    }
+    publish(conn, Segment { id: segment, last_proof: last, observations, proofs }, &[])?;
+    Ok(true)
+}
+
+fn start_segment(conn: &mut Connection, last_proof: u32) -> Result<u32, Failure> {
+    write(conn, |conn| {
+        conn.execute("INSERT INTO segment (live, last_proof) VALUES (0, ?1)", [last_proof])?;
+        u32::try_from(conn.last_insert_rowid())
+            .map_err(|_| Failure::Damage("its numbers are used up".into()))
+    })
+}
+
+fn write_postings(
+    conn: &mut Connection,
+    segment: u32,
+    postings: Vec<(u32, RoaringBitmap)>,
+) -> Result<(), Failure> {
+    let sealed: Vec<(i64, Vec<u8>)> = postings
+        .into_iter()
+        .map(|(observation, mut proofs)| {
+            proofs.optimize();
+            let at = place(segment, observation);
+            (at, sealed_bitmap(at.cast_unsigned(), &proofs))
+        })
+        .collect();
+    write(conn, |conn| {
+        let mut statement =
+            conn.prepare_cached("INSERT OR REPLACE INTO posting (id, proofs) VALUES (?1, ?2)")?;
+        for (at, posting) in sealed {
+            statement.execute(params![at, posting])?;
+        }
+        Ok(())
+    })
+}
+
+/// Makes a finished segment live in place of those that it was merged from.
+fn publish(conn: &mut Connection, segment: Segment, instead_of: &[u32]) -> Result<(), Failure> {
+    let Segment { id, last_proof, mut observations, mut proofs } = segment;
+    observations.optimize();
+    proofs.optimize();
+    write(conn, |conn| {
+        conn.prepare_cached(
+            "UPDATE segment SET live = 1, last_proof = ?2, observations = ?3, proofs = ?4 \
+             WHERE id = ?1",
+        )?
+        .execute(params![
+            id,
+            last_proof,
+            sealed_bitmap(segment_seed(id, 0), &observations),
+            sealed_bitmap(segment_seed(id, 1), &proofs),
+        ])?;
+        for old in instead_of {
+            conn.execute("UPDATE segment SET live = 0 WHERE id = ?1", [old])?;
+        }
+        Ok(())
+    })?;
+    remove_dead_segments(conn)
+}
+
+/// Removes what is not live, also what a kill left half done.
+fn remove_dead_segments(conn: &mut Connection) -> Result<(), Failure> {
+    let dead: Vec<u32> = conn
+        .prepare_cached("SELECT id FROM segment WHERE live <> 1")?
+        .query_map([], |row| row.get(0))?
+        .collect::<Result<_, _>>()?;
+    for segment in dead {
+        let (first, last) = (place(segment, 0), place(segment, u32::MAX));
+        let sql = "DELETE FROM posting WHERE id IN \
+                   (SELECT id FROM posting WHERE id BETWEEN ?1 AND ?2 LIMIT ?3)";
+        while write(conn, |conn| {
+            Ok(conn.prepare_cached(sql)?.execute(params![first, last, BATCH])?)
+        })? > 0
+        {}
+        write(conn, |conn| Ok(conn.execute("DELETE FROM segment WHERE id = ?1", [segment])?))?;
+    }
+    Ok(())
+}
+
+/// The newest segments, as many as are of similar size, where there are too many.
+fn to_merge(segments: &[Segment]) -> Option<Vec<Segment>> {
+    if segments.len() <= MOST_SEGMENTS {
+        return None;
+    }
+    let mut sum = 0;
+    let mut taken = 0;
+    for segment in segments.iter().rev() {
+        let size = segment.proofs.len();
+        if taken >= 2 && size > 2 * sum {
+            break;
+        }
+        sum += size;
+        taken += 1;
+    }
+    let from = segments.len() - taken;
+    Some(segments[from..].iter().map(Segment::copy).collect())
+}
+
+impl Segment {
+    fn copy(&self) -> Self {
+        Self {
+            id: self.id,
+            last_proof: self.last_proof,
+            observations: self.observations.clone(),
+            proofs: self.proofs.clone(),
+        }
+    }
+}
+
+/// All proofs that a record has.
+fn live_proofs(conn: &Connection) -> Result<RoaringBitmap, Failure> {
+    let mut statement = conn.prepare("SELECT before, after FROM record")?;
+    let mut rows = statement.query([])?;
+    let mut live = Vec::new();
+    while let Some(row) = rows.next()? {
+        live.extend(id(row.get_ref(0)?));
+        live.extend(id(row.get_ref(1)?));
+    }
+    Ok(live.into_iter().collect())
+}
+
+/// Merges segments into one, less the proofs that are gone.
+fn merge(conn: &mut Connection, segments: Vec<Segment>) -> Result<(), Failure> {
+    let Some(last_proof) = segments.iter().map(|s| s.last_proof).max() else {
+        return Ok(());
+    };
+    let live = live_proofs(conn)?;
+    let mut proofs = RoaringBitmap::new();
+    let mut all_observations = RoaringBitmap::new();
+    for segment in &segments {
+        proofs |= &segment.proofs & &live;
+        all_observations |= &segment.observations;
+    }
+    let merged = start_segment(conn, last_proof)?;
+    let mut observations = RoaringBitmap::new();
+    let mut rest = all_observations.iter().peekable();
+    while rest.peek().is_some() {
+        let block: RoaringBitmap = rest.by_ref().take(BATCH).collect();
+        let Some(postings) = merge_block(conn, &segments, &block, &proofs)? else {
+            return throw_away(conn);
+        };
+        observations.extend(postings.iter().map(|(observation, _)| *observation));
+        write_postings(conn, merged, postings)?;
+    }
+    let old: Vec<u32> = segments.iter().map(|s| s.id).collect();
+    publish(conn, Segment { id: merged, last_proof, observations, proofs }, &old)
+}
+
+/// The merged postings of some observations; `None` where one is missing or damaged.
+fn merge_block(
+    conn: &Connection,
+    segments: &[Segment],
+    block: &RoaringBitmap,
+    proofs: &RoaringBitmap,
+) -> Result<Option<Vec<(u32, RoaringBitmap)>>, Failure> {
+    let (Some(first), Some(last)) = (block.min(), block.max()) else {
+        return Ok(Some(Vec::new()));
+    };
+    let mut merged: BTreeMap<u32, RoaringBitmap> = BTreeMap::new();
+    let mut statement =
+        conn.prepare_cached("SELECT id, proofs FROM posting WHERE id BETWEEN ?1 AND ?2")?;
+    for segment in segments {
+        let mut found = 0;
+        let mut rows = statement.query([place(segment.id, first), place(segment.id, last)])?;
+        while let Some(row) = rows.next()? {
+            let at: i64 = row.get(0)?;
+            let sealed = blob(row.get_ref(1)?);
+            let Some(posting) = sealed.and_then(|b| unsealed_bitmap(at.cast_unsigned(), b)) else {
+                return Ok(None);
+            };
+            found += 1;
+            *merged.entry(at as u32).or_default() |= posting;
+        }
+        if found != segment.observations.intersection_len(block) {
+            return Ok(None);
+        }
+    }
+    let kept = merged.into_iter().filter_map(|(observation, posting)| {
+        let posting = posting & proofs;
+        (!posting.is_empty()).then_some((observation, posting))
+    });
+    Ok(Some(kept.collect()))
+}
+
+/// A damaged index is built again from the proofs.
+fn throw_away(conn: &mut Connection) -> Result<(), Failure> {
+    write(conn, |conn| Ok(conn.execute("UPDATE segment SET live = 0", [])?))?;
+    remove_dead_segments(conn)
+}

@@ -1,0 +1,52 @@
+//! The store: what each test looked at in its last runs, and whether that still holds.
+//!
+//! One SQLite file (`tamis.db`) in a folder that the caller names. Model:
+//!
+//! | table | one row is |
+//! | --- | --- |
+//! | `test` | a test's key |
+//! | `question` | one input under one scheme, interned |
+//! | `observation` | a question with one answer, interned to a 32-bit id that is never reused |
+//! | `record` | one finished run: summary, taints, and the ids of its one or two proofs |
+//! | `proof` | a set of observations, as a compressed bitmap of their ids |
+//! | `value_detail`, `record_detail`, `leftover` | what only explanations need, kept apart |
+//! | `segment`, `posting` | the inverted index, observation to proofs, built for older proofs |
+//!
+//! A proof holds when every observation in it holds: its question, put to the world again, has the
+//! same answer. Each distinct question is asked once, however many tests share it.
+//!
+//! Safety against damage: every record, set and observation carries a checksum. What fails its
+//! check, is missing, or is not understood counts as *not holding*, so that the test runs. A file
+//! that SQLite itself cannot read, or that another version of tamis wrote, is renamed aside and an
+//! empty store takes its place; the caller gets a [`SetAside`] to tell the user. The checksums
+//! find accidents; they do not guard against somebody who forges records.
+//!
+//! Several processes may use one store. Writers take turns in short transactions; a `kill -9` at
+//! any moment loses only the transaction in flight. A loss of power may lose the last few
+//! transactions (they are not flushed one by one), never the file.
+
+mod append;
+mod codec;
+mod collect;
+mod error;
+mod evidence;
+mod explain;
+mod files;
+mod index;
+mod leftovers;
+mod load;
+mod schema;
+mod store;
+mod summary;
+
+pub use collect::{GcPolicy, GcReport};
+pub use error::{SetAside, StoreError};
+pub use evidence::Evidence;
+pub use explain::{Difference, StoredRecord};
+pub use leftovers::LeftoverReader;
+pub use store::Store;
+pub use summary::{RecordSummary, TestSummary};
+
+/// How the world answers: one value for each question, in the same order. It must not use the
+/// store that is asking.
+pub type Ask<'a> = dyn Fn(&[tamis_core::Question]) -> Vec<tamis_core::Value> + Sync + 'a;

@@ -1,0 +1,152 @@
+//! Reads observations and their questions by id, in few and mostly sequential steps.
+
+use crate::codec::{
+    QuestionColumns, byte, id, integer, observation_checksum, unsealed_bitmap, wide,
+};
+use crate::error::Failure;
+use roaring::RoaringBitmap;
+use rusqlite::{Connection, OptionalExtension, Row};
+use tamis_core::{Question, Value};
+
+/// Rows between two wanted ones that are cheaper to step over than to start a new search.
+const GAP: u32 = 12;
+
+/// Observations that are as they were written, with their questions.
+#[derive(Debug, Default)]
+pub(crate) struct Loaded {
+    pub(crate) questions: Vec<Question>,
+    /// By ascending id.
+    pub(crate) observations: Vec<LoadedObservation>,
+}
+
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct LoadedObservation {
+    pub(crate) id: u32,
+    /// Position of the question in [`Loaded::questions`].
+    pub(crate) question: u32,
+    pub(crate) value: Value,
+}
+
+struct RawObservation {
+    id: u32,
+    question: u32,
+    tag: u8,
+    hash: u128,
+    checksum: i64,
+}
+
+/// Loads these observations, or all. What is missing or fails its checksum is left out.
+pub(crate) fn load(conn: &Connection, wanted: Option<&RoaringBitmap>) -> Result<Loaded, Failure> {
+    let mut raw: Vec<RawObservation> = Vec::new();
+    let mut asked = RoaringBitmap::new();
+    let select = "SELECT id, question, tag, hash, checksum FROM observation";
+    for_ids(conn, select, wanted, |_, row| {
+        let columns = (
+            id(row.get_ref(0)?),
+            id(row.get_ref(1)?),
+            byte(row.get_ref(2)?),
+            wide(row.get_ref(3)?),
+            integer(row.get_ref(4)?),
+        );
+        if let (Some(id), Some(question), Some(tag), Some(hash), Some(checksum)) = columns {
+            asked.insert(question);
+            raw.push(RawObservation { id, question, tag, hash, checksum });
+        }
+        Ok(())
+    })?;
+
+    let mut loaded = Loaded::default();
+    let mut question_ids: Vec<u32> = Vec::new();
+    // The bytes under the checksums, of all questions in a row.
+    let mut bytes: Vec<u8> = Vec::new();
+    let mut ends: Vec<usize> = Vec::new();
+    let select = "SELECT id, kind, scheme, parameter, key FROM question";
+    let ids = wanted.is_some().then_some(&asked);
+    for_ids(conn, select, ids, |id, row| {
+        if let Some(columns) = QuestionColumns::read(row, 1)?
+            && let Some(question) = columns.to_question()
+        {
+            question_ids.push(id);
+            loaded.questions.push(question);
+            columns.write_to(&mut bytes);
+            ends.push(bytes.len());
+        }
+        Ok(())
+    })?;
+
+    let mut scratch = Vec::new();
+    for o in raw {
+        let Ok(at) = question_ids.binary_search(&o.question) else {
+            continue;
+        };
+        let start = if at == 0 { 0 } else { ends[at - 1] };
+        scratch.clear();
+        scratch.extend_from_slice(&bytes[start..ends[at]]);
+        if observation_checksum(&mut scratch, o.tag, o.hash) == o.checksum
+            && let Some(value) = Value::from_raw(o.tag, o.hash)
+        {
+            loaded.observations.push(LoadedObservation { id: o.id, question: at as u32, value });
+        }
+    }
+    Ok(loaded)
+}
+
+/// Visits the rows with these ids (or all rows), ascending. `select` has no WHERE and the id as
+/// its first column.
+fn for_ids(
+    conn: &Connection,
+    select: &str,
+    ids: Option<&RoaringBitmap>,
+    mut visit: impl FnMut(u32, &Row<'_>) -> rusqlite::Result<()>,
+) -> Result<(), Failure> {
+    let sql = format!("{select} WHERE id BETWEEN ?1 AND ?2 ORDER BY id");
+    let mut statement = conn.prepare_cached(&sql)?;
+    let everything = [(0, u32::MAX)];
+    let ranges = ids.map_or(everything.to_vec(), ranges);
+    for (first, last) in ranges {
+        let mut rows = statement.query([first, last])?;
+        while let Some(row) = rows.next()? {
+            if let Some(id) = id(row.get_ref(0)?)
+                && ids.is_none_or(|ids| ids.contains(id))
+            {
+                visit(id, row)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The ids as inclusive ranges; small gaps are bridged.
+fn ranges(ids: &RoaringBitmap) -> Vec<(u32, u32)> {
+    let mut ranges: Vec<(u32, u32)> = Vec::new();
+    for id in ids {
+        match ranges.last_mut() {
+            Some((_, last)) if id - *last <= GAP => *last = id,
+            _ => ranges.push((id, id)),
+        }
+    }
+    ranges
+}
+
+/// The observations of a proof; `None` where it is gone or damaged.
+pub(crate) fn proof(conn: &Connection, proof: u32) -> Result<Option<RoaringBitmap>, Failure> {
+    let mut statement = conn.prepare_cached("SELECT bitmap FROM proof WHERE id = ?1")?;
+    let bitmap = statement
+        .query_row([proof], |row| {
+            Ok(row.get_ref(0)?.as_blob().ok().and_then(|b| unsealed_bitmap(proof.into(), b)))
+        })
+        .optional()?;
+    Ok(bitmap.flatten())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranges_cover_all_ids_and_bridge_small_gaps() {
+        let ids: RoaringBitmap = [1, 2, 3, 10, 100, 101, u32::MAX].into_iter().collect();
+        assert_eq!(ranges(&ids), [(1, 10), (100, 101), (u32::MAX, u32::MAX)]);
+        assert_eq!(ranges(&RoaringBitmap::new()), []);
+    }
+}

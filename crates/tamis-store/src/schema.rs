@@ -1,0 +1,148 @@
+//! The tables, and how a connection is made ready.
+//!
+//! The format is named by `application_id` and `user_version` in the file's header. Another number
+//! means that the file is not ours to interpret; it is set aside and not migrated, because all
+//! that is lost is one run of each test.
+
+use crate::error::Failure;
+use rusqlite::{Connection, OpenFlags, TransactionBehavior};
+use std::path::Path;
+use std::time::Duration;
+
+/// "tami"
+const APPLICATION: i32 = 0x7461_6D69;
+const FORMAT: i32 = 1;
+
+/// How long a writer waits for its turn.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// Ids of records, proofs, observations and segments are never reused: an id that is kept
+/// somewhere (index, explanation, another process) can only become unknown, never mean another
+/// thing.
+const TABLES: &str = "
+CREATE TABLE test (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    suite TEXT NOT NULL, name TEXT NOT NULL, folder TEXT NOT NULL,
+    UNIQUE (name, suite, folder));
+CREATE TABLE question (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    hash INTEGER NOT NULL,
+    kind INTEGER NOT NULL, scheme INTEGER NOT NULL, parameter BLOB, key BLOB NOT NULL);
+CREATE INDEX question_by_hash ON question (hash);
+CREATE TABLE observation (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    question INTEGER NOT NULL, tag INTEGER NOT NULL, hash BLOB, checksum INTEGER NOT NULL);
+CREATE INDEX observation_by_checksum ON observation (checksum);
+CREATE TABLE record (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    test INTEGER NOT NULL,
+    outcome INTEGER NOT NULL, code INTEGER NOT NULL,
+    started_ms INTEGER NOT NULL, wall_us INTEGER NOT NULL, cpu_us INTEGER NOT NULL,
+    engine TEXT NOT NULL, inputs INTEGER NOT NULL, state INTEGER NOT NULL,
+    before INTEGER NOT NULL, after INTEGER,
+    taints BLOB, notes BLOB, checksum INTEGER NOT NULL);
+CREATE INDEX record_by_test ON record (test);
+CREATE TABLE proof (id INTEGER PRIMARY KEY AUTOINCREMENT, bitmap BLOB NOT NULL);
+CREATE TABLE value_detail (observation INTEGER PRIMARY KEY, detail BLOB NOT NULL);
+CREATE TABLE record_detail (record INTEGER PRIMARY KEY, detail BLOB NOT NULL);
+CREATE TABLE leftover (record INTEGER PRIMARY KEY, paths BLOB NOT NULL);
+CREATE TABLE segment (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    live INTEGER NOT NULL, last_proof INTEGER NOT NULL,
+    observations BLOB, proofs BLOB);
+CREATE TABLE posting (id INTEGER PRIMARY KEY, proofs BLOB NOT NULL);
+";
+
+const TABLE_COUNT: i64 = 10;
+
+/// Opens the file, makes the tables where it is new, and checks that it can be read.
+pub(crate) fn connect(file: &Path) -> Result<Connection, Failure> {
+    if let Ok(meta) = std::fs::metadata(file)
+        && !meta.is_file()
+    {
+        return Err(Failure::Damage("something else is in the place of its file".into()));
+    }
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
+        | OpenFlags::SQLITE_OPEN_CREATE
+        | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let mut conn = Connection::open_with_flags(file, flags)?;
+    // First of all: also the switch to WAL can meet another process that holds a lock.
+    conn.busy_timeout(PATIENCE)?;
+    conn.set_prepared_statement_cache_capacity(64);
+
+    match header(&conn)? {
+        (0, 0) => create(&mut conn)?,
+        (APPLICATION, FORMAT) => {}
+        (APPLICATION, newer) if newer > FORMAT => {
+            return Err(Failure::Damage(format!("a newer tamis wrote it, format {newer}")));
+        }
+        (APPLICATION, other) => {
+            return Err(Failure::Damage(format!("its format {other} is not known")));
+        }
+        _ => return Err(Failure::Damage("it is not a store of tamis".into())),
+    }
+    conn.execute_batch(
+        "PRAGMA journal_mode = WAL;
+         PRAGMA synchronous = NORMAL;
+         PRAGMA cell_size_check = ON;
+         PRAGMA trusted_schema = OFF;
+         PRAGMA temp_store = MEMORY;
+         PRAGMA cache_size = -32768;",
+    )?;
+    if table_count(&conn)? != TABLE_COUNT {
+        return Err(Failure::Damage("some of its tables are missing".into()));
+    }
+    Ok(conn)
+}
+
+fn header(conn: &Connection) -> Result<(i32, i32), Failure> {
+    let application = conn.pragma_query_value(None, "application_id", |row| row.get(0))?;
+    let format = conn.pragma_query_value(None, "user_version", |row| row.get(0))?;
+    Ok((application, format))
+}
+
+fn table_count(conn: &Connection) -> Result<i64, Failure> {
+    let sql = "SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite%'";
+    Ok(conn.query_row(sql, [], |row| row.get(0))?)
+}
+
+fn create(conn: &mut Connection) -> Result<(), Failure> {
+    if table_count(conn)? != 0 {
+        return Err(Failure::Damage("it is not a store of tamis".into()));
+    }
+    // These two only take effect before the first table.
+    conn.execute_batch("PRAGMA auto_vacuum = INCREMENTAL; PRAGMA journal_mode = WAL;")?;
+    let tx = conn.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    // Another process may have been faster.
+    if header(&tx)? == (0, 0) {
+        tx.execute_batch(TABLES)?;
+        tx.pragma_update(None, "application_id", APPLICATION)?;
+        tx.pragma_update(None, "user_version", FORMAT)?;
+    }
+    tx.commit()?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_table_count_is_right() {
+        let dir = tempfile::tempdir().unwrap();
+        let conn = connect(&dir.path().join("tamis.db")).unwrap();
+        assert_eq!(table_count(&conn).unwrap(), TABLE_COUNT);
+        let mode: String = conn.pragma_query_value(None, "journal_mode", |r| r.get(0)).unwrap();
+        assert_eq!(mode, "wal");
+        let vacuum: i32 = conn.pragma_query_value(None, "auto_vacuum", |r| r.get(0)).unwrap();
+        assert_eq!(vacuum, 2);
+    }
+
+    #[test]
+    fn a_database_of_somebody_else_is_not_touched() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("tamis.db");
+        Connection::open(&file).unwrap().execute_batch("CREATE TABLE theirs (x);").unwrap();
+        assert!(matches!(connect(&file), Err(Failure::Damage(_))));
+    }
+}

@@ -1,0 +1,247 @@
+//! The handle, and the simple questions about tests and their records.
+
+use crate::codec::{integer, text};
+use crate::error::{Failure, SetAside, StoreError};
+use crate::files::{self, FILE, Open};
+use crate::summary::{RECORD_COLUMNS, RecordRow, RecordSummary, TestSummary, parts};
+use rusqlite::{Connection, OptionalExtension, TransactionBehavior};
+use std::collections::HashMap;
+use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use tamis_core::TestKey;
+
+/// How many records of one test are kept unless told otherwise.
+const KEEP_PER_TEST: usize = 16;
+
+/// An open store. Clones share one connection and take turns; threads that should not wait for
+/// each other open their own.
+#[derive(Debug, Clone)]
+pub struct Store {
+    inner: Arc<Inner>,
+}
+
+#[derive(Debug)]
+struct Inner {
+    dir: PathBuf,
+    open: Mutex<Open>,
+    set_aside: Mutex<Option<SetAside>>,
+    keep_per_test: AtomicUsize,
+}
+
+impl Store {
+    /// Opens the store in this folder; makes the folder and an empty store where there is none.
+    ///
+    /// A store that is damaged or of another format is renamed, an empty one takes its place, and
+    /// the second part of the answer says so. An error means that no store can be had there.
+    pub fn open(dir: &Path) -> Result<(Self, Option<SetAside>), StoreError> {
+        std::fs::create_dir_all(dir)
+            .map_err(|source| StoreError::Folder { dir: dir.to_path_buf(), source })?;
+        let (open, moved) = files::open(dir)?;
+        let inner = Inner {
+            dir: dir.to_path_buf(),
+            open: Mutex::new(open),
+            set_aside: Mutex::new(None),
+            keep_per_test: AtomicUsize::new(KEEP_PER_TEST),
+        };
+        Ok((Self { inner: Arc::new(inner) }, moved))
+    }
+
+    /// Like [`Store::open`], and `None` where there is no store yet. Makes no file then.
+    pub fn open_existing(dir: &Path) -> Result<Option<(Self, Option<SetAside>)>, StoreError> {
+        match dir.join(FILE).symlink_metadata() {
+            Ok(_) => Self::open(dir).map(Some),
+            Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(None),
+            Err(source) => Err(StoreError::Folder { dir: dir.to_path_buf(), source }),
+        }
+    }
+
+    /// The folder of the store.
+    pub fn dir(&self) -> &Path {
+        &self.inner.dir
+    }
+
+    /// The database file.
+    pub fn path(&self) -> PathBuf {
+        self.inner.dir.join(FILE)
+    }
+
+    /// Bytes of all files of the store.
+    pub fn size_on_disk(&self) -> u64 {
+        files::size(&self.inner.dir)
+    }
+
+    /// How many records of one test [`Store::append`] keeps.
+    pub fn set_keep_per_test(&self, keep: NonZeroUsize) {
+        self.inner.keep_per_test.store(keep.get(), Ordering::Relaxed);
+    }
+
+    pub(crate) fn keep_per_test(&self) -> usize {
+        self.inner.keep_per_test.load(Ordering::Relaxed)
+    }
+
+    /// What was set aside since the store was opened: damage deep in a file shows only when that
+    /// part is read. Whoever asks gets it once.
+    pub fn take_set_aside(&self) -> Option<SetAside> {
+        self.inner.set_aside.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+
+    /// Works with the connection. Where that meets damage, the store is set aside and the work is
+    /// done once more on the empty one.
+    pub(crate) fn with<T>(
+        &self,
+        mut work: impl FnMut(&mut Connection) -> Result<T, Failure>,
+    ) -> Result<T, StoreError> {
+        let dir = &self.inner.dir;
+        let mut open = self.inner.open.lock().unwrap_or_else(PoisonError::into_inner);
+        let why = match work(&mut open.conn) {
+            Ok(done) => return Ok(done),
+            Err(Failure::Damage(why)) => why,
+            Err(failure) => return Err(failure.into_error(dir)),
+        };
+        let (fresh, moved) = files::replace(dir, &open, &why)?;
+        *open = fresh;
+        if let Some(moved) = moved {
+            let mut slot = self.inner.set_aside.lock().unwrap_or_else(PoisonError::into_inner);
+            slot.get_or_insert(moved);
+        }
+        work(&mut open.conn).map_err(|failure| failure.into_error(dir))
+    }
+
+    /// Works in one write transaction.
+    pub(crate) fn write<T>(
+        &self,
+        mut work: impl FnMut(&Connection) -> Result<T, Failure>,
+    ) -> Result<T, StoreError> {
+        self.with(|conn| write(conn, &mut work))
+    }
+
+    /// All tests that have a record, in the order of their keys.
+    pub fn tests(&self) -> Result<Vec<TestSummary>, StoreError> {
+        self.with(|conn| {
+            let mut tests: Vec<TestSummary> = newest_records(conn)?
+                .into_iter()
+                .map(|(key, records, row)| TestSummary { key, records, last: row.summary })
+                .collect();
+            tests.sort_by(|a, b| a.key.cmp(&b.key));
+            Ok(tests)
+        })
+    }
+
+    /// The records of one test, newest first.
+    pub fn history(&self, test: &TestKey) -> Result<Vec<RecordSummary>, StoreError> {
+        self.with(|conn| {
+            let rows = records_of(conn, test)?;
+            Ok(rows.into_iter().map(|row| row.summary).collect())
+        })
+    }
+
+    /// Removes all records of one test and says how many there were.
+    pub fn forget(&self, test: &TestKey) -> Result<usize, StoreError> {
+        self.write(|conn| {
+            let Some(id) = test_id(conn, test)? else {
+                return Ok(0);
+            };
+            let mut statement = conn.prepare_cached("SELECT id FROM record WHERE test = ?1")?;
+            let records: Vec<i64> =
+                statement.query_map([id], |row| row.get(0))?.collect::<Result<_, _>>()?;
+            for &record in &records {
+                delete_record(conn, record)?;
+            }
+            conn.execute("DELETE FROM test WHERE id = ?1", [id])?;
+            Ok(records.len())
+        })
+    }
+}
+
+/// One short write transaction. It takes the write lock at the start: a reader that becomes a
+/// writer half-way would fail when another one was faster.
+pub(crate) fn write<T>(
+    conn: &mut Connection,
+    work: impl FnOnce(&Connection) -> Result<T, Failure>,
+) -> Result<T, Failure> {
+    let tx = conn.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    let done = work(&tx)?;
+    tx.commit()?;
+    Ok(done)
+}
+
+pub(crate) fn test_id(conn: &Connection, test: &TestKey) -> Result<Option<i64>, Failure> {
+    let sql = "SELECT id FROM test WHERE name = ?1 AND suite = ?2 AND folder = ?3";
+    let mut statement = conn.prepare_cached(sql)?;
+    Ok(statement.query_row([&test.name, &test.suite, &test.folder], |row| row.get(0)).optional()?)
+}
+
+/// The readable records of one test, newest first.
+pub(crate) fn records_of(conn: &Connection, test: &TestKey) -> Result<Vec<RecordRow>, Failure> {
+    let Some(id) = test_id(conn, test)? else {
+        return Ok(Vec::new());
+    };
+    let sql = format!("SELECT {RECORD_COLUMNS} FROM record WHERE test = ?1 ORDER BY id DESC");
+    let mut statement = conn.prepare_cached(&sql)?;
+    let mut rows = statement.query([id])?;
+    let (mut found, mut scratch) = (Vec::new(), Vec::new());
+    while let Some(row) = rows.next()? {
+        found.extend(RecordRow::read(row, |_| Some(parts(test)), &mut scratch)?);
+    }
+    Ok(found)
+}
+
+/// Every test with the number of its readable records and the newest of them.
+pub(crate) fn newest_records(
+    conn: &Connection,
+) -> Result<Vec<(TestKey, usize, RecordRow)>, Failure> {
+    let keys = all_tests(conn)?;
+    let mut newest: HashMap<i64, (usize, RecordRow)> = HashMap::with_capacity(keys.len());
+    let sql = format!("SELECT {RECORD_COLUMNS} FROM record ORDER BY id");
+    let mut statement = conn.prepare(&sql)?;
+    let mut rows = statement.query([])?;
+    let mut scratch = Vec::new();
+    while let Some(row) = rows.next()? {
+        let key = |id| keys.get(&id).map(parts);
+        let Some(record) = RecordRow::read(row, key, &mut scratch)? else {
+            continue;
+        };
+        let count = newest.get(&record.test).map_or(0, |(count, _)| *count);
+        newest.insert(record.test, (count + 1, record));
+    }
+    Ok(keys
+        .into_iter()
+        .filter_map(|(id, key)| newest.remove(&id).map(|(count, row)| (key, count, row)))
+        .collect())
+}
+
+fn all_tests(conn: &Connection) -> Result<HashMap<i64, TestKey>, Failure> {
+    let mut statement = conn.prepare("SELECT id, suite, name, folder FROM test")?;
+    let mut rows = statement.query([])?;
+    let mut keys = HashMap::new();
+    while let Some(row) = rows.next()? {
+        let columns = (
+            integer(row.get_ref(0)?),
+            text(row.get_ref(1)?),
+            text(row.get_ref(2)?),
+            text(row.get_ref(3)?),
+        );
+        if let (Some(id), Some(suite), Some(name), Some(folder)) = columns {
+            let [suite, name, folder] = [suite, name, folder].map(str::to_owned);
+            keys.insert(id, TestKey { suite, name, folder });
+        }
+    }
+    Ok(keys)
+}
+
+/// Removes one record and what belongs to it alone. Interned observations stay for the garbage
+/// collection.
+pub(crate) fn delete_record(conn: &Connection, record: i64) -> Result<(), Failure> {
+    for sql in [
+        "DELETE FROM proof WHERE id IN \
+         (SELECT before FROM record WHERE id = ?1 UNION SELECT after FROM record WHERE id = ?1)",
+        "DELETE FROM record_detail WHERE record = ?1",
+        "DELETE FROM leftover WHERE record = ?1",
+        "DELETE FROM record WHERE id = ?1",
+    ] {
+        conn.prepare_cached(sql)?.execute([record])?;
+    }
+    Ok(())
+}

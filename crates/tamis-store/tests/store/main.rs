@@ -1,0 +1,4 @@
+//! The store from outside, through its public interface.
+
+mod common;
+mod records;

@@ -1,0 +1,348 @@
+//! What goes into the store comes out of it, and decides as it should.
+
+use crate::common::{World, content, evidence, file, key, open, runs, tainted};
+use std::num::NonZeroUsize;
+use tamis_core::decide::{Cause, Decision};
+use tamis_core::record::{Access, Detail, Note, Observed};
+use tamis_core::{Outcome, PortablePath, Question, Scheme, TestKey, Value};
+use tamis_store::{RecordSummary, Store};
+
+#[test]
+fn a_test_is_skipped_while_nothing_changed() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = open(dir.path());
+    let world = World::new(&[("a", "1"), ("b", "1")]);
+    let id = store.append(&world.run("t", &["a", "b", "missing"])).unwrap();
+
+    let proof = store.record(id).unwrap().unwrap().proofs[0];
+    let got = evidence(&store, &["t"], &world).decide(0, &Default::default());
+    assert_eq!(got, Decision::Skip { record: id, proof });
+    assert!(runs(&store, "t", &world.with("a", "2")));
+    assert!(runs(&store, "t", &world.with("missing", "now there")));
+    assert!(!runs(&store, "t", &world.with("unrelated", "x")));
+    assert!(runs(&store, "other", &world));
+}
+
+#[test]
+fn records_outlive_the_handle() {
+    let dir = tempfile::tempdir().unwrap();
+    let world = World::new(&[("a", "1")]);
+    let id = open(dir.path()).append(&world.run("t", &["a"])).unwrap();
+    let store = open(dir.path());
+    assert_eq!(store.history(&key("t")).unwrap()[0].id, id);
+    assert!(!runs(&store, "t", &world));
+}
+
+#[test]
+fn nothing_is_made_where_there_is_no_store() {
+    let dir = tempfile::tempdir().unwrap();
+    let folder = dir.path().join("none");
+    assert!(Store::open_existing(&folder).unwrap().is_none());
+    assert!(Store::open_existing(dir.path()).unwrap().is_none());
+    assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0);
+    open(&folder);
+    assert!(Store::open_existing(&folder).unwrap().is_some());
+}
+
+#[test]
+fn everything_of_a_run_comes_back() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = open(dir.path());
+    let world = World::new(&[("a", "1"), ("out", "old")]);
+    let mut run = world.run("t", &["a", "out"]);
+    run.outcome = Outcome::Failed(3);
+    run.observed[0].detail = Detail::Size(17);
+    run.observed[1].after = Some(content("new"));
+    run.observed[1].access = Access::READ.with(Access::WRITE);
+    run.observed[1].program = "tee".into();
+    let odd = PortablePath::from_stored(b"dir/\xff\n ".as_slice());
+    run.observed.push(Observed {
+        question: Question::Path(odd.clone(), Scheme::Listing),
+        before: Value::Listing(tamis_core::Hash(9)),
+        after: None,
+        access: Access::LIST,
+        program: "ls".into(),
+        detail: Detail::Names(vec![b"x".to_vec(), b"\xfe".to_vec()]),
+    });
+    for question in [
+        Question::Variable(b"HOME".to_vec()),
+        Question::VariableNames,
+        Question::Glob("**/*.rs".into()),
+        Question::Rules,
+        Question::Fact("java".into()),
+        Question::Path(odd, Scheme::Command(tamis_core::Hash(u128::MAX))),
+    ] {
+        let mut one = world.observed("a");
+        one.question = question;
+        one.before = Value::text(b"v");
+        run.observed.push(one);
+    }
+    run.notes.push(Note::TalksTo("host:80".into()));
+    run.left_behind.push(PortablePath::from_stored("out"));
+    let run = tainted(run);
+
+    let id = store.append(&run).unwrap();
+    let stored = store.record(id).unwrap().unwrap();
+    assert_eq!(stored.proofs.len(), 2);
+    assert_eq!(stored.unreadable, 0);
+    assert_eq!(sorted(stored.run), sorted(run));
+}
+
+fn sorted(mut run: tamis_core::record::Run) -> tamis_core::record::Run {
+    run.observed.sort_by(|a, b| a.question.cmp(&b.question));
+    run
+}
+
+#[test]
+fn both_states_of_a_test_that_changes_its_input_hold() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = open(dir.path());
+    let clean = World::new(&[("a", "1")]);
+    let mut run = clean.run("t", &["a", "cache"]);
+    run.observed[1].after = Some(content("filled"));
+    store.append(&run).unwrap();
+    assert!(!runs(&store, "t", &clean));
+    assert!(!runs(&store, "t", &clean.with("cache", "filled")));
+    assert!(runs(&store, "t", &clean.with("cache", "by somebody else")));
+    assert!(runs(&store, "t", &clean.with("cache", "filled").with("a", "2")));
+}
+
+#[test]
+fn two_branches_are_both_remembered() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = open(dir.path());
+    let main = World::new(&[("a", "main"), ("b", "1")]);
+    let topic = main.with("a", "topic");
+    store.append(&main.run("t", &["a", "b"])).unwrap();
+    store.append(&topic.run("t", &["a", "b"])).unwrap();
+    for _ in 0..2 {
+        assert!(!runs(&store, "t", &main));
+        assert!(!runs(&store, "t", &topic));
+    }
+    assert!(runs(&store, "t", &main.with("a", "third")));
+}
+
+#[test]
+fn a_tainted_record_never_lets_a_test_be_skipped() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = open(dir.path());
+    let world = World::new(&[("a", "1")]);
+    let id = store.append(&tainted(world.run("t", &["a"]))).unwrap();
+    let found = evidence(&store, &["t"], &world);
+    assert_eq!(found.decide(0, &Default::default()), Decision::Run(Cause::Incomplete(id)));
+    assert_eq!(found.questions_asked(), 0);
+    // Not even when the caller says so.
+    let found = store.evidence(&[key("t")], &|_| true, &|q| world.answers(q)).unwrap();
+    assert!(found.decide(0, &Default::default()).is_run());
+}
+
+#[test]
+fn settings_can_only_be_stricter() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = open(dir.path());
+    let world = World::new(&[("a", "1")]);
+    let mut run = world.run("t", &["a"]);
+    run.notes.push(Note::TalksTo("host:80".into()));
+    store.append(&run).unwrap();
+    assert!(!runs(&store, "t", &world));
+    let strict = |r: &RecordSummary| r.is_complete() && r.notes.is_empty();
+    let found = store.evidence(&[key("t")], &strict, &|q| world.answers(q)).unwrap();
+    assert!(found.decide(0, &Default::default()).is_run());
+}
+
+#[test]
+fn a_run_that_looked_at_nothing_proves_nothing() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = open(dir.path());
+    let world = World::default();
+    store.append(&world.run("t", &[])).unwrap();
+    assert!(runs(&store, "t", &world));
+}
+
+#[test]
+fn missing_answers_do_not_hold() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = open(dir.path());
+    let world = World::new(&[("a", "1"), ("b", "1")]);
+    store.append(&world.run("t", &["a", "b"])).unwrap();
+    let complete = &RecordSummary::is_complete;
+    let short = |q: &[Question]| world.answers(&q[..1]);
+    let found = store.evidence(&[key("t")], complete, &short).unwrap();
+    assert!(found.decide(0, &Default::default()).is_run());
+}
+
+#[test]
+fn the_newest_records_of_a_test_are_kept() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = open(dir.path());
+    store.set_keep_per_test(NonZeroUsize::new(3).unwrap());
+    let world = |n: u32| World::new(&[("a", &n.to_string())]);
+    let ids: Vec<_> = (0..6).map(|n| store.append(&world(n).run("t", &["a"])).unwrap()).collect();
+    let kept: Vec<_> = store.history(&key("t")).unwrap().iter().map(|r| r.id).collect();
+    assert_eq!(kept, [ids[5], ids[4], ids[3]]);
+    assert!(runs(&store, "t", &world(2)));
+    assert!(!runs(&store, "t", &world(3)));
+    assert_eq!(store.record(ids[0]).unwrap(), None);
+}
+
+#[test]
+fn running_again_in_one_state_does_not_push_out_another() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = open(dir.path());
+    store.set_keep_per_test(NonZeroUsize::new(2).unwrap());
+    let (main, topic) = (World::new(&[("a", "main")]), World::new(&[("a", "topic")]));
+    store.append(&main.run("t", &["a"])).unwrap();
+    for _ in 0..5 {
+        store.append(&topic.run("t", &["a"])).unwrap();
+    }
+    assert_eq!(store.history(&key("t")).unwrap().len(), 2);
+    assert!(!runs(&store, "t", &main));
+    assert!(!runs(&store, "t", &topic));
+}
+
+#[test]
+fn tests_are_listed_with_their_newest_record_and_can_be_forgotten() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = open(dir.path());
+    let world = World::new(&[("a", "1")]);
+    store.append(&world.run("two", &["a"])).unwrap();
+    store.append(&world.run("one", &["a"])).unwrap();
+    let mut last = world.run("one", &["a"]);
+    last.outcome = Outcome::TimedOut;
+    last.wall_us = u64::MAX;
+    store.append(&last).unwrap();
+
+    let tests = store.tests().unwrap();
+    let names: Vec<_> = tests.iter().map(|t| (t.key.name.as_str(), t.records)).collect();
+    assert_eq!(names, [("one", 2), ("two", 1)]);
+    assert_eq!((tests[0].last.outcome, tests[0].last.wall_us), (Outcome::TimedOut, u64::MAX));
+
+    assert_eq!(store.forget(&key("one")).unwrap(), 2);
+    assert_eq!(store.forget(&key("one")).unwrap(), 0);
+    assert_eq!(store.tests().unwrap().len(), 1);
+    assert!(runs(&store, "one", &world));
+    assert!(!runs(&store, "two", &world));
+}
+
+#[test]
+fn keys_differ_in_each_part() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = open(dir.path());
+    let world = World::new(&[("a", "1")]);
+    let mut run = world.run("t", &["a"]);
+    run.test = TestKey { suite: String::new(), name: "t".into(), folder: "sub".into() };
+    store.append(&run).unwrap();
+    assert!(runs(&store, "t", &world));
+    assert_eq!(store.history(&run.test).unwrap().len(), 1);
+}
+
+#[test]
+fn a_test_may_be_asked_about_twice() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = open(dir.path());
+    let world = World::new(&[("a", "1")]);
+    store.append(&world.run("t", &["a"])).unwrap();
+    let found = evidence(&store, &["t", "new", "t"], &world);
+    assert_eq!(found.candidates(0), found.candidates(2));
+    assert_eq!(found.records(0).len(), 1);
+    assert_eq!(found.candidates(1), []);
+}
+
+#[test]
+fn every_distinct_question_is_asked_once() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = open(dir.path());
+    let world = World::new(&[("a", "1"), ("b", "1")]);
+    store.append(&world.run("t", &["a", "b"])).unwrap();
+    store.append(&world.with("a", "2").run("t", &["a", "b"])).unwrap();
+    store.append(&world.run("u", &["a", "c"])).unwrap();
+    let asked = std::sync::Mutex::new(Vec::new());
+    let ask = |q: &[Question]| {
+        asked.lock().unwrap().extend(q.to_vec());
+        world.answers(q)
+    };
+    let complete = &RecordSummary::is_complete;
+    store.evidence(&[key("t"), key("u")], complete, &ask).unwrap();
+    let mut asked = asked.into_inner().unwrap();
+    asked.sort();
+    assert_eq!(asked, [file("a"), file("b"), file("c")]);
+}
+
+#[test]
+fn differences_name_what_changed() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = open(dir.path());
+    let world = World::new(&[("/etc/x", "1"), ("a", "1"), ("b", "1")]);
+    let mut run = world.run("t", &["/etc/x", "a", "b"]);
+    run.observed[1].detail = Detail::Size(1);
+    let id = store.append(&run).unwrap();
+    let mut other = world.with("a", "2").run("other", &["a"]);
+    other.observed[0].detail = Detail::Size(2);
+    store.append(&other).unwrap();
+
+    let ask = |w: World| move |q: &[Question]| w.answers(q);
+    assert_eq!(store.differences(id, &ask(world.clone())).unwrap(), []);
+    let now = world.with("a", "2").with("/etc/x", "2");
+    let got = store.differences(id, &ask(now.clone())).unwrap();
+    assert_eq!(got.len(), 2);
+    let a = got.iter().find(|d| d.observed.question == file("a")).unwrap();
+    assert_eq!((a.was, a.is), (content("1"), content("2")));
+    assert_eq!((&a.observed.detail, &a.is_detail), (&Detail::Size(1), &Detail::Size(2)));
+
+    // The project's own file is the better explanation.
+    let found = evidence(&store, &["t"], &now);
+    let first = found.first_difference(id).unwrap();
+    assert_eq!(first, Some((file("a"), content("1"), content("2"))));
+    assert_eq!(evidence(&store, &["t"], &world).first_difference(id).unwrap(), None);
+}
+
+#[test]
+fn differences_are_taken_from_the_closest_state() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = open(dir.path());
+    let world = World::new(&[("a", "1")]);
+    let mut run = world.run("t", &["a", "cache"]);
+    run.observed[1].after = Some(content("filled"));
+    let id = store.append(&run).unwrap();
+    let now = world.with("cache", "filled").with("a", "2");
+    let got = store.differences(id, &|q| now.answers(q)).unwrap();
+    let questions: Vec<_> = got.iter().map(|d| d.observed.question.clone()).collect();
+    assert_eq!(questions, [file("a")]);
+    let first = evidence(&store, &["t"], &now).first_difference(id).unwrap();
+    assert_eq!(first, Some((file("a"), content("1"), content("2"))));
+}
+
+#[test]
+fn leftovers_and_their_readers_are_named() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = open(dir.path());
+    let world = World::new(&[("a", "1")]);
+    let mut writer = world.run("writer", &["a", "out"]);
+    writer.left_behind.push(PortablePath::from_stored("out"));
+    store.append(&writer).unwrap();
+    store.append(&world.run("reader", &["a", "out"])).unwrap();
+    store.append(&world.run("neutral", &["a"])).unwrap();
+
+    let out = PortablePath::from_stored("out");
+    assert_eq!(store.left_behind().unwrap(), [(key("writer"), vec![out.clone()])]);
+    let readers = store.readers_of_leftovers().unwrap();
+    let named: Vec<_> = readers.iter().map(|r| (&r.reader, &r.path, &r.writer)).collect();
+    assert_eq!(named, [(&key("reader"), &out, &key("writer"))]);
+
+    // Only the newest run counts.
+    store.append(&world.run("writer", &["a"])).unwrap();
+    assert_eq!(store.left_behind().unwrap(), []);
+    assert_eq!(store.readers_of_leftovers().unwrap(), []);
+}
+
+#[test]
+fn many_at_once_are_as_good_as_one_by_one() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = open(dir.path());
+    let world = World::new(&[("a", "1"), ("b", "1")]);
+    let runs_in: Vec<_> = (0..50).map(|n| world.run(&format!("t{n}"), &["a", "b"])).collect();
+    let ids = store.append_many(&runs_in).unwrap();
+    assert_eq!(ids.len(), 50);
+    assert!((0..50).all(|n| !runs(&store, &format!("t{n}"), &world)));
+    assert_eq!(store.append_many(&[]).unwrap(), []);
+}
