@@ -1,0 +1,470 @@
+//! From the text of `tamis.toml` to [`Settings`], or to everything that is wrong with it.
+//!
+//! A file whose TOML is broken is reported for that alone: what could be read around a broken line
+//! would lead to complaints about keys that are there.
+
+use crate::environment::EnvironmentPolicy;
+use crate::glob::{self, NameGlobs};
+use crate::problem::Problems;
+use crate::reader::{Found, Section, Text, Value, as_text, type_name};
+use crate::settings::{Contact, Each, Engine, Item, Keep, Rule, Settings, Suite, Treatment};
+use std::collections::BTreeMap;
+use std::path::{Component, Path};
+use tamis_core::Scheme;
+use toml::de::{DeTable, DeValue};
+
+const TAMIS: &str = "[tamis]";
+const ENVIRONMENT: &str = "[tamis.environment]";
+const RULE: &str = "[[rule]]";
+const SUITE: &str = "[[suite]]";
+
+const TAMIS_KEYS: [&str; 12] = [
+    "store",
+    "engine",
+    "jobs",
+    "keep-records",
+    "max-age",
+    "max-size",
+    "network",
+    "services",
+    "allow-services",
+    "ignore",
+    "default-ignore",
+    "default-rules",
+];
+const SUITE_KEYS: [&str; 6] = ["each", "run", "timeout", "env", "always-run", "run-all-on"];
+
+/// Reads settings; `file` is only for messages.
+pub fn parse(bytes: &[u8], file: &Path) -> Result<Settings, Problems> {
+    let text = match std::str::from_utf8(bytes) {
+        Ok(text) => text,
+        Err(error) => {
+            let good = String::from_utf8_lossy(bytes);
+            let at = error.valid_up_to();
+            let message = "this is no UTF-8; save the file as UTF-8".to_owned();
+            return Err(Problems::new(file, &good, vec![(at..at + 1, message)]));
+        }
+    };
+    let (tree, broken) = DeTable::parse_recoverable(text);
+    if !broken.is_empty() {
+        let found = broken
+            .iter()
+            .map(|error| (error.span().unwrap_or(0..0), error.message().replace('\n', ", ")))
+            .collect();
+        return Err(Problems::new(file, text, found));
+    }
+    let found = Found::default();
+    let settings = read(tree.get_ref(), tree.span(), &found);
+    match found.into_inner() {
+        problems if problems.is_empty() => Ok(settings),
+        problems => Err(Problems::new(file, text, problems)),
+    }
+}
+
+fn read<'t>(tree: &'t DeTable<'t>, span: std::ops::Range<usize>, found: &'t Found) -> Settings {
+    let mut top = Section::new("the file", tree, span, found);
+    let mut settings = Settings::default();
+    if let Some(value) = top.value("tamis") {
+        match value.get_ref() {
+            DeValue::Table(table) => {
+                read_tamis(Section::new(TAMIS, table, value.span(), found), &mut settings, found);
+            }
+            other => {
+                let message = format!("`tamis` must be a table {TAMIS}, not {}", type_name(other));
+                found.add(value.span(), message);
+            }
+        }
+    }
+    for section in tables(&mut top, "rule", RULE, found) {
+        settings.rules.extend(read_rule(section, found));
+    }
+    for section in tables(&mut top, "suite", SUITE, found) {
+        read_suite(section, &mut settings.suites, found);
+    }
+    top.finish(|key| {
+        if TAMIS_KEYS.contains(&key) {
+            Some("[tamis]; put it below that line")
+        } else if key == "environment" {
+            Some("[tamis], as [tamis.environment]")
+        } else if SUITE_KEYS.contains(&key) {
+            Some("a [[suite]]; put it below such a line")
+        } else {
+            None
+        }
+    });
+    settings
+}
+
+/// The tables of an array of tables.
+fn tables<'t>(
+    top: &mut Section<'t>,
+    key: &'static str,
+    title: &'static str,
+    found: &'t Found,
+) -> Vec<Section<'t>> {
+    let Some(value) = top.value(key) else {
+        return Vec::new();
+    };
+    let items = match value.get_ref() {
+        DeValue::Array(items) => items,
+        DeValue::Table(_) => {
+            let message = format!("write {title}, with two brackets: there may be several");
+            found.add(value.span(), message);
+            return Vec::new();
+        }
+        other => {
+            found.add(
+                value.span(),
+                format!("`{key}` must be a table {title}, not {}", type_name(other)),
+            );
+            return Vec::new();
+        }
+    };
+    let mut sections = Vec::new();
+    for item in items {
+        match item.get_ref() {
+            DeValue::Table(table) => {
+                sections.push(Section::new(title, table, item.span(), found));
+            }
+            other => found.add(
+                item.span(),
+                format!("`{key}` must hold tables {title}, not {}", type_name(other)),
+            ),
+        }
+    }
+    sections
+}
+
+fn read_tamis<'t>(mut section: Section<'t>, settings: &mut Settings, found: &'t Found) {
+    if let Some(store) = section.string("store", "store = \".tamis\"") {
+        match store.text {
+            "" | "." | "./" | "/" | "~" | "~/" => section.problem(
+                store.span(),
+                "`store` must be a folder of its own; for example: store = \".tamis\"",
+            ),
+            text => settings.store = Some(text.to_owned()),
+        }
+    }
+    let engines = [
+        ("auto", Engine::Auto),
+        ("notify", Engine::Notify),
+        ("ebpf", Engine::Ebpf),
+        ("ptrace", Engine::Ptrace),
+    ];
+    settings.engine = section.choice("engine", &engines).unwrap_or(settings.engine);
+    settings.jobs = section.count("jobs", "jobs = 4");
+    let keep = Keep::default();
+    settings.keep = Keep {
+        records: section.count("keep-records", "keep-records = 16").unwrap_or(keep.records),
+        max_age: section.duration("max-age", "max-age = \"90d\"").unwrap_or(keep.max_age),
+        max_size: section.size("max-size", "max-size = \"1GiB\"").unwrap_or(keep.max_size),
+    };
+    let contacts =
+        [("warn", Contact::Warn), ("always-run", Contact::AlwaysRun), ("ignore", Contact::Ignore)];
+    settings.network = section.choice("network", &contacts).unwrap_or(settings.network);
+    settings.services = section.choice("services", &contacts).unwrap_or(settings.services);
+    let example = "allow-services = [\"127.0.0.1:5432\", \"/run/foo.sock\"]";
+    for service in section.strings("allow-services", example) {
+        if is_service(service.text) {
+            settings.allow_services.push(service.text.to_owned());
+        } else {
+            let message = format!(
+                "`{}` is neither address:port nor the path of a socket; for example: {example}",
+                service.text
+            );
+            section.problem(service.span(), message);
+        }
+    }
+    for pattern in section.strings("ignore", "ignore = [\"**/*.log\", \"docs/**\"]") {
+        settings.ignore.extend(path_glob(&section, "ignore", pattern));
+    }
+    let default_ignore = section.boolean("default-ignore");
+    settings.default_ignore = default_ignore.unwrap_or(settings.default_ignore);
+    let default_rules = section.boolean("default-rules");
+    settings.default_rules = default_rules.unwrap_or(settings.default_rules);
+    if let Some(value) = section.value("environment") {
+        match value.get_ref() {
+            DeValue::Table(table) => {
+                let environment = Section::new(ENVIRONMENT, table, value.span(), found);
+                settings.environment = read_environment(environment);
+            }
+            other => {
+                let is = type_name(other);
+                let message = format!(
+                    "`environment` must be a table, not {is}; for example: {ENVIRONMENT} with ignore = [\"BUILD_*\"]"
+                );
+                section.problem(value.span(), message);
+            }
+        }
+    }
+    section.finish(|key| SUITE_KEYS.contains(&key).then_some(SUITE));
+}
+
+/// `host:port`, `[::1]:port` or an absolute path.
+fn is_service(text: &str) -> bool {
+    if text.starts_with('/') || text.starts_with('@') {
+        return text.len() > 1;
+    }
+    let Some((host, port)) = text.rsplit_once(':') else {
+        return false;
+    };
+    let bare_v6 = host.contains(':') && !(host.starts_with('[') && host.ends_with(']'));
+    !host.is_empty() && !bare_v6 && port.parse::<u16>().is_ok()
+}
+
+fn read_environment(mut section: Section<'_>) -> EnvironmentPolicy {
+    let ignore = section.globs("ignore", "ignore = [\"BUILD_*\"]");
+    let count = section.globs("count", "count = [\"TERM\"]");
+    section.finish(|_| None);
+    EnvironmentPolicy::new(ignore, count)
+}
+
+/// A glob on paths, which may be anchored at the root, above it, at home or at `/`.
+fn path_glob<'t>(section: &Section<'t>, key: &str, pattern: Text<'t>) -> Option<String> {
+    let text = pattern.text;
+    if text.starts_with('!') {
+        section.problem(
+            pattern.span(),
+            format!("`{text}` in `{key}`: exceptions are written as a [[rule]] with as = \"raw\""),
+        );
+        return None;
+    }
+    if matches!(text, "." | "./" | "/" | "~" | "~/") {
+        let whole = "that is everything; name what is meant";
+        section.problem(pattern.span(), format!("`{text}` in `{key}`: {whole}"));
+        return None;
+    }
+    section.glob(key, pattern)
+}
+
+fn read_rule<'t>(mut section: Section<'t>, found: &'t Found) -> Option<Rule> {
+    let path_example = "path = \"**/*.xml\"";
+    let has_path = section.value("path").is_some();
+    let path = section.string("path", path_example);
+    let path = path.and_then(|path| path_glob(&section, "path", path));
+    if !has_path {
+        section.missing(format!("a rule needs a `path`; for example: {path_example}"));
+    }
+    let program = section.string("program", "program = \"xmllint\"");
+    let program = program.and_then(|program| section.glob("program", program));
+    let treatment = match section.value("as") {
+        Some(value) => read_treatment(&section, value, found),
+        None => {
+            section.missing("a rule needs `as`; for example: as = \"xml\"");
+            None
+        }
+    };
+    section.finish(|_| None);
+    Some(Rule { path: path?, program, treatment: treatment? })
+}
+
+fn read_treatment<'t>(
+    section: &Section<'t>,
+    value: &'t Value<'t>,
+    found: &'t Found,
+) -> Option<Treatment> {
+    let example = "as = { command = [\"./fingerprint.sh\", \"{}\"] }";
+    if let DeValue::Table(table) = value.get_ref() {
+        let mut inner = Section::new("`as`", table, value.span(), found);
+        let command = inner.value("command");
+        if command.is_none() {
+            inner.missing(format!("`as` needs a `command`; for example: {example}"));
+        }
+        let words = command.and_then(|command| inner.command("command", command, example));
+        inner.finish(|_| None);
+        return words.map(Treatment::Command);
+    }
+    let known = [
+        ("raw", Treatment::As(Scheme::Raw)),
+        ("ignore", Treatment::Ignore),
+        ("listing", Treatment::As(Scheme::Listing)),
+        ("xml", Treatment::As(Scheme::Xml)),
+        ("json", Treatment::As(Scheme::Json)),
+        ("toml", Treatment::As(Scheme::Toml)),
+        ("text", Treatment::As(Scheme::Text)),
+    ];
+    let names: Vec<&str> = known.iter().map(|(name, _)| *name).collect();
+    let Some(text) = as_text(value) else {
+        let is = type_name(value.get_ref());
+        let message = format!(
+            "`as` must be one of {} or a command, not {is}; for example: {example}",
+            names.join(", ")
+        );
+        section.problem(value.span(), message);
+        return None;
+    };
+    let treatment = known.iter().find(|(name, _)| *name == text.text);
+    if treatment.is_none() {
+        let message = format!(
+            "`as` cannot be \"{}\" (one of: {}, or {{ command = [...] }}){}",
+            text.text,
+            names.join(", "),
+            crate::reader::did_you_mean(text.text, &names)
+        );
+        section.problem(text.span(), message);
+    }
+    treatment.map(|(_, treatment)| treatment.clone())
+}
+
+fn read_suite<'t>(mut section: Section<'t>, suites: &mut Vec<Suite>, found: &'t Found) {
+    let has_name = section.value("name").is_some();
+    let name = section.string("name", "name = \"shell\"");
+    if !has_name {
+        section.missing("a suite needs a `name`; for example: name = \"shell\"");
+    }
+    if let Some(name) = name {
+        if name.text.is_empty() || name.text.contains("::") || name.text.contains(char::is_control)
+        {
+            let message = "`name` must be text without `::` and control characters; for example: name = \"shell\"";
+            section.problem(name.span(), message);
+        } else if suites.iter().any(|suite| suite.name == name.text) {
+            let message = format!("there is already a suite named \"{}\"", name.text);
+            section.problem(name.span(), message);
+        }
+    }
+    let each_value = section.value("each");
+    let each = each_value.and_then(|value| read_each(&section, value, found));
+    let run_value = section.value("run");
+    let run_example =
+        if each_value.is_some() { "run = \"bash {}\"" } else { "run = \"make test\"" };
+    if run_value.is_none() {
+        section.missing(format!("a suite needs `run`, its command; for example: {run_example}"));
+    }
+    let run = run_value.and_then(|value| section.command("run", value, run_example));
+    if let (Some(value), Some(run)) = (run_value, &run) {
+        let placed = run.iter().any(|word| word.contains("{}"));
+        if each_value.is_some() && !placed {
+            let message = format!(
+                "`run` has no {{}} for the item, so every test would be the same; for example: {run_example}"
+            );
+            section.problem(value.span(), message);
+        } else if each_value.is_none() && placed {
+            let message = "`run` has a {} for the item, but there is no `each`; for example: each = \"tests/*.sh\"";
+            section.problem(value.span(), message);
+        }
+    }
+    let folder = section.string("folder", "folder = \"sub\"");
+    let folder = folder.map_or_else(|| ".".to_owned(), |folder| read_folder(&section, folder));
+    let jobs = section.count("jobs", "jobs = 2");
+    let timeout = section.duration("timeout", "timeout = \"5m\"");
+    let env = section.value("env").map(|value| read_env(&section, value)).unwrap_or_default();
+    let always_run = section.globs("always-run", "always-run = [\"net_*\"]");
+    let always_run = NameGlobs::new(always_run).unwrap_or_default();
+    let mut run_all_on = Vec::new();
+    for pattern in section.strings("run-all-on", "run-all-on = [\"Makefile\", \"conf/**\"]") {
+        run_all_on.extend(path_glob(&section, "run-all-on", pattern));
+    }
+    section.finish(|key| TAMIS_KEYS.contains(&key).then_some(TAMIS));
+    // A suite that has problems is kept as far as it is known, so that a second one of the same
+    // name is found; settings with problems are never handed out.
+    if let Some(name) = name {
+        suites.push(Suite {
+            name: name.text.to_owned(),
+            each: each.unwrap_or(Each::Once),
+            run: run.unwrap_or_default(),
+            folder,
+            jobs,
+            timeout,
+            env,
+            always_run,
+            run_all_on,
+        });
+    }
+}
+
+fn read_each<'t>(section: &Section<'t>, value: &'t Value<'t>, found: &'t Found) -> Option<Each> {
+    let example = "each = \"tests/*.sh\"";
+    if let DeValue::Table(table) = value.get_ref() {
+        let example = "each = { command = \"ls tests\" }";
+        let mut inner = Section::new("`each`", table, value.span(), found);
+        let command = inner.value("command");
+        if command.is_none() {
+            inner.missing(format!("`each` needs a `command`; for example: {example}"));
+        }
+        let words = command.and_then(|command| inner.command("command", command, example));
+        inner.finish(|_| None);
+        return words.map(Each::Command);
+    }
+    if !matches!(value.get_ref(), DeValue::String(_) | DeValue::Array(_)) {
+        let is = type_name(value.get_ref());
+        let message = format!(
+            "`each` must be a glob, a list of globs or names, or {{ command = \"...\" }}, not {is}; for example: {example}"
+        );
+        section.problem(value.span(), message);
+        return None;
+    }
+    if value.get_ref().as_array().is_some_and(|array| array.is_empty()) {
+        section.problem(
+            value.span(),
+            format!("`each` is empty, the suite would have no test; for example: {example}"),
+        );
+        return None;
+    }
+    let (texts, _) = section.string_or_list("each", value, example);
+    let mut items = Vec::new();
+    for text in texts {
+        if text.text.trim().is_empty() {
+            section.problem(text.span(), format!("empty item in `each`; for example: {example}"));
+        } else if !glob::is_pattern(text.text) {
+            items.push(Item::Name(text.text.to_owned()));
+        } else if text.text.starts_with(['/', '~']) || text.text.split('/').any(|p| p == "..") {
+            let message = "globs of `each` stay inside the suite's `folder`; set `folder` or list names instead";
+            section.problem(text.span(), message);
+        } else {
+            items.extend(section.glob("each", text).map(Item::Glob));
+        }
+    }
+    Some(Each::Items(items))
+}
+
+/// The folder in its shortest form, `.` for the root.
+fn read_folder(section: &Section<'_>, folder: Text<'_>) -> String {
+    let mut parts = Vec::new();
+    for component in Path::new(folder.text).components() {
+        match component {
+            Component::CurDir => {}
+            Component::Normal(part) => parts.push(part.to_string_lossy().into_owned()),
+            Component::ParentDir | Component::RootDir | Component::Prefix(_) => {
+                let message = "`folder` must be below the root and relative to it; for example: folder = \"sub\"";
+                section.problem(folder.span(), message);
+                break;
+            }
+        }
+    }
+    if parts.is_empty() { ".".to_owned() } else { parts.join("/") }
+}
+
+fn read_env<'t>(section: &Section<'t>, value: &'t Value<'t>) -> BTreeMap<String, String> {
+    let example = "env = { LANG = \"C\" }";
+    let mut env = BTreeMap::new();
+    let DeValue::Table(table) = value.get_ref() else {
+        let is = type_name(value.get_ref());
+        let message = format!("`env` must be a table of strings, not {is}; for example: {example}");
+        section.problem(value.span(), message);
+        return env;
+    };
+    for (name, value) in table {
+        let text = name.get_ref().as_ref();
+        if text.is_empty() || text.contains(['=', '\0']) {
+            section.problem(name.span(), format!("`{text}` cannot be the name of a variable"));
+        }
+        match as_text(value) {
+            Some(value) if !value.text.contains('\0') => {
+                env.insert(text.to_owned(), value.text.to_owned());
+            }
+            Some(value) => {
+                section.problem(value.span(), format!("the value of `{text}` holds a NUL"));
+            }
+            None => {
+                let is = type_name(value.get_ref());
+                let message =
+                    format!("variable `{text}` must be a string, not {is}; for example: {example}");
+                section.problem(value.span(), message);
+            }
+        }
+    }
+    env
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,532 @@
+//! Which paths are an input, and under which scheme their fingerprint is taken.
+//!
+//! For one path and the program that looks at it, the first of these that matches decides:
+//!
+//! 1. tamis's own store: ignored;
+//! 2. the user's `[[rule]]`s, in their order;
+//! 3. the user's `ignore` patterns;
+//! 4. the default filter (`default-ignore`): `/proc`, `/sys`, `/dev`, temp folders;
+//! 5. the built-in rules (`default-rules`): Python byte code in `__pycache__`.
+//!
+//! So a rule with `as = "raw"` brings back what a filter would drop. A temp folder around the
+//! project does not swallow it: of the temp folders, the root and the home folder, the innermost
+//! one that holds a path decides. Entries of folders between a temp folder and the root count
+//! as well, because tools look for their settings in every folder above a project.
+//!
+//! A pattern of `ignore` (and of a rule with `as = "ignore"`) that matches a folder takes in
+//! everything below it. Globs are compiled once; project paths are matched relative to the root,
+//! where most patterns need no regular expression.
+
+use crate::glob::{self, NameGlobs};
+use crate::settings::{Settings, Treatment};
+use globset::{Candidate, Glob, GlobSet};
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use tamis_core::{Hash, PathMap, Scheme};
+
+/// Where things are on this machine. All paths absolute and canonical.
+#[derive(Debug, Clone)]
+pub struct Places {
+    pub map: PathMap,
+    /// The folder of the store.
+    pub store: Option<PathBuf>,
+    /// Folders whose content comes and goes.
+    pub temp: Vec<PathBuf>,
+}
+
+impl Places {
+    /// With the usual temp folders and the one that `TMPDIR` (its value given) names.
+    pub fn new(map: PathMap, store: Option<PathBuf>, tmpdir: Option<&Path>) -> Self {
+        let mut temp: Vec<PathBuf> =
+            ["/tmp", "/var/tmp", "/run/user", "/dev/shm"].map(PathBuf::from).to_vec();
+        if let Some(folder) = tmpdir {
+            let folder = folder.canonicalize().unwrap_or_else(|_| folder.to_path_buf());
+            // `TMPDIR=/` would make everything temporary.
+            if folder.is_absolute() && folder.parent().is_some() && !temp.contains(&folder) {
+                temp.push(folder);
+            }
+        }
+        Self { map, store, temp }
+    }
+}
+
+/// Why a path is no input.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Ignored {
+    /// By `ignore` or by a rule of the settings.
+    User,
+    /// Pseudo files of the system and devices.
+    System,
+    /// In a temp folder.
+    Temp,
+    /// tamis's own store.
+    Store,
+    /// Made by a runtime from other inputs: the folder `__pycache__`.
+    Derived,
+}
+
+/// What the rules say about a path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RuleAnswer {
+    Ignore(Ignored),
+    As(Scheme),
+    /// No rule: what fits the access (raw bytes, listing, kind).
+    Default,
+}
+
+/// One `[[rule]]`, compiled.
+#[derive(Debug)]
+struct CompiledRule {
+    program: Option<NameGlobs>,
+    treatment: Treatment,
+}
+
+/// Patterns with the index of the rule they belong to.
+#[derive(Debug, Default)]
+struct Patterns {
+    set: GlobSet,
+    rule_of: Vec<usize>,
+}
+
+impl Patterns {
+    fn new(globs: Vec<(Glob, usize)>) -> Self {
+        let rule_of = globs.iter().map(|(_, rule)| *rule).collect();
+        // Patterns are checked when the settings are read; a set that is too large for the
+        // matcher ignores nothing.
+        let set = glob::set(globs.into_iter().map(|(glob, _)| glob)).unwrap_or_default();
+        Self { set, rule_of }
+    }
+
+    fn rules_for(&self, path: &[u8], into: &mut Vec<usize>) {
+        if self.set.is_empty() {
+            return;
+        }
+        let candidate = Candidate::new(Path::new(OsStr::from_bytes(path)));
+        if self.set.is_match_candidate(&candidate) {
+            into.extend(self.set.matches_candidate(&candidate).iter().map(|&n| self.rule_of[n]));
+        }
+    }
+}
+
+/// The rules of one project on this machine, ready to be asked.
+#[derive(Debug)]
+pub struct PathRules {
+    root: PathBuf,
+    home: Option<PathBuf>,
+    store: Option<PathBuf>,
+    temp: Vec<PathBuf>,
+    default_ignore: bool,
+    default_rules: bool,
+    rules: Vec<CompiledRule>,
+    /// Matched against paths relative to the root. The index after the last rule is `ignore`.
+    relative: Patterns,
+    /// Matched against absolute paths.
+    absolute: Patterns,
+}
+
+impl PathRules {
+    pub fn new(settings: &Settings, places: &Places) -> Self {
+        let mut relative = Vec::new();
+        let mut absolute = Vec::new();
+        let mut add = |pattern: &str, rule: usize, below: bool| {
+            for (is_relative, glob) in anchored(pattern, &places.map, below) {
+                if is_relative { &mut relative } else { &mut absolute }.push((glob, rule));
+            }
+        };
+        let mut rules = Vec::new();
+        for (n, rule) in settings.rules.iter().enumerate() {
+            add(&rule.path, n, rule.treatment == Treatment::Ignore);
+            rules.push(CompiledRule {
+                program: rule
+                    .program
+                    .as_ref()
+                    .map(|program| NameGlobs::new(vec![program.clone()]).unwrap_or_default()),
+                treatment: rule.treatment.clone(),
+            });
+        }
+        for pattern in &settings.ignore {
+            add(pattern, rules.len(), true);
+        }
+        Self {
+            root: places.map.root().to_path_buf(),
+            home: places.map.home().map(Path::to_path_buf),
+            store: places.store.clone(),
+            temp: places.temp.clone(),
+            default_ignore: settings.default_ignore,
+            default_rules: settings.default_rules,
+            rules,
+            relative: Patterns::new(relative),
+            absolute: Patterns::new(absolute),
+        }
+    }
+
+    /// What to do with an absolute, canonical path that `program` (its path) looked at.
+    pub fn scheme(&self, path: &Path, program: &Path) -> RuleAnswer {
+        if self.in_store(path) {
+            return RuleAnswer::Ignore(Ignored::Store);
+        }
+        for n in self.matching(path) {
+            let Some(rule) = self.rules.get(n) else {
+                return RuleAnswer::Ignore(Ignored::User);
+            };
+            let program = program.as_os_str().as_bytes();
+            if rule.program.as_ref().is_some_and(|globs| !globs.matches(program)) {
+                continue;
+            }
+            return match rule.treatment.scheme() {
+                None => RuleAnswer::Ignore(Ignored::User),
+                Some(scheme) => RuleAnswer::As(scheme),
+            };
+        }
+        if let Some(ignored) = self.default_filter(path) {
+            return RuleAnswer::Ignore(ignored);
+        }
+        if self.default_rules {
+            if is_cached_bytecode(path) {
+                return RuleAnswer::As(Scheme::Bytecode);
+            }
+            if path.file_name() == Some(OsStr::new(PYCACHE)) {
+                return RuleAnswer::Ignore(Ignored::Derived);
+            }
+        }
+        RuleAnswer::Default
+    }
+
+    /// Whether the name of this entry is left out of its folder's listing. The program that lists
+    /// is not known here: a rule for one program drops nothing, and keeps what it would count.
+    pub fn ignored_in_listing(&self, entry: &Path) -> bool {
+        if self.in_store(entry) {
+            return true;
+        }
+        for n in self.matching(entry) {
+            match self.rules.get(n) {
+                None => return true,
+                Some(CompiledRule { program: Some(_), treatment: Treatment::Ignore }) => {}
+                Some(rule) => return rule.treatment == Treatment::Ignore,
+            }
+        }
+        self.default_filter(entry).is_some()
+            || self.default_rules && entry.file_name() == Some(OsStr::new(PYCACHE))
+    }
+
+    /// The words of the command behind [`Scheme::Command`], `{}` stands for the path.
+    pub fn command(&self, hash: Hash) -> Option<&[String]> {
+        self.rules.iter().find_map(|rule| match &rule.treatment {
+            Treatment::Command(words) if rule.treatment.scheme() == Some(Scheme::Command(hash)) => {
+                Some(words.as_slice())
+            }
+            _ => None,
+        })
+    }
+
+    /// The indexes of all rules whose pattern matches, first rule first.
+    fn matching(&self, path: &Path) -> Vec<usize> {
+        let mut rules = Vec::new();
+        if let Some(rest) = below(path, &self.root) {
+            self.relative.rules_for(rest, &mut rules);
+        }
+        self.absolute.rules_for(path.as_os_str().as_bytes(), &mut rules);
+        rules.sort_unstable();
+        rules.dedup();
+        rules
+    }
+
+    fn in_store(&self, path: &Path) -> bool {
+        self.store.as_deref().is_some_and(|store| below(path, store).is_some())
+    }
+
+    fn default_filter(&self, path: &Path) -> Option<Ignored> {
+        if !self.default_ignore {
+            return None;
+        }
+        let length = |base: &Path| below(path, base).is_some().then_some(base.as_os_str().len());
+        let kept = [Some(self.root.as_path()), self.home.as_deref()];
+        let kept = kept.into_iter().flatten().filter_map(length).max().unwrap_or(0);
+        let temp = self.temp.iter().filter_map(|folder| length(folder)).max();
+        if let Some(temp) = temp.filter(|&temp| temp > kept) {
+            return (!self.above_the_root(path, temp)).then_some(Ignored::Temp);
+        }
+        let system = ["/proc", "/sys", "/dev"].into_iter().filter_map(|f| length(Path::new(f)));
+        system.max().filter(|&length| length > kept).map(|_| Ignored::System)
+    }
+
+    /// Whether the path is an entry of a folder above the root that lies below the temp folder
+    /// whose path has this length.
+    fn above_the_root(&self, path: &Path, temp: usize) -> bool {
+        path.parent().is_some_and(|parent| {
+            parent.as_os_str().len() > temp && below(&self.root, parent).is_some()
+        })
+    }
+}
+
+const PYCACHE: &str = "__pycache__";
+
+fn is_cached_bytecode(path: &Path) -> bool {
+    path.as_os_str().as_bytes().ends_with(b".pyc")
+        && path.parent().and_then(Path::file_name) == Some(OsStr::new(PYCACHE))
+}
+
+/// The bytes of `path` below `base` without a leading slash, empty for `base` itself.
+fn below<'a>(path: &'a Path, base: &Path) -> Option<&'a [u8]> {
+    let (path, base) = (path.as_os_str().as_bytes(), base.as_os_str().as_bytes());
+    let rest = path.strip_prefix(base)?;
+    match rest {
+        [] => Some(rest),
+        [b'/', tail @ ..] => Some(tail),
+        _ if base == b"/" => Some(rest),
+        _ => None,
+    }
+}
+
+/// The globs of one pattern, and whether they are relative to the root. None for a pattern that
+/// cannot match here (`~/` without a home folder).
+fn anchored(pattern: &str, map: &PathMap, below: bool) -> Vec<(bool, Glob)> {
+    let trimmed = pattern.trim_end_matches('/');
+    let as_pattern = |folder: &Path| glob::escape(folder.to_string_lossy().trim_end_matches('/'));
+    let (is_relative, text) = if trimmed.starts_with('/') {
+        (false, trimmed.to_owned())
+    } else if let Some(rest) = trimmed.strip_prefix("~/") {
+        let Some(home) = map.home() else {
+            return Vec::new();
+        };
+        (false, format!("{}/{rest}", as_pattern(home)))
+    } else if trimmed == ".." || trimmed.starts_with("../") {
+        let mut folder = map.root();
+        let mut rest = trimmed;
+        while let Some(tail) = rest.strip_prefix("..") {
+            if !(tail.is_empty() || tail.starts_with('/')) {
+                break;
+            }
+            folder = folder.parent().unwrap_or(folder);
+            rest = tail.trim_start_matches('/');
+        }
+        let base = as_pattern(folder);
+        (false, if rest.is_empty() { base } else { format!("{base}/{rest}") })
+    } else {
+        (true, trimmed.trim_start_matches("./").to_owned())
+    };
+    // A pattern that ends in a slash means the folder and what is in it.
+    let below = below || pattern.ends_with('/');
+    let mut texts = vec![text.clone()];
+    if below && !text.ends_with("/**") && text != "**" {
+        texts.push(format!("{text}/**"));
+    }
+    texts.iter().filter_map(|text| Some((is_relative, glob::compile(text).ok()?))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn rules_at(root: &str, home: Option<&str>, tmpdir: Option<&str>, toml: &str) -> PathRules {
+        let settings = crate::parse(toml.as_bytes(), Path::new("tamis.toml")).unwrap();
+        let map = PathMap::new(root.into(), home.map(PathBuf::from));
+        let store = Some(Path::new(root).join(".tamis"));
+        PathRules::new(&settings, &Places::new(map, store, tmpdir.map(Path::new)))
+    }
+
+    fn rules(toml: &str) -> PathRules {
+        rules_at("/home/ann/app", Some("/home/ann"), None, toml)
+    }
+
+    fn ask(rules: &PathRules, path: &str) -> RuleAnswer {
+        rules.scheme(Path::new(path), Path::new("/usr/bin/cat"))
+    }
+
+    const USER: RuleAnswer = RuleAnswer::Ignore(Ignored::User);
+    const TEMP: RuleAnswer = RuleAnswer::Ignore(Ignored::Temp);
+    const SYSTEM: RuleAnswer = RuleAnswer::Ignore(Ignored::System);
+    const COUNTS: RuleAnswer = RuleAnswer::Default;
+
+    #[test]
+    fn defaults() {
+        let rules = rules("");
+        for (path, answer) in [
+            ("/home/ann/app/src/a.c", COUNTS),
+            ("/home/ann/app", COUNTS),
+            ("/usr/lib/libc.so.6", COUNTS),
+            ("/proc/self/maps", SYSTEM),
+            ("/proc", SYSTEM),
+            ("/process/x", COUNTS),
+            ("/dev/null", SYSTEM),
+            ("/dev/shm/x", TEMP),
+            ("/tmp/x", TEMP),
+            ("/tmp", TEMP),
+            ("/tmpfoo", COUNTS),
+            ("/var/tmp/x/y", TEMP),
+            ("/run/user/1000/bus", TEMP),
+            ("/run/foo.sock", COUNTS),
+            ("/home/ann/app/.tamis/db", RuleAnswer::Ignore(Ignored::Store)),
+            ("/home/ann/app/.tamisx", COUNTS),
+            ("/home/ann/app/tmp/x", COUNTS),
+        ] {
+            assert_eq!(ask(&rules, path), answer, "{path}");
+            let listed = rules.ignored_in_listing(Path::new(path));
+            assert_eq!(listed, answer != COUNTS, "{path} in a listing");
+        }
+    }
+
+    #[test]
+    fn a_project_inside_a_temp_folder_counts() {
+        let rules = rules_at("/tmp/w/x/app", Some("/tmp/w/home"), Some("/tmp/w/x/app/t"), "");
+        assert_eq!(ask(&rules, "/tmp/w/x/app/a"), COUNTS);
+        assert_eq!(ask(&rules, "/tmp/w/x/app"), COUNTS);
+        assert_eq!(ask(&rules, "/tmp/w/home/.npmrc"), COUNTS);
+        assert_eq!(ask(&rules, "/tmp/w/x/app/t/scratch"), TEMP);
+        // Look-ups in the folders above the project, but not in the temp folder itself.
+        assert_eq!(ask(&rules, "/tmp/w/package.json"), COUNTS);
+        assert_eq!(ask(&rules, "/tmp/w/x/package.json"), COUNTS);
+        assert_eq!(ask(&rules, "/tmp/package.json"), TEMP);
+        assert_eq!(ask(&rules, "/tmp/w/other/file"), TEMP);
+        assert_eq!(ask(&rules, "/tmp/w/x/apple/file"), TEMP);
+    }
+
+    #[test]
+    fn odd_places() {
+        // The whole file system is the project.
+        let all = rules_at("/", Some("/root"), Some("/"), "");
+        assert_eq!(ask(&all, "/etc/passwd"), COUNTS);
+        assert_eq!(ask(&all, "/tmp/x"), TEMP);
+        assert_eq!(ask(&all, "/proc/1"), SYSTEM);
+        // The temp folder is the project, or the home folder: it counts.
+        let temp = rules_at("/tmp", None, Some("/tmp"), "");
+        assert_eq!(ask(&temp, "/tmp/x"), COUNTS);
+        let home = rules_at("/srv/app", Some("/tmp"), None, "");
+        assert_eq!(ask(&home, "/tmp/x"), COUNTS);
+        let off = rules("[tamis]\ndefault-ignore = false");
+        assert_eq!(ask(&off, "/proc/1"), COUNTS);
+        assert_eq!(ask(&off, "/tmp/x"), COUNTS);
+        assert_eq!(ask(&off, "/home/ann/app/.tamis"), RuleAnswer::Ignore(Ignored::Store));
+    }
+
+    #[test]
+    fn ignore_patterns_and_their_anchors() {
+        let rules = rules(
+            "[tamis]\nignore = ['**/*.log', 'docs/**', 'build', './out/', '/opt/x/*', '~/.cache', '../sib/*.txt', 'a[b]c']",
+        );
+        for (path, answer) in [
+            ("/home/ann/app/x.log", USER),
+            ("/home/ann/app/a/b/x.log", USER),
+            ("/home/ann/app/a/x.log/inside", USER),
+            ("/var/x.log", COUNTS),
+            ("/home/ann/app/docs/a/b", USER),
+            ("/home/ann/app/docs", COUNTS),
+            ("/home/ann/app/build", USER),
+            ("/home/ann/app/build/x/y", USER),
+            ("/home/ann/app/src/build", COUNTS),
+            ("/home/ann/app/out/x", USER),
+            ("/opt/x/a", USER),
+            ("/opt/x", COUNTS),
+            ("/home/ann/.cache/z", USER),
+            ("/home/ann/sib/a.txt", USER),
+            ("/home/ann/sib/a.c", COUNTS),
+            ("/home/ann/app/abc", USER),
+        ] {
+            assert_eq!(ask(&rules, path), answer, "{path}");
+            assert_eq!(rules.ignored_in_listing(Path::new(path)), answer != COUNTS, "{path}");
+        }
+    }
+
+    #[test]
+    fn pattern_characters_in_folder_names_are_plain() {
+        let rules =
+            rules_at("/srv/a[1]/app", Some("/h*me"), None, "[tamis]\nignore=['../x', '~/y', 'z']");
+        assert_eq!(ask(&rules, "/srv/a[1]/x"), USER);
+        assert_eq!(ask(&rules, "/srv/a1/x"), COUNTS);
+        assert_eq!(ask(&rules, "/h*me/y"), USER);
+        assert_eq!(ask(&rules, "/hoome/y"), COUNTS);
+        assert_eq!(ask(&rules, "/srv/a[1]/app/z"), USER);
+        let homeless = rules_at("/srv/app", None, None, "[tamis]\nignore=['~/y']");
+        assert_eq!(ask(&homeless, "/srv/app/y"), COUNTS);
+    }
+
+    #[test]
+    fn the_first_rule_wins_and_rules_come_before_filters() {
+        let rules = rules(
+            "[tamis]\nignore = ['conf/**']\n\
+             [[rule]]\npath='conf/keep.xml'\nas='raw'\n\
+             [[rule]]\npath='**/*.xml'\nprogram='xmllint'\nas='xml'\n\
+             [[rule]]\npath='**/*.xml'\nprogram='/opt/*/bin/tool'\nas='text'\n\
+             [[rule]]\npath='/tmp/counts'\nas='raw'\n\
+             [[rule]]\npath='gen'\nas='ignore'\n\
+             [[rule]]\npath='data/*'\nas={command=['./fp', '{}']}",
+        );
+        let by = |path: &str, program: &str| rules.scheme(Path::new(path), Path::new(program));
+        let (lint, tool) = ("/usr/bin/xmllint", "/opt/v1/bin/tool");
+        assert_eq!(by("/home/ann/app/conf/keep.xml", lint), RuleAnswer::As(Scheme::Raw));
+        assert_eq!(by("/home/ann/app/a.xml", lint), RuleAnswer::As(Scheme::Xml));
+        assert_eq!(by("/home/ann/app/a.xml", tool), RuleAnswer::As(Scheme::Text));
+        assert_eq!(by("/home/ann/app/a.xml", "/usr/bin/cat"), COUNTS);
+        assert_eq!(by("/home/ann/app/conf/b.xml", "/usr/bin/cat"), USER);
+        assert_eq!(by("/tmp/counts", "/usr/bin/cat"), RuleAnswer::As(Scheme::Raw));
+        assert_eq!(by("/home/ann/app/gen/x", "/usr/bin/cat"), USER);
+        let RuleAnswer::As(Scheme::Command(hash)) = by("/home/ann/app/data/1", lint) else {
+            panic!("no command scheme");
+        };
+        assert_eq!(rules.command(hash), Some(["./fp".to_owned(), "{}".to_owned()].as_slice()));
+        assert_eq!(rules.command(Hash::of(b"other")), None);
+        let listed = |path: &str| rules.ignored_in_listing(Path::new(path));
+        assert!(!listed("/home/ann/app/conf/keep.xml"));
+        assert!(listed("/home/ann/app/conf/b.txt"));
+        assert!(!listed("/home/ann/app/conf/b.xml"), "some program counts it");
+        assert!(!listed("/tmp/counts"));
+        assert!(listed("/home/ann/app/gen"));
+    }
+
+    #[test]
+    fn a_rule_that_ignores_for_one_program_keeps_the_name_in_listings() {
+        let rules = rules("[[rule]]\npath='a'\nprogram='p'\nas='ignore'");
+        let a = Path::new("/home/ann/app/a");
+        assert_eq!(rules.scheme(a, Path::new("/bin/p")), USER);
+        assert_eq!(rules.scheme(a, Path::new("/bin/q")), COUNTS);
+        assert!(!rules.ignored_in_listing(a));
+    }
+
+    #[test]
+    fn python_byte_code() {
+        let pyc = "/usr/lib/python3/__pycache__/os.cpython-312.pyc";
+        let cache = "/usr/lib/python3/__pycache__";
+        let on = rules("");
+        assert_eq!(ask(&on, pyc), RuleAnswer::As(Scheme::Bytecode));
+        assert_eq!(ask(&on, cache), RuleAnswer::Ignore(Ignored::Derived));
+        assert!(on.ignored_in_listing(Path::new(cache)));
+        assert_eq!(ask(&on, "/x/__pycache__/data.txt"), COUNTS);
+        assert_eq!(ask(&on, "/x/legacy.pyc"), COUNTS);
+        let off = rules("[tamis]\ndefault-rules = false");
+        assert_eq!(ask(&off, pyc), COUNTS);
+        assert!(!off.ignored_in_listing(Path::new(cache)));
+        let own = rules("[[rule]]\npath='/usr/**/*.pyc'\nas='raw'");
+        assert_eq!(ask(&own, pyc), RuleAnswer::As(Scheme::Raw));
+    }
+
+    #[test]
+    fn names_that_are_not_utf8() {
+        let rules = rules("[tamis]\nignore = ['**/*.log']");
+        let path = Path::new(OsStr::from_bytes(b"/home/ann/app/\xff.log"));
+        let program = Path::new(OsStr::from_bytes(b"/bin/\xfe"));
+        assert_eq!(rules.scheme(path, program), USER);
+    }
+
+    proptest! {
+        /// A name leaves a listing only if every program's look at it is ignored.
+        #[test]
+        fn listings_drop_only_what_nobody_counts(
+            parts in prop::collection::vec("(a|b|tmp|docs|gen|x\\.log|__pycache__|proc|app)", 1..5),
+        ) {
+            let rules = rules_at("/tmp/app", Some("/tmp/a"), None,
+                "[tamis]\nignore=['docs', '**/*.log']\n\
+                 [[rule]]\npath='a/**'\nprogram='p'\nas='raw'\n\
+                 [[rule]]\npath='b/**'\nprogram='p'\nas='ignore'\n\
+                 [[rule]]\npath='**/gen'\nas='ignore'");
+            let path = PathBuf::from(format!("/{}", parts.join("/")));
+            if rules.ignored_in_listing(&path) {
+                for program in ["/bin/p", "/bin/q"] {
+                    let answer = rules.scheme(&path, Path::new(program));
+                    prop_assert!(matches!(answer, RuleAnswer::Ignore(_)), "{:?} {:?}", path, answer);
+                }
+            }
+        }
+    }
+}
