@@ -81,7 +81,7 @@ pub struct Answer {
 }
 
 impl Answer {
-    fn of(value: Value, identity: Identity) -> Self {
+    fn found(value: Value, identity: Identity) -> Self {
         Self { value, detail: Detail::None, identity: Some(identity), error: None }
     }
 
@@ -167,6 +167,10 @@ impl Fingerprinter {
             .collect()
     }
 
+    pub(crate) fn ignored(&self) -> Option<&Ignored> {
+        self.options.ignored.as_ref()
+    }
+
     /// Writes what was learnt to the cache file. A failure costs the next run time and nothing
     /// else; what could not be written stays known to this process.
     pub fn flush(&self) -> io::Result<()> {
@@ -206,11 +210,11 @@ impl Fingerprinter {
     ) -> Option<Answer> {
         match (found.kind(), scheme) {
             (FileKind::File, Scheme::Kind | Scheme::Listing) => {
-                return Some(Answer::of(Value::File, *found));
+                return Some(Answer::found(Value::File, *found));
             }
             (FileKind::Directory, Scheme::Listing) | (FileKind::File | FileKind::Link, _) => {}
-            (FileKind::Directory, _) => return Some(Answer::of(Value::Directory, *found)),
-            (FileKind::Special, _) => return Some(Answer::of(Value::Special, *found)),
+            (FileKind::Directory, _) => return Some(Answer::found(Value::Directory, *found)),
+            (FileKind::Special, _) => return Some(Answer::found(Value::Special, *found)),
         }
         // A link is read as quickly as it is looked up.
         let cached = found.kind() != FileKind::Link;
@@ -219,13 +223,13 @@ impl Fingerprinter {
             && let Some(known) = self.cache.get(key, found, began_ns)
             && let Some(detail) = detail_of(known, names)
         {
-            return Some(Answer { detail, ..Answer::of(known.value, *found) });
+            return Some(Answer { detail, ..Answer::found(known.value, *found) });
         }
         let taken = match self.take(path, scheme, found, names) {
             Reading::Done(taken) => taken,
             Reading::Changed => return None,
             Reading::Forbidden => {
-                return Some(Answer::of(Value::Opaque(found.opaque_hash()), *found));
+                return Some(Answer::found(Value::Opaque(found.opaque_hash()), *found));
             }
             Reading::Failed(error) => {
                 let error = format!("{} cannot be read: {error}", path.display());
@@ -238,7 +242,7 @@ impl Fingerprinter {
         if cached && let Some(size) = taken.cacheable {
             self.cache.put(key, found, Known { value: taken.value, size }, began_ns);
         }
-        Some(Answer { detail: taken.detail, ..Answer::of(taken.value, *found) })
+        Some(Answer { detail: taken.detail, ..Answer::found(taken.value, *found) })
     }
 
     /// What besides path and scheme decides about the value.

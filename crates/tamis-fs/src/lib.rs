@@ -31,6 +31,7 @@ mod command;
 mod fingerprinter;
 mod identity;
 mod listing;
+mod names;
 mod read;
 mod table;
 
@@ -40,3 +41,4 @@ mod tests;
 pub use command::command_id;
 pub use fingerprinter::{Answer, Fingerprinter, Ignored, MAX_NAMES, Options};
 pub use identity::{FileKind, Identity, identity};
+pub use names::listing_value;

@@ -1,8 +1,8 @@
 //! The names in a directory, with the kind of each.
 
-use crate::identity::{is_absent, is_forbidden};
+use crate::identity::{FileKind, is_absent, is_forbidden};
 use crate::read::Reading;
-use std::fs::{FileType, ReadDir};
+use std::fs::ReadDir;
 use std::io;
 use std::os::unix::ffi::OsStringExt;
 use std::path::Path;
@@ -25,6 +25,14 @@ impl Listing {
 
     pub(crate) fn len(&self) -> usize {
         self.entries.len()
+    }
+
+    pub(crate) fn from_entries(entries: Vec<(Vec<u8>, u8)>) -> Self {
+        Self { entries }
+    }
+
+    pub(crate) fn into_entries(self) -> Vec<(Vec<u8>, u8)> {
+        self.entries
     }
 
     pub(crate) fn into_names(self) -> Vec<Vec<u8>> {
@@ -64,22 +72,10 @@ fn collect(
         full.pop();
         if !skip {
             // From the directory itself where it says so, else by `lstat`.
-            entries.push((name.into_vec(), letter(entry.file_type()?)));
+            entries.push((name.into_vec(), FileKind::of(entry.file_type()?).letter()));
         }
     }
     Ok(entries)
-}
-
-fn letter(kind: FileType) -> u8 {
-    if kind.is_file() {
-        b'f'
-    } else if kind.is_dir() {
-        b'd'
-    } else if kind.is_symlink() {
-        b'l'
-    } else {
-        b'o'
-    }
 }
 
 #[cfg(test)]

@@ -1,0 +1,93 @@
+//! What is known of one path: its state before the tree changed it, and what was asked about it.
+
+use std::collections::HashMap;
+use tamis_core::Scheme;
+use tamis_core::record::Access;
+use tamis_fs::{Answer, FileKind, Identity};
+
+/// The state before the tree changed anything.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Before {
+    Absent,
+    There(Identity),
+    /// Something of this kind was there; the tree changed it before our look (only engines that
+    /// report afterwards).
+    Changed(FileKind),
+    /// Not known at all, for the same reason.
+    Unknown,
+}
+
+impl Before {
+    pub(crate) fn kind(&self) -> Option<FileKind> {
+        match self {
+            Self::There(identity) => Some(identity.kind()),
+            Self::Changed(kind) => Some(*kind),
+            Self::Absent | Self::Unknown => None,
+        }
+    }
+}
+
+/// What the tree did to the path; later ones include what earlier ones mean.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Change {
+    None,
+    /// Written to or given another mode: what was there before can still be seen in it.
+    Edited,
+    /// Created, replaced, truncated or removed: what was there before cannot be seen any more.
+    Replaced,
+}
+
+/// One question about the path.
+#[derive(Debug, Clone)]
+pub(crate) struct Asked {
+    pub(crate) scheme: Scheme,
+    /// The answer from before, once it was taken.
+    pub(crate) answer: Option<Answer>,
+    pub(crate) access: Access,
+    pub(crate) program: usize,
+}
+
+#[derive(Debug)]
+pub(crate) struct Entry {
+    pub(crate) before: Before,
+    pub(crate) change: Change,
+    pub(crate) asked: Vec<Asked>,
+    /// The content from before an edit, kept in case the tree reads the file later.
+    pub(crate) kept: Option<Answer>,
+    /// For a directory: entries that the tree created or removed, as they were before.
+    pub(crate) touched: HashMap<Vec<u8>, Name>,
+}
+
+/// How a name stood in a directory before the tree touched it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Name {
+    Absent,
+    /// It was there; the letter of its kind in a listing.
+    There(u8),
+    Unknown,
+}
+
+impl Entry {
+    pub(crate) fn new(before: Before) -> Self {
+        Self {
+            before,
+            change: Change::None,
+            asked: Vec::new(),
+            kept: None,
+            touched: HashMap::new(),
+        }
+    }
+
+    pub(crate) fn question(&mut self, scheme: Scheme) -> Option<&mut Asked> {
+        self.asked.iter_mut().find(|a| a.scheme == scheme)
+    }
+
+    /// How the name of this path stood in its directory before.
+    pub(crate) fn name_before(&self) -> Name {
+        match (self.before, self.before.kind()) {
+            (Before::Absent, _) => Name::Absent,
+            (_, Some(kind)) => Name::There(kind.letter()),
+            _ => Name::Unknown,
+        }
+    }
+}

@@ -1,0 +1,62 @@
+//! From events to observations.
+//!
+//! The tracer says which calls a process tree made. This crate keeps, for every path that the tree
+//! touched, the state that was there *before the tree changed it*, and which questions the tree put
+//! to it. The rules:
+//!
+//! - What the tree reads, runs, looks at or lists, and did not make itself, is an input. Looking at
+//!   a file (`stat`) counts as reading it: size and times change with the content, and tools such
+//!   as make or Python decide by them.
+//! - What the tree made itself is no input: a file that was absent before and was created; a file
+//!   that was replaced or truncated before it was read; everything in a folder that the tree made.
+//!   Whether a write *succeeded* is checked by identity, because an engine that reports calls at
+//!   their entry does not know.
+//! - A file that is changed but not replaced (append, in-place edit) keeps what was in it before;
+//!   if the tree reads it at any time, the content from before the first change is an input.
+//! - The names in a folder are the names from before, less nothing: entries that the tree created
+//!   are taken out, entries that it removed are put back.
+//! - Links on the way are inputs of their own; questions are about the resolved path.
+//!
+//! Where the tree changed something that it had asked about, the state at the end is kept as well
+//! ([`tamis_core::record::Observed::after`]): what a test leaves behind must not make it run again.
+//!
+//! What cannot be told apart is a [`Taint`](tamis_core::Taint): an input that changed during the
+//! run by somebody else's hand, a folder with foreign content that was renamed, and so on.
+//!
+//! Not seen: access through descriptors that were open before the run (standard input is handled by
+//! the engines), memory shared with processes outside the tree, and writes through memory mappings
+//! while the time stamps of the file do not move.
+
+mod entry;
+mod interpreter;
+mod network;
+mod observer;
+mod programs;
+mod resolve;
+mod result;
+
+pub use network::Services;
+pub use observer::{Context, Observer};
+pub use result::Observations;
+
+use std::path::Path;
+use tamis_core::Scheme;
+
+/// What the settings say about a path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Judgement {
+    /// Counts, under the usual scheme.
+    Default,
+    /// Counts, under this scheme.
+    As(Scheme),
+    /// Is no input.
+    Ignore,
+    /// Is no input because it is in a temp folder; foreign files read there are worth a note.
+    IgnoreTemp,
+}
+
+/// The filter and the fingerprint rules of the settings.
+pub trait Rules: Sync {
+    /// Judges an absolute path as used by this program (its full path).
+    fn judge(&self, path: &Path, program: &str) -> Judgement;
+}

@@ -1,0 +1,59 @@
+//! Which program a thread runs: for explanations ("who looked at it") and for rules by program.
+
+use std::collections::{HashMap, HashSet};
+
+#[derive(Debug, Default)]
+pub(crate) struct Programs {
+    names: Vec<String>,
+    by_thread: HashMap<u32, usize>,
+    /// Threads whose exec was announced and not seen to succeed yet.
+    pending: HashSet<u32>,
+}
+
+/// What is said where the process is gone before it could be asked.
+const ENDED: &str = "a process that has ended";
+
+impl Programs {
+    /// The index of the program that the thread runs, and whether the thread is new to us.
+    pub(crate) fn of(&mut self, thread: u32) -> (usize, bool) {
+        let pending = !self.pending.is_empty() && self.pending.remove(&thread);
+        if let Some(&known) = self.by_thread.get(&thread)
+            && !pending
+        {
+            return (known, false);
+        }
+        let name = std::fs::read_link(format!("/proc/{thread}/exe"))
+            .map_or_else(|_| ENDED.to_owned(), |p| p.to_string_lossy().into_owned());
+        let index = self.intern(name);
+        let new = self.by_thread.insert(thread, index).is_none();
+        (index, new)
+    }
+
+    /// The thread is about to run another program, if the exec succeeds.
+    pub(crate) fn announce(&mut self, thread: u32) {
+        self.pending.insert(thread);
+    }
+
+    /// The thread runs this program now.
+    pub(crate) fn set(&mut self, thread: u32, name: String) {
+        let index = self.intern(name);
+        self.by_thread.insert(thread, index);
+    }
+
+    pub(crate) fn name(&self, index: usize) -> &str {
+        &self.names[index]
+    }
+
+    /// All threads that were seen.
+    pub(crate) fn threads(&self) -> impl Iterator<Item = u32> {
+        self.by_thread.keys().copied()
+    }
+
+    fn intern(&mut self, name: String) -> usize {
+        // A run has few programs; a scan is as quick as a table.
+        self.names.iter().position(|n| *n == name).unwrap_or_else(|| {
+            self.names.push(name);
+            self.names.len() - 1
+        })
+    }
+}

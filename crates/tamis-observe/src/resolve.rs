@@ -1,0 +1,165 @@
+//! Resolves paths as the kernel does, remembering every link on the way.
+//!
+//! Folders that were found to be plain are remembered, so that a new path costs one look at its last
+//! component. The memory is dropped when the tree changes links or renames folders.
+
+use std::collections::HashMap;
+use std::ffi::OsStr;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::Path;
+
+/// A path with its links followed.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) struct Resolved {
+    /// Absolute, without links, `.` and `..`.
+    pub(crate) path: Vec<u8>,
+    /// The links that were followed, each by its own resolved path.
+    pub(crate) links: Vec<Vec<u8>>,
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct Resolver {
+    /// Link target, or `None` for something that is no link.
+    known: HashMap<Vec<u8>, Option<Vec<u8>>>,
+}
+
+/// As many as the kernel follows.
+const MOST_LINKS: usize = 40;
+
+impl Resolver {
+    /// Resolves an absolute path; a link at its end only where `follow` says so. `None` for a loop
+    /// of links, which the process gets an error for.
+    pub(crate) fn resolve(&mut self, path: &[u8], follow: bool) -> Option<Resolved> {
+        let mut resolved = Resolved::default();
+        // A slash at the end means the folder behind a link.
+        let follow = follow || path.len() > 1 && path.ends_with(b"/");
+        let mut rest: Vec<Vec<u8>> = components(path);
+        rest.reverse();
+        while let Some(component) = rest.pop() {
+            match component.as_slice() {
+                b"." => continue,
+                b".." => {
+                    let parent = resolved.path.iter().rposition(|&b| b == b'/').unwrap_or(0);
+                    resolved.path.truncate(parent);
+                    continue;
+                }
+                _ => {}
+            }
+            let parent = resolved.path.len();
+            resolved.path.push(b'/');
+            resolved.path.extend_from_slice(&component);
+            if rest.is_empty() && !follow {
+                break;
+            }
+            let Some(target) = self.target(&resolved.path) else { continue };
+            if resolved.links.len() == MOST_LINKS {
+                return None;
+            }
+            resolved.links.push(resolved.path.clone());
+            if target.first() == Some(&b'/') {
+                resolved.path.clear();
+            } else {
+                resolved.path.truncate(parent);
+            }
+            rest.extend(components(&target).into_iter().rev());
+        }
+        if resolved.path.is_empty() {
+            resolved.path.push(b'/');
+        }
+        Some(resolved)
+    }
+
+    fn target(&mut self, path: &[u8]) -> Option<Vec<u8>> {
+        if let Some(known) = self.known.get(path) {
+            return known.clone();
+        }
+        match std::fs::read_link(Path::new(OsStr::from_bytes(path))) {
+            Ok(target) => {
+                let target = target.into_os_string().into_vec();
+                self.known.insert(path.to_vec(), Some(target.clone()));
+                Some(target)
+            }
+            Err(e) => {
+                // What is absent may be made a link later, by anybody.
+                if e.raw_os_error() == Some(libc::EINVAL) {
+                    self.known.insert(path.to_vec(), None);
+                }
+                None
+            }
+        }
+    }
+
+    /// Forgets what is known of one path that the tree is about to replace.
+    pub(crate) fn forget(&mut self, path: &[u8]) {
+        self.known.remove(path);
+    }
+
+    /// Forgets everything.
+    pub(crate) fn forget_all(&mut self) {
+        self.known.clear();
+    }
+}
+
+fn components(path: &[u8]) -> Vec<Vec<u8>> {
+    path.split(|&b| b == b'/').filter(|c| !c.is_empty()).map(<[u8]>::to_vec).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::symlink;
+
+    fn text(resolved: &Resolved) -> String {
+        String::from_utf8_lossy(&resolved.path).into_owned()
+    }
+
+    #[test]
+    fn follows_links_in_the_middle_and_at_the_end() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path().canonicalize().unwrap();
+        std::fs::create_dir(root.join("real")).unwrap();
+        std::fs::write(root.join("real/file"), "").unwrap();
+        symlink("real", root.join("link")).unwrap();
+        symlink("../link/file", root.join("real/last")).unwrap();
+        let mut resolver = Resolver::default();
+        let path = root.join("link/./last").into_os_string().into_vec();
+        let followed = resolver.resolve(&path, true).unwrap();
+        assert_eq!(text(&followed), root.join("real/file").to_str().unwrap());
+        assert_eq!(followed.links.len(), 3);
+        let kept = resolver.resolve(&path, false).unwrap();
+        assert_eq!(text(&kept), root.join("real/last").to_str().unwrap());
+        assert_eq!(kept.links.len(), 1);
+    }
+
+    #[test]
+    fn dots_are_physical() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path().canonicalize().unwrap();
+        std::fs::create_dir_all(root.join("a/b")).unwrap();
+        symlink("a/b", root.join("link")).unwrap();
+        let path = root.join("link/../x").into_os_string().into_vec();
+        let resolved = Resolver::default().resolve(&path, true).unwrap();
+        assert_eq!(text(&resolved), root.join("a/x").to_str().unwrap());
+        let above = Resolver::default().resolve(b"/../..", true).unwrap();
+        assert_eq!(text(&above), "/");
+    }
+
+    #[test]
+    fn a_loop_is_no_path() {
+        let dir = tempfile::tempdir().unwrap();
+        symlink("loop", dir.path().join("loop")).unwrap();
+        let path = dir.path().join("loop").into_os_string().into_vec();
+        assert_eq!(Resolver::default().resolve(&path, true), None);
+    }
+
+    #[test]
+    fn a_slash_at_the_end_follows() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path().canonicalize().unwrap();
+        std::fs::create_dir(root.join("real")).unwrap();
+        symlink("real", root.join("link")).unwrap();
+        let path = [root.join("link").as_os_str().as_bytes(), b"/"].concat();
+        let resolved = Resolver::default().resolve(&path, false).unwrap();
+        assert_eq!(text(&resolved), root.join("real").to_str().unwrap());
+    }
+}

@@ -1,0 +1,207 @@
+//! The end of a run: takes the answers that are still open, checks that nothing moved under the
+//! test by somebody else's hand, and looks at what the test left behind.
+
+use crate::Judgement;
+use crate::entry::{Asked, Before, Change, Entry, Name};
+use crate::observer::Observer;
+use rayon::prelude::*;
+use std::collections::HashMap;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+use tamis_core::record::{Access, Detail, Observed};
+use tamis_core::{Note, PortablePath, Question, Scheme, Taint, Value};
+use tamis_fs::{Answer, FileKind, Fingerprinter};
+
+/// What a run looked at.
+#[derive(Debug, Clone, Default)]
+pub struct Observations {
+    pub observed: Vec<Observed>,
+    pub taints: Vec<Taint>,
+    pub notes: Vec<Note>,
+    /// Topmost files and folders of the project that the run made and left.
+    pub left_behind: Vec<PortablePath>,
+}
+
+impl Observer<'_> {
+    /// Ends the observation. Call it when the whole tree has ended.
+    pub fn finish(mut self, no_new_privileges: bool) -> Observations {
+        let mut entries: Vec<(Vec<u8>, Entry)> = std::mem::take(&mut self.entries)
+            .into_iter()
+            .filter(|(_, e)| !e.asked.is_empty() || e.change == Change::Replaced)
+            .collect();
+        entries.sort_unstable_by(|a, b| a.0.cmp(&b.0));
+
+        let this = &self;
+        let results: Vec<(Vec<Observed>, Option<Taint>)> =
+            entries.par_iter().map(|(path, entry)| this.conclude(path, entry)).collect();
+        let mut observations = Observations::default();
+        for (observed, taint) in results {
+            observations.observed.extend(observed);
+            self.taints.extend(taint);
+        }
+        observations.left_behind = self.left_behind(&entries);
+        if no_new_privileges {
+            self.notes.extend(self.privileged.iter().cloned().map(Note::PrivilegeLost));
+        }
+        observations.taints = self.taints.into_iter().collect();
+        observations.notes = self.notes.into_iter().collect();
+        observations
+    }
+
+    /// The observations of one path, and why they are not to be trusted.
+    fn conclude(&self, path: &[u8], entry: &Entry) -> (Vec<Observed>, Option<Taint>) {
+        let fingerprinter = self.context.fingerprinter;
+        let file = Path::new(OsStr::from_bytes(path));
+        let portable = self.portable(path);
+        let changed = entry.change != Change::None || !entry.touched.is_empty();
+        let mut taint = None;
+        let mut observed = Vec::with_capacity(entry.asked.len());
+        for asked in &entry.asked {
+            let Some(before) = self.before(file, entry, asked) else {
+                taint = Some(if changed {
+                    Taint::ChangedBeforeSeen(portable.clone())
+                } else {
+                    Taint::Unstable(portable.clone())
+                });
+                continue;
+            };
+            if !self.is_stable(file, entry, asked, &before) {
+                taint = Some(Taint::Unstable(portable.clone()));
+            }
+            let after = changed
+                .then(|| fingerprinter.answer(file, asked.scheme).value)
+                .filter(|after| *after != before.value);
+            let mut access = asked.access;
+            if entry.change != Change::None {
+                access = access.with(Access::WRITE);
+            }
+            if asked.scheme == Scheme::Listing {
+                access = access.with(Access::LIST);
+            }
+            observed.push(Observed {
+                question: Question::Path(portable.clone(), asked.scheme),
+                before: before.value,
+                after,
+                access,
+                program: self.programs.name(asked.program).to_owned(),
+                detail: before.detail,
+            });
+        }
+        (observed, taint)
+    }
+
+    /// The answer from before the tree changed anything; `None` where it is not known.
+    fn before(&self, file: &Path, entry: &Entry, asked: &Asked) -> Option<Answer> {
+        if let Some(answer) = &asked.answer {
+            return Some(answer.clone()).filter(is_answer);
+        }
+        let fingerprinter = self.context.fingerprinter;
+        match &entry.before {
+            Before::Absent => {
+                // The answer that an absent path gives under this scheme.
+                let value = match asked.scheme {
+                    Scheme::Bytecode => Value::Derived,
+                    _ => Value::Absent,
+                };
+                Some(Answer::of(value))
+            }
+            Before::There(_) if asked.scheme == Scheme::Listing && !entry.touched.is_empty() => {
+                listing_before(fingerprinter, file, &entry.touched)
+            }
+            Before::There(seen) if seen.kind() == FileKind::Directory => {
+                Some(fingerprinter.answer(file, asked.scheme)).filter(is_answer)
+            }
+            Before::There(seen) => {
+                fingerprinter.answer_as_seen(file, asked.scheme, seen).filter(is_answer)
+            }
+            Before::Changed(kind) if asked.scheme == Scheme::Kind => match kind {
+                FileKind::File => Some(Answer::of(Value::File)),
+                FileKind::Directory => Some(Answer::of(Value::Directory)),
+                FileKind::Special => Some(Answer::of(Value::Special)),
+                FileKind::Link => None,
+            },
+            Before::Changed(_) | Before::Unknown => None,
+        }
+    }
+
+    /// Whether nobody else changed the path during the run.
+    fn is_stable(&self, file: &Path, entry: &Entry, asked: &Asked, before: &Answer) -> bool {
+        if entry.change != Change::None {
+            return true;
+        }
+        let Ok(now) = tamis_fs::identity(file) else { return false };
+        match (&entry.before, now) {
+            (Before::Absent, None) => true,
+            (Before::There(seen), Some(now)) if seen.kind() == FileKind::Directory => {
+                match asked.scheme {
+                    Scheme::Listing if entry.touched.is_empty() => *seen == now,
+                    // The tree changed names here: all others must be as they were.
+                    Scheme::Listing => {
+                        listing_before(self.context.fingerprinter, file, &entry.touched)
+                            .is_some_and(|a| a.value == before.value)
+                    }
+                    _ => now.kind() == FileKind::Directory,
+                }
+            }
+            (Before::There(seen), Some(now)) => *seen == now,
+            (Before::Changed(_), _) => true,
+            _ => false,
+        }
+    }
+
+    fn left_behind(&self, entries: &[(Vec<u8>, Entry)]) -> Vec<PortablePath> {
+        let mut found: Vec<&[u8]> = Vec::new();
+        for (path, entry) in entries {
+            if entry.before != Before::Absent || entry.change != Change::Replaced {
+                continue;
+            }
+            // Sorted: a folder comes before what is in it.
+            let inside = found.last().is_some_and(|top| {
+                path.strip_prefix(*top).is_some_and(|rest| rest.first() == Some(&b'/'))
+            });
+            let file = Path::new(OsStr::from_bytes(path));
+            if inside || !file.starts_with(self.context.paths.root()) {
+                continue;
+            }
+            let judgement = self.context.rules.judge(file, "");
+            let counts = !matches!(judgement, Judgement::Ignore | Judgement::IgnoreTemp)
+                && judgement != Judgement::As(Scheme::Bytecode);
+            if counts && matches!(tamis_fs::identity(file), Ok(Some(_))) {
+                found.push(path);
+            }
+        }
+        found.into_iter().map(|path| self.portable(path)).collect()
+    }
+}
+
+/// An answer that could not be taken must not be mistaken for one.
+fn is_answer(answer: &Answer) -> bool {
+    answer.error.is_none()
+}
+
+/// The names in a directory without what the tree made there and with what it removed.
+pub(crate) fn listing_before(
+    fingerprinter: &Fingerprinter,
+    directory: &Path,
+    touched: &HashMap<Vec<u8>, Name>,
+) -> Option<Answer> {
+    let mut names = fingerprinter.names(directory).ok()?;
+    names.retain(|(name, _)| !touched.contains_key(name));
+    for (name, before) in touched {
+        let path = directory.join(OsStr::from_bytes(name));
+        if fingerprinter.is_ignored(&path) {
+            continue;
+        }
+        match before {
+            Name::Absent => {}
+            Name::There(letter) => names.push((name.clone(), *letter)),
+            Name::Unknown => return None,
+        }
+    }
+    names.sort_unstable();
+    Some(Answer {
+        detail: Detail::Names(names.iter().map(|(name, _)| name.clone()).collect()),
+        ..Answer::of(tamis_fs::listing_value(&names))
+    })
+}
