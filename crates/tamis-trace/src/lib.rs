@@ -3,17 +3,25 @@
 //! Engines implement [`Engine`] and deliver [`event::Event`]s; they know nothing of tests, records
 //! or fingerprints.
 
+pub mod choose;
 pub mod command;
 mod decode;
 pub mod event;
 mod filter;
 mod lifetime;
 pub mod notify;
+mod probe;
 mod process;
+pub mod ptrace;
+mod serve;
 mod shepherd;
 mod stdin;
 mod syscalls;
+mod tracer;
+mod tree;
+mod wire;
 
+pub use choose::{Candidate, choose, engines};
 pub use command::{Command, Ending, Finish};
 pub use event::{Action, Blind, Event, OpenHow, PathArg, Peer, Sink, Timing};
 
