@@ -170,10 +170,7 @@ fn keys_in_the_wrong_place() {
         suite_message("ignore = []"),
         "unknown key `ignore` in [[suite]]; it belongs in [tamis]"
     );
-    assert_eq!(
-        tamis_message("run = 'x'"),
-        "unknown key `run` in [tamis]; it belongs in [[suite]]"
-    );
+    assert_eq!(tamis_message("run = 'x'"), "unknown key `run` in [tamis]; it belongs in [[suite]]");
     assert_eq!(
         suite_message("colour = 1"),
         "unknown key `colour` in [[suite]]; known here: name, each, run, folder, jobs, timeout, env, always-run, run-all-on"
@@ -183,16 +180,16 @@ fn keys_in_the_wrong_place() {
         ["write [[suite]], with two brackets: there may be several"]
     );
     assert_eq!(messages("tamis = 1\n"), ["`tamis` must be a table [tamis], not a whole number"]);
-    assert_eq!(messages("suite = [1]\n"), ["`suite` must hold tables [[suite]], not a whole number"]);
+    assert_eq!(
+        messages("suite = [1]\n"),
+        ["`suite` must hold tables [[suite]], not a whole number"]
+    );
 }
 
 #[test]
 fn wrong_values_of_tamis() {
     for (line, expected) in [
-        (
-            "store = '.'",
-            "`store` must be a folder of its own; for example: store = \".tamis\"",
-        ),
+        ("store = '.'", "`store` must be a folder of its own; for example: store = \".tamis\""),
         ("jobs = 0", "`jobs` must be 1 or more; remove it otherwise"),
         ("jobs = -1", "`jobs` must be 1 or more; remove it otherwise"),
         (
@@ -251,10 +248,7 @@ fn wrong_values_of_a_suite() {
             "folder = '../x'",
             "`folder` must be below the root and relative to it; for example: folder = \"sub\"",
         ),
-        (
-            "timeout = '0s'",
-            "`timeout` must be longer than nothing",
-        ),
+        ("timeout = '0s'", "`timeout` must be longer than nothing"),
         (
             "env = { A = 1 }",
             "variable `A` must be a string, not a whole number; for example: env = { LANG = \"C\" }",
@@ -334,7 +328,10 @@ fn wrong_rules() {
             "path='a'\nas={}",
             "`as` needs a `command`; for example: as = { command = [\"./fingerprint.sh\", \"{}\"] }",
         ),
-        ("path='a'\nas='raw'\nprograms='x'", "unknown key `programs` in [[rule]]; did you mean `program`?"),
+        (
+            "path='a'\nas='raw'\nprograms='x'",
+            "unknown key `programs` in [[rule]]; did you mean `program`?",
+        ),
     ] {
         assert_eq!(messages(&format!("[[rule]]\n{lines}\n")), [expected], "{lines}");
     }
