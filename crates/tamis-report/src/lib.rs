@@ -1,1 +1,32 @@
+//! What a user sees of a run.
+//!
+//! The input is a [`RunReport`]: plain values, filled by whoever ran the tests. Nothing here decides
+//! anything or opens anything; every writer takes the place to write to. All writers are
+//! deterministic: the same report gives the same bytes.
+//!
+//! | module | for |
+//! | --- | --- |
+//! | [`text`] | the summary at the end of a run, and the one line for a single command |
+//! | [`progress`] | what is going on while tests run |
+//! | [`json`] | JSON lines for programs (`docs/json.md`) |
+//! | [`junit`] | JUnit XML for CI systems |
+//! | [`markdown`] | the job summary of GitHub Actions |
+//!
+//! Names and outputs come from foreign programs. On a terminal control characters are shown
+//! escaped, in XML and JSON what the format forbids is replaced.
 
+pub mod human;
+pub mod json;
+pub mod junit;
+pub mod markdown;
+mod model;
+pub mod progress;
+pub mod style;
+pub mod text;
+
+#[cfg(test)]
+mod samples;
+
+pub use model::{Counts, Mode, RunReport, TestReport};
+pub use progress::Progress;
+pub use style::Style;

@@ -239,10 +239,9 @@ fn path_glob<'t>(section: &Section<'t>, key: &str, pattern: Text<'t>) -> Option<
 
 fn read_rule<'t>(mut section: Section<'t>, found: &'t Found) -> Option<Rule> {
     let path_example = "path = \"**/*.xml\"";
-    let has_path = section.value("path").is_some();
     let path = section.string("path", path_example);
     let path = path.and_then(|path| path_glob(&section, "path", path));
-    if !has_path {
+    if !section.has("path") {
         section.missing(format!("a rule needs a `path`; for example: {path_example}"));
     }
     let program = section.string("program", "program = \"xmllint\"");
@@ -307,9 +306,8 @@ fn read_treatment<'t>(
 }
 
 fn read_suite<'t>(mut section: Section<'t>, suites: &mut Vec<Suite>, found: &'t Found) {
-    let has_name = section.value("name").is_some();
     let name = section.string("name", "name = \"shell\"");
-    if !has_name {
+    if !section.has("name") {
         section.missing("a suite needs a `name`; for example: name = \"shell\"");
     }
     if let Some(name) = name {

@@ -69,6 +69,10 @@ impl<'t> Section<'t> {
         self.table.get(key)
     }
 
+    pub(crate) fn has(&self, key: &str) -> bool {
+        self.table.contains_key(key)
+    }
+
     /// Notes a problem with the section as a whole.
     pub(crate) fn missing(&self, message: impl Into<String>) {
         self.found.add(self.span.clone(), message);

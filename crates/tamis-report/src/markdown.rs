@@ -1,0 +1,195 @@
+//! Markdown for the job summary of GitHub Actions (`GITHUB_STEP_SUMMARY`).
+//!
+//! A summary may have one MiB, so tables are cut after a number of rows; failures come first.
+
+use crate::human;
+use crate::model::{Mode, RunReport, TestReport};
+use crate::style::Style;
+use crate::text::{headline, outcome_text, taint_text};
+use std::io::{self, Write};
+
+/// Rows of one table.
+const MOST_ROWS: usize = 200;
+/// Characters of one cell.
+const LONGEST_CELL: usize = 300;
+
+/// Writes the summary of a run.
+pub fn write(report: &RunReport, out: &mut dyn Write) -> io::Result<()> {
+    let counts = report.counts();
+    writeln!(out, "### tamis: {}\n", escape(&headline(report, &counts, Style::plain())))?;
+    let mut run: Vec<&TestReport> =
+        report.tests.iter().filter(|test| test.decision.is_run()).collect();
+    // Stable: within a group the order of the report.
+    run.sort_by_key(|test| (!test.failed(), !test.unfinished()));
+    if report.mode == Mode::Select {
+        let rows = run.iter().map(|test| vec![name(test), escape(&test.reason)]).collect();
+        table(&["test", "would run because"], "| --- | --- |", rows, out)?;
+    } else {
+        let rows = run
+            .iter()
+            .map(|test| {
+                let time = test.outcome.map(|_| human::duration(test.wall)).unwrap_or_default();
+                vec![name(test), result(test), time, escape(&test.reason)]
+            })
+            .collect();
+        let columns = ["test", "result", "time", "ran because"];
+        table(&columns, "| --- | --- | ---: | --- |", rows, out)?;
+    }
+    let tainted: Vec<Vec<String>> = run
+        .iter()
+        .filter(|test| test.outcome.is_some())
+        .filter_map(|test| Some(vec![name(test), escape(&taint_text(test)?)]))
+        .collect();
+    if !tainted.is_empty() {
+        writeln!(out, "Not completely observed, will run again:\n")?;
+        table(&["test", "why"], "| --- | --- |", tainted, out)?;
+    }
+    let notes = report.notes();
+    if !notes.is_empty() {
+        writeln!(out, "Noticed:\n")?;
+        for (n, note) in notes.iter().take(MOST_ROWS) {
+            let tests = human::counted(*n as u64, "test", "tests");
+            writeln!(out, "- {} ({tests})", escape(note))?;
+        }
+        writeln!(out)?;
+    }
+    let skipped: Vec<Vec<String>> = report
+        .tests
+        .iter()
+        .filter(|test| test.skipped())
+        .map(|test| {
+            let proof = test.proof.as_deref().unwrap_or(&test.reason);
+            vec![name(test), escape(proof), human::duration(test.saved)]
+        })
+        .collect();
+    if !skipped.is_empty() {
+        let number = human::number(skipped.len() as u64);
+        writeln!(out, "<details><summary>{number} skipped, with what proves it</summary>\n")?;
+        table(&["test", "proof", "saved"], "| --- | --- | ---: |", skipped, out)?;
+        writeln!(out, "</details>\n")?;
+    }
+    Ok(())
+}
+
+fn name(test: &TestReport) -> String {
+    escape(&test.key.to_string())
+}
+
+fn result(test: &TestReport) -> String {
+    let text = escape(&outcome_text(test));
+    if test.outcome.is_some_and(|outcome| outcome.passed()) { text } else { format!("**{text}**") }
+}
+
+fn table(
+    columns: &[&str],
+    rule: &str,
+    rows: Vec<Vec<String>>,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    if rows.is_empty() {
+        return Ok(());
+    }
+    writeln!(out, "| {} |\n{rule}", columns.join(" | "))?;
+    for row in rows.iter().take(MOST_ROWS) {
+        writeln!(out, "| {} |", row.join(" | "))?;
+    }
+    writeln!(out)?;
+    if rows.len() > MOST_ROWS {
+        let left = human::number((rows.len() - MOST_ROWS) as u64);
+        writeln!(out, "... and {left} more\n")?;
+    }
+    Ok(())
+}
+
+/// Foreign text that is shown as it is, on one line, also inside a table.
+fn escape(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    let line = human::one_line(text);
+    for c in line.chars().take(LONGEST_CELL) {
+        match c {
+            '<' => escaped.push_str("&lt;"),
+            '>' => escaped.push_str("&gt;"),
+            '&' => escaped.push_str("&amp;"),
+            '\\' | '`' | '*' | '_' | '[' | ']' | '|' | '~' | '#' | '$' | '@' => {
+                escaped.push('\\');
+                escaped.push(c);
+            }
+            _ => escaped.push(c),
+        }
+    }
+    if line.chars().count() > LONGEST_CELL {
+        escaped.push('…');
+    }
+    escaped
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::samples;
+    use tamis_core::Outcome;
+
+    fn markdown(report: &RunReport) -> String {
+        let mut out = Vec::new();
+        write(report, &mut out).unwrap();
+        String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn a_run() {
+        let expected = r"### tamis: 4 ran (2 passed, 2 failed), 2 skipped: saved 41.2 s of 43.0 s
+
+| test | result | time | ran because |
+| --- | --- | ---: | --- |
+| shell::tests/t3.sh | **failed with exit code 1 (still failing, 3rd run in a row)** | 0.45 s | src/parse.c changed |
+| py::test\_slow.py | **timed out** | 0.45 s | src/parse.c changed |
+| shell::tests/t1.sh | passed | 0.45 s | src/parse.c changed |
+| shell::tests/net.sh | passed | 0.45 s | never run before |
+
+Not completely observed, will run again:
+
+| test | why |
+| --- | --- |
+| shell::tests/net.sh | talked to a process that was already running: 127.0.0.1:5432 |
+
+Noticed:
+
+- talks to example.org:443 (1 test)
+
+<details><summary>2 skipped, with what proves it</summary>
+
+| test | proof | saved |
+| --- | --- | ---: |
+| shell::tests/a.sh | record \#12, 1,034 inputs | 41.0 s |
+| shell::tests/b\|c.sh | record \#12, 1,034 inputs | 0.20 s |
+
+</details>
+
+";
+        assert_eq!(markdown(&samples::mixed()), expected);
+    }
+
+    #[test]
+    fn a_selection_and_an_empty_run() {
+        let mut report = samples::mixed();
+        report.mode = Mode::Select;
+        report.tests.truncate(1);
+        report.tests[0].outcome = None;
+        let expected = "### tamis: 1 would run\n\n| test | would run because |\n| --- | --- |\n| shell::tests/t1.sh | src/parse.c changed |\n\n";
+        assert_eq!(markdown(&report), expected);
+        assert_eq!(markdown(&RunReport::default()), "### tamis: no tests\n\n");
+    }
+
+    #[test]
+    fn foreign_text_stays_text() {
+        assert_eq!(escape("a|b\n<c> `d` @e"), "a\\|b\\\\n&lt;c&gt; \\`d\\` \\@e");
+        assert_eq!(escape(&"x".repeat(400)).chars().count(), LONGEST_CELL + 1);
+    }
+
+    #[test]
+    fn long_tables_are_cut() {
+        let tests = (0..250).map(|n| samples::ran("s", &format!("t{n}"), "r", Outcome::Passed));
+        let text = markdown(&RunReport { tests: tests.collect(), ..RunReport::default() });
+        assert!(text.ends_with("| s::t199 | passed | 0.45 s | r |\n\n... and 50 more\n\n"));
+    }
+}
