@@ -35,7 +35,7 @@ pub fn number(n: u64) -> String {
     let digits = n.to_string();
     let mut text = String::new();
     for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at) % 3 == 0 {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
             text.push(',');
         }
         text.push(digit);
@@ -168,7 +168,7 @@ mod tests {
     proptest! {
         #[test]
         fn a_cut_text_fits(text in "\\PC{0,20}", columns in 0usize..30) {
-            prop_assert!(width(&cut(&text, columns)) <= columns.max(0));
+            prop_assert!(width(&cut(&text, columns)) <= columns);
         }
 
         #[test]

@@ -7,6 +7,7 @@ use crate::model::{Mode, RunReport, TestReport};
 use crate::style::Style;
 use crate::text::{headline, outcome_text, taint_text};
 use std::io::{self, Write};
+use tamis_core::Outcome;
 
 /// Rows of one table.
 const MOST_ROWS: usize = 200;
@@ -77,7 +78,7 @@ fn name(test: &TestReport) -> String {
 
 fn result(test: &TestReport) -> String {
     let text = escape(&outcome_text(test));
-    if test.outcome.is_some_and(|outcome| outcome.passed()) { text } else { format!("**{text}**") }
+    if test.outcome.is_some_and(Outcome::passed) { text } else { format!("**{text}**") }
 }
 
 fn table(
@@ -127,7 +128,6 @@ fn escape(text: &str) -> String {
 mod tests {
     use super::*;
     use crate::samples;
-    use tamis_core::Outcome;
 
     fn markdown(report: &RunReport) -> String {
         let mut out = Vec::new();

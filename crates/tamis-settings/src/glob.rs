@@ -24,7 +24,13 @@ pub(crate) fn set(globs: impl IntoIterator<Item = Glob>) -> Result<GlobSet, Stri
 
 /// Whether a pattern holds anything but plain characters.
 pub(crate) fn is_pattern(text: &str) -> bool {
-    text.contains(['*', '?', '[', '{', '\\'])
+    plain_start(text).len() < text.len()
+}
+
+/// What every match of a pattern starts with.
+pub(crate) fn plain_start(pattern: &str) -> &str {
+    let end = pattern.find(['*', '?', '[', '{', '\\']).unwrap_or(pattern.len());
+    &pattern[..end]
 }
 
 /// A path as the pattern that matches only itself.
@@ -102,6 +108,14 @@ mod tests {
         assert!(!globs.matches(b"other/slow/x"));
         assert!(globs.matches(b"net_\xff"));
         assert!(!NameGlobs::default().matches(b"x"));
+    }
+
+    #[test]
+    fn plain_starts() {
+        assert_eq!(plain_start("docs/**"), "docs/");
+        assert_eq!(plain_start("a\\*b"), "a");
+        assert_eq!(plain_start("plain"), "plain");
+        assert!(!is_pattern("plain") && is_pattern("{a,b}"));
     }
 
     #[test]

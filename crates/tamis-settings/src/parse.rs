@@ -229,7 +229,9 @@ fn path_glob<'t>(section: &Section<'t>, key: &str, pattern: Text<'t>) -> Option<
         );
         return None;
     }
-    if matches!(text, "." | "./" | "/" | "~" | "~/") {
+    let everything = matches!(text, "." | "./" | "/" | "~" | "~/")
+        || key == "ignore" && text.split('/').all(|part| matches!(part, "" | "." | "*" | "**"));
+    if everything && !text.is_empty() {
         let whole = "that is everything; name what is meant";
         section.problem(pattern.span(), format!("`{text}` in `{key}`: {whole}"));
         return None;
@@ -347,7 +349,10 @@ fn read_suite<'t>(mut section: Section<'t>, suites: &mut Vec<Suite>, found: &'t 
     let timeout = section.duration("timeout", "timeout = \"5m\"");
     let env = section.value("env").map(|value| read_env(&section, value)).unwrap_or_default();
     let always_run = section.globs("always-run", "always-run = [\"net_*\"]");
-    let always_run = NameGlobs::new(always_run).unwrap_or_default();
+    let always_run = NameGlobs::new(always_run).unwrap_or_else(|error| {
+        section.missing(format!("`always-run`: {error}"));
+        NameGlobs::default()
+    });
     let mut run_all_on = Vec::new();
     for pattern in section.strings("run-all-on", "run-all-on = [\"Makefile\", \"conf/**\"]") {
         run_all_on.extend(path_glob(&section, "run-all-on", pattern));

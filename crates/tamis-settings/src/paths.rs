@@ -87,19 +87,23 @@ struct CompiledRule {
 struct Patterns {
     set: GlobSet,
     rule_of: Vec<usize>,
+    /// What a path must start with, one of them, to match at all.
+    starts: Vec<String>,
 }
 
 impl Patterns {
-    fn new(globs: Vec<(Glob, usize)>) -> Self {
+    fn new(globs: Vec<(Glob, usize)>) -> Result<Self, String> {
         let rule_of = globs.iter().map(|(_, rule)| *rule).collect();
-        // Patterns are checked when the settings are read; a set that is too large for the
-        // matcher ignores nothing.
-        let set = glob::set(globs.into_iter().map(|(glob, _)| glob)).unwrap_or_default();
-        Self { set, rule_of }
+        let mut starts: Vec<String> =
+            globs.iter().map(|(glob, _)| glob::plain_start(glob.glob()).to_owned()).collect();
+        starts.sort();
+        starts.dedup();
+        let set = glob::set(globs.into_iter().map(|(glob, _)| glob))?;
+        Ok(Self { set, rule_of, starts })
     }
 
     fn rules_for(&self, path: &[u8], into: &mut Vec<usize>) {
-        if self.set.is_empty() {
+        if !self.starts.iter().any(|start| path.starts_with(start.as_bytes())) {
             return;
         }
         let candidate = Candidate::new(Path::new(OsStr::from_bytes(path)));
@@ -126,29 +130,30 @@ pub struct PathRules {
 }
 
 impl PathRules {
-    pub fn new(settings: &Settings, places: &Places) -> Self {
+    /// Every pattern was checked when the settings were read; together they can still be too much
+    /// for the matcher, and then there are no rules rather than a part of them.
+    pub fn new(settings: &Settings, places: &Places) -> Result<Self, String> {
         let mut relative = Vec::new();
         let mut absolute = Vec::new();
-        let mut add = |pattern: &str, rule: usize, below: bool| {
-            for (is_relative, glob) in anchored(pattern, &places.map, below) {
+        let mut add = |pattern: &str, rule: usize, below: bool| -> Result<(), String> {
+            let (is_relative, texts) = anchored(pattern, &places.map, below);
+            for text in texts {
+                let glob = glob::compile(&text).map_err(|error| format!("`{pattern}` {error}"))?;
                 if is_relative { &mut relative } else { &mut absolute }.push((glob, rule));
             }
+            Ok(())
         };
         let mut rules = Vec::new();
         for (n, rule) in settings.rules.iter().enumerate() {
-            add(&rule.path, n, rule.treatment == Treatment::Ignore);
-            rules.push(CompiledRule {
-                program: rule
-                    .program
-                    .as_ref()
-                    .map(|program| NameGlobs::new(vec![program.clone()]).unwrap_or_default()),
-                treatment: rule.treatment.clone(),
-            });
+            add(&rule.path, n, rule.treatment == Treatment::Ignore)?;
+            let program = rule.program.clone().map(|program| NameGlobs::new(vec![program]));
+            let program = program.transpose()?;
+            rules.push(CompiledRule { program, treatment: rule.treatment.clone() });
         }
         for pattern in &settings.ignore {
-            add(pattern, rules.len(), true);
+            add(pattern, rules.len(), true)?;
         }
-        Self {
+        Ok(Self {
             root: places.map.root().to_path_buf(),
             home: places.map.home().map(Path::to_path_buf),
             store: places.store.clone(),
@@ -156,9 +161,9 @@ impl PathRules {
             default_ignore: settings.default_ignore,
             default_rules: settings.default_rules,
             rules,
-            relative: Patterns::new(relative),
-            absolute: Patterns::new(absolute),
-        }
+            relative: Patterns::new(relative)?,
+            absolute: Patterns::new(absolute)?,
+        })
     }
 
     /// What to do with an absolute, canonical path that `program` (its path) looked at.
@@ -186,7 +191,7 @@ impl PathRules {
             if is_cached_bytecode(path) {
                 return RuleAnswer::As(Scheme::Bytecode);
             }
-            if path.file_name() == Some(OsStr::new(PYCACHE)) {
+            if is_cache_folder(path) {
                 return RuleAnswer::Ignore(Ignored::Derived);
             }
         }
@@ -206,8 +211,7 @@ impl PathRules {
                 Some(rule) => return rule.treatment == Treatment::Ignore,
             }
         }
-        self.default_filter(entry).is_some()
-            || self.default_rules && entry.file_name() == Some(OsStr::new(PYCACHE))
+        self.default_filter(entry).is_some() || self.default_rules && is_cache_folder(entry)
     }
 
     /// The words of the command behind [`Scheme::Command`], `{}` stands for the path.
@@ -241,14 +245,18 @@ impl PathRules {
             return None;
         }
         let length = |base: &Path| below(path, base).is_some().then_some(base.as_os_str().len());
+        let temp = self.temp.iter().filter_map(|folder| length(folder)).max();
+        let system = ["/proc", "/sys", "/dev"].into_iter().find_map(|f| length(Path::new(f)));
+        let (filtered, class) = match (temp, system) {
+            (Some(temp), _) => (temp, Ignored::Temp),
+            (None, Some(system)) => (system, Ignored::System),
+            (None, None) => return None,
+        };
         let kept = [Some(self.root.as_path()), self.home.as_deref()];
         let kept = kept.into_iter().flatten().filter_map(length).max().unwrap_or(0);
-        let temp = self.temp.iter().filter_map(|folder| length(folder)).max();
-        if let Some(temp) = temp.filter(|&temp| temp > kept) {
-            return (!self.above_the_root(path, temp)).then_some(Ignored::Temp);
-        }
-        let system = ["/proc", "/sys", "/dev"].into_iter().filter_map(|f| length(Path::new(f)));
-        system.max().filter(|&length| length > kept).map(|_| Ignored::System)
+        let counts =
+            kept >= filtered || class == Ignored::Temp && self.above_the_root(path, filtered);
+        (!counts).then_some(class)
     }
 
     /// Whether the path is an entry of a folder above the root that lies below the temp folder
@@ -260,11 +268,12 @@ impl PathRules {
     }
 }
 
-const PYCACHE: &str = "__pycache__";
-
 fn is_cached_bytecode(path: &Path) -> bool {
-    path.as_os_str().as_bytes().ends_with(b".pyc")
-        && path.parent().and_then(Path::file_name) == Some(OsStr::new(PYCACHE))
+    path.as_os_str().as_bytes().ends_with(b".pyc") && path.parent().is_some_and(is_cache_folder)
+}
+
+fn is_cache_folder(path: &Path) -> bool {
+    path.as_os_str().as_bytes().ends_with(b"/__pycache__")
 }
 
 /// The bytes of `path` below `base` without a leading slash, empty for `base` itself.
@@ -281,14 +290,14 @@ fn below<'a>(path: &'a Path, base: &Path) -> Option<&'a [u8]> {
 
 /// The globs of one pattern, and whether they are relative to the root. None for a pattern that
 /// cannot match here (`~/` without a home folder).
-fn anchored(pattern: &str, map: &PathMap, below: bool) -> Vec<(bool, Glob)> {
+fn anchored(pattern: &str, map: &PathMap, below: bool) -> (bool, Vec<String>) {
     let trimmed = pattern.trim_end_matches('/');
     let as_pattern = |folder: &Path| glob::escape(folder.to_string_lossy().trim_end_matches('/'));
     let (is_relative, text) = if trimmed.starts_with('/') {
         (false, trimmed.to_owned())
     } else if let Some(rest) = trimmed.strip_prefix("~/") {
         let Some(home) = map.home() else {
-            return Vec::new();
+            return (false, Vec::new());
         };
         (false, format!("{}/{rest}", as_pattern(home)))
     } else if trimmed == ".." || trimmed.starts_with("../") {
@@ -312,7 +321,7 @@ fn anchored(pattern: &str, map: &PathMap, below: bool) -> Vec<(bool, Glob)> {
     if below && !text.ends_with("/**") && text != "**" {
         texts.push(format!("{text}/**"));
     }
-    texts.iter().filter_map(|text| Some((is_relative, glob::compile(text).ok()?))).collect()
+    (is_relative, texts)
 }
 
 #[cfg(test)]
@@ -324,7 +333,7 @@ mod tests {
         let settings = crate::parse(toml.as_bytes(), Path::new("tamis.toml")).unwrap();
         let map = PathMap::new(root.into(), home.map(PathBuf::from));
         let store = Some(Path::new(root).join(".tamis"));
-        PathRules::new(&settings, &Places::new(map, store, tmpdir.map(Path::new)))
+        PathRules::new(&settings, &Places::new(map, store, tmpdir.map(Path::new))).unwrap()
     }
 
     fn rules(toml: &str) -> PathRules {

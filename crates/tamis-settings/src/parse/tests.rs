@@ -222,6 +222,7 @@ fn wrong_values_of_tamis() {
             "`!a` in `ignore`: exceptions are written as a [[rule]] with as = \"raw\"",
         ),
         ("ignore = ['./']", "`./` in `ignore`: that is everything; name what is meant"),
+        ("ignore = ['**/*']", "`**/*` in `ignore`: that is everything; name what is meant"),
         (
             "default-ignore = 'yes'",
             "`default-ignore` must be true or false, not a string; for example: default-ignore = true",
