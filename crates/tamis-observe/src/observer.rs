@@ -72,7 +72,7 @@ impl<'a> Observer<'a> {
             context,
             entries: HashMap::new(),
             resolver: Resolver::default(),
-            programs: Programs::default(),
+            programs: Programs::new(),
             made: HashSet::new(),
             handled: HashSet::new(),
             taints: BTreeSet::new(),
@@ -106,7 +106,7 @@ impl<'a> Observer<'a> {
             }
             // What really runs, also where the kernel chose an interpreter by itself.
             let path = self.programs.name(program).as_bytes().to_vec();
-            if path.first() == Some(&b'/') {
+            if path.first() == Some(&b'/') && !self.programs.is_ourselves(program) {
                 let act = Act { program, timing };
                 self.ask_followed(&path, true, Wish::Content, Access::EXECUTE, act);
             }

@@ -2,8 +2,9 @@
 
 use std::collections::{HashMap, HashSet};
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Programs {
+    /// The first is this program itself: a new process is a copy of it until its first exec.
     names: Vec<String>,
     by_thread: HashMap<u32, usize>,
     /// Threads whose exec was announced and not seen to succeed yet.
@@ -14,6 +15,20 @@ pub(crate) struct Programs {
 const ENDED: &str = "a process that has ended";
 
 impl Programs {
+    pub(crate) fn new() -> Self {
+        let own = std::env::current_exe().unwrap_or_default();
+        Self {
+            names: vec![own.to_string_lossy().into_owned()],
+            by_thread: HashMap::new(),
+            pending: HashSet::new(),
+        }
+    }
+
+    /// Whether it is this program, about to become another one. It is no input of a test.
+    pub(crate) fn is_ourselves(&self, index: usize) -> bool {
+        index == 0
+    }
+
     /// The index of the program that the thread runs, and whether the thread is new to us.
     pub(crate) fn of(&mut self, thread: u32) -> (usize, bool) {
         let pending = !self.pending.is_empty() && self.pending.remove(&thread);
@@ -40,8 +55,14 @@ impl Programs {
         self.by_thread.insert(thread, index);
     }
 
+    /// The full path of a program.
     pub(crate) fn name(&self, index: usize) -> &str {
         &self.names[index]
+    }
+
+    /// The program as a record names it; ours by name only, its place differs by machine.
+    pub(crate) fn recorded_name(&self, index: usize) -> &str {
+        if self.is_ourselves(index) { "tamis" } else { self.name(index) }
     }
 
     /// All threads that were seen.

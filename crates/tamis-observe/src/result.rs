@@ -84,7 +84,7 @@ impl Observer<'_> {
                 before: before.value,
                 after,
                 access,
-                program: self.programs.name(asked.program).to_owned(),
+                program: self.programs.recorded_name(asked.program).to_owned(),
                 detail: before.detail,
             });
         }

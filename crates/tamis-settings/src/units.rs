@@ -12,7 +12,7 @@ const DURATION_UNITS: [(&str, u64); 6] = [
 ];
 
 /// Numbers with units, largest first or not, blanks between them or not.
-pub(crate) fn duration(text: &str) -> Result<Duration, String> {
+pub fn duration(text: &str) -> Result<Duration, String> {
     let mut rest = text.trim();
     let mut total: u64 = 0;
     if rest.is_empty() {

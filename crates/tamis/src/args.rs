@@ -1,0 +1,179 @@
+//! The command line. tamis's own options stand before the user's command; the first word that is
+//! no verb of tamis starts that command.
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+/// Runs only the tests that a change can affect, and tells why.
+#[derive(Debug, Parser)]
+#[command(
+    name = "tamis",
+    version,
+    about,
+    long_about = "Runs only the tests that a change can affect, in any language, and tells why the \
+        others need not run.\n\n\
+        tamis runs your command, watches which files, folders, absent files, programs, libraries \
+        and variables its processes look at, and writes that down. Next time, if all of that is \
+        still the same and the command had passed, it is skipped in milliseconds.",
+    after_help = "Examples:\n  \
+        tamis ./check.sh             run it, or skip it while nothing it looked at has changed\n  \
+        tamis npm test               any command; tamis's own options stand before it\n  \
+        tamis run -- status          a command with the name of a tamis verb\n  \
+        tamis                        the suites of tamis.toml, several tests at once\n  \
+        tamis select                 what would run now, and why; runs nothing\n  \
+        tamis why ./check.sh         which input changed, what it was, who looked at it\n  \
+        tamis init                   write a tamis.toml for this project\n\n\
+        Exit code: the command's own; for suites 0 if nothing failed, 1 otherwise; 2 for a mistake \
+        in the call or the settings. Nothing to run is success.",
+    args_conflicts_with_subcommands = false,
+    disable_help_subcommand = true
+)]
+pub(crate) struct Arguments {
+    #[command(flatten)]
+    pub(crate) options: Options,
+    #[command(subcommand)]
+    pub(crate) verb: Option<Verb>,
+}
+
+/// Options of every verb.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct Options {
+    /// Folder of the records [default: in your cache folder, one per project]
+    #[arg(long, value_name = "DIR", global = true, env = "TAMIS_STORE")]
+    pub(crate) store: Option<PathBuf>,
+    /// How processes are observed [default: auto, the best that works here]
+    #[arg(long, value_name = "ENGINE", global = true)]
+    pub(crate) engine: Option<EngineName>,
+    /// How many tests run at once [default: one per core]
+    #[arg(short, long, value_name = "N", global = true)]
+    pub(crate) jobs: Option<std::num::NonZeroUsize>,
+    /// Run everything, whatever the records say
+    #[arg(long, global = true)]
+    pub(crate) all: bool,
+    /// Only tests whose name matches this glob (may be given several times)
+    #[arg(long, value_name = "GLOB", global = true)]
+    pub(crate) only: Vec<String>,
+    /// End a test that runs longer, for instance 90s or 5m
+    #[arg(long, value_name = "TIME", global = true)]
+    pub(crate) timeout: Option<String>,
+    /// JSON lines on standard output; the tests' own output goes to standard error
+    #[arg(long, global = true)]
+    pub(crate) json: bool,
+    /// Write a JUnit XML report to this file
+    #[arg(long, value_name = "FILE", global = true)]
+    pub(crate) junit: Option<PathBuf>,
+    /// Say nothing but errors and the tests' own output
+    #[arg(short, long, global = true)]
+    pub(crate) quiet: bool,
+    /// Colours in tamis's own messages
+    #[arg(long, value_name = "WHEN", default_value = "auto", global = true)]
+    pub(crate) color: Color,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Color {
+    Auto,
+    Always,
+    Never,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum EngineName {
+    /// The best one that works here
+    Auto,
+    /// seccomp user notification: no privilege needed
+    Notify,
+    /// eBPF: the cheapest, needs CAP_BPF and CAP_PERFMON
+    Ebpf,
+    /// ptrace: the last resort
+    Ptrace,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Verb {
+    /// Run a command, or the suites, only where affected (what `tamis COMMAND` does)
+    Run(CommandWords),
+    /// Decide only: what would run now, and why; with --quiet exit code 1 if anything would
+    Select(SelectArguments),
+    /// Run and record in any case
+    Record(CommandWords),
+    /// Why a test would run now: which input, what it was, what it is, who looked at it
+    Why(Name),
+    /// Why a test may be skipped: the record that proves it, input by input
+    WhyNot(Name),
+    /// The inputs of a test by kind
+    Deps(DepsArguments),
+    /// The project, its store and its tests at a glance
+    Status,
+    /// The recorded runs of one test, or of all
+    History(OptionalName),
+    /// Drop the records of a test: it runs next time
+    Forget(Name),
+    /// Drop all records of this project, or only what is old
+    Clean(CleanArguments),
+    /// Check that tamis can observe here, and name tests with bad habits
+    Doctor,
+    /// Write a commented tamis.toml by looking at the project
+    Init(InitArguments),
+    #[command(external_subcommand)]
+    Command(Vec<OsString>),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct CommandWords {
+    /// The command; without one, the suites of tamis.toml
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "COMMAND")]
+    pub(crate) words: Vec<OsString>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct SelectArguments {
+    /// One name a line, only tests that would run
+    #[arg(long)]
+    pub(crate) plain: bool,
+    #[command(flatten)]
+    pub(crate) command: CommandWords,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Name {
+    /// The test's name, or a part of it that no other test has
+    #[arg(
+        trailing_var_arg = true,
+        allow_hyphen_values = true,
+        value_name = "NAME",
+        required = true
+    )]
+    pub(crate) name: Vec<OsString>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct OptionalName {
+    /// The test's name, or a part of it that no other test has
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "NAME")]
+    pub(crate) name: Vec<OsString>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct DepsArguments {
+    /// One path a line, nothing else
+    #[arg(long)]
+    pub(crate) plain: bool,
+    #[command(flatten)]
+    pub(crate) name: Name,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct CleanArguments {
+    /// Only drop records that are old or too many (as happens by itself once a day)
+    #[arg(long)]
+    pub(crate) old: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct InitArguments {
+    /// Print it instead of writing the file
+    #[arg(long)]
+    pub(crate) print: bool,
+}

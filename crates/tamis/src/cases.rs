@@ -1,0 +1,268 @@
+//! The tests of a command line: one bare command, or the items of the suites.
+
+use crate::project::Project;
+use crate::words;
+use anyhow::{Context as _, Result, bail};
+use std::ffi::{OsStr, OsString};
+use std::path::PathBuf;
+use std::time::Duration;
+use tamis_core::decide::Demand;
+use tamis_core::record::{Detail, Observed};
+use tamis_core::{Hash, Question, TestKey, Value};
+use tamis_settings::{Each, NameGlobs, Suite};
+
+/// One test, ready to be decided about and run.
+#[derive(Debug, Clone)]
+pub(crate) struct Case {
+    pub(crate) key: TestKey,
+    pub(crate) words: Vec<OsString>,
+    pub(crate) folder: PathBuf,
+    /// Variables that the suite sets.
+    pub(crate) variables: Vec<(OsString, OsString)>,
+    pub(crate) timeout: Option<Duration>,
+    pub(crate) demand: Demand,
+    /// Globs whose files count for this test, whether it looked at them or not.
+    pub(crate) run_all_on: Vec<String>,
+    /// How many tests of the same suite may run at once.
+    pub(crate) suite_jobs: Option<usize>,
+}
+
+impl Case {
+    /// The question that stands for how the test is started, and its answer now.
+    pub(crate) fn start_fact(&self) -> (String, Value) {
+        let mut parts: Vec<&[u8]> = self.words.iter().map(|w| w.as_encoded_bytes()).collect();
+        for (name, value) in &self.variables {
+            parts.push(name.as_encoded_bytes());
+            parts.push(value.as_encoded_bytes());
+        }
+        (format!("the command of {}", self.key), Value::Text(Hash::of_parts(parts)))
+    }
+
+    /// What counts for this test without being looked at.
+    pub(crate) fn given(&self, answer: impl Fn(&Question) -> Value) -> Vec<Observed> {
+        let mut given = Vec::new();
+        // A bare command is its words: with others it is another test.
+        if !self.key.suite.is_empty() {
+            let (fact, value) = self.start_fact();
+            given.push((Question::Fact(fact), value));
+        }
+        for glob in &self.run_all_on {
+            let question = Question::Glob(glob.clone());
+            let value = answer(&question);
+            given.push((question, value));
+        }
+        given
+            .into_iter()
+            .map(|(question, before)| Observed {
+                question,
+                before,
+                after: None,
+                access: tamis_core::record::Access::default(),
+                program: "tamis".into(),
+                detail: Detail::None,
+            })
+            .collect()
+    }
+}
+
+/// The name of a bare command.
+pub(crate) fn command_name(words: &[OsString]) -> String {
+    words::join(&words.iter().map(|w| w.to_string_lossy()).collect::<Vec<_>>())
+}
+
+pub(crate) fn command_key(project: &Project, words: &[OsString]) -> TestKey {
+    TestKey { suite: String::new(), name: command_name(words), folder: project.relative_folder() }
+}
+
+/// A bare command as a test.
+pub(crate) fn of_command(
+    project: &Project,
+    words: &[OsString],
+    demand: Demand,
+    timeout: Option<Duration>,
+) -> Case {
+    Case {
+        key: command_key(project, words),
+        words: words.to_vec(),
+        folder: project.folder.clone(),
+        variables: Vec::new(),
+        timeout,
+        demand,
+        run_all_on: Vec::new(),
+        suite_jobs: None,
+    }
+}
+
+/// A bare command as the store knows it; its words are not needed to decide about it.
+pub(crate) fn of_recorded_command(project: &Project, key: TestKey) -> Case {
+    Case {
+        words: Vec::new(),
+        folder: project.root().join(&key.folder),
+        key,
+        variables: Vec::new(),
+        timeout: None,
+        demand: Demand::None,
+        run_all_on: Vec::new(),
+        suite_jobs: None,
+    }
+}
+
+/// The tests of all suites.
+pub(crate) fn of_suites(
+    project: &Project,
+    demand: &Demand,
+    only: &[String],
+    timeout: Option<Duration>,
+) -> Result<Vec<Case>> {
+    let only = NameGlobs::new(only.to_vec()).map_err(|e| anyhow::anyhow!("--only: {e}"))?;
+    let mut cases = Vec::new();
+    for suite in &project.settings.suites {
+        let folder = project.root().join(&suite.folder);
+        for item in items(suite, &folder)? {
+            let key = TestKey {
+                suite: suite.name.clone(),
+                name: item.clone(),
+                folder: suite.folder.clone(),
+            };
+            let full = key.to_string();
+            let wanted = only.patterns().is_empty()
+                || only.matches(item.as_bytes())
+                || only.matches(full.as_bytes());
+            if !wanted {
+                continue;
+            }
+            let always = suite.always_run.matching(item.as_bytes());
+            cases.push(Case {
+                key,
+                words: suite.command_for(&item).into_iter().map(OsString::from).collect(),
+                folder: folder.clone(),
+                variables: suite.env.iter().map(|(n, v)| (n.into(), v.into())).collect(),
+                timeout: timeout.or(suite.timeout),
+                demand: match (demand, always) {
+                    (Demand::None, Some(pattern)) => Demand::AlwaysRun(pattern.to_owned()),
+                    (demand, _) => demand.clone(),
+                },
+                run_all_on: suite.run_all_on.clone(),
+                suite_jobs: suite.jobs.map(usize::from),
+            });
+        }
+    }
+    if cases.is_empty() && !only.patterns().is_empty() {
+        bail!("no test matches --only {}", only.patterns().join(" "));
+    }
+    Ok(cases)
+}
+
+fn items(suite: &Suite, folder: &std::path::Path) -> Result<Vec<String>> {
+    let items = match &suite.each {
+        Each::Once => return Ok(vec![suite.single_name()]),
+        Each::Items(items) => tamis_settings::items::expand(items, folder)
+            .with_context(|| format!("suite {}", suite.name))?,
+        Each::Command(words) => printed_lines(suite, words, folder)?,
+    };
+    if items.is_empty() {
+        eprintln!("tamis: suite {} has no tests: `each` gives nothing", suite.name);
+    }
+    Ok(items)
+}
+
+/// The lines that the `each` command prints.
+fn printed_lines(suite: &Suite, words: &[String], folder: &std::path::Path) -> Result<Vec<String>> {
+    let what = || format!("suite {}: the `each` command {}", suite.name, words::join(words));
+    let (program, rest) = words.split_first().with_context(what)?;
+    let output = std::process::Command::new(program)
+        .args(rest)
+        .envs(&suite.env)
+        .current_dir(folder)
+        .stdin(std::process::Stdio::null())
+        .stderr(std::process::Stdio::inherit())
+        .output()
+        .with_context(|| format!("{} cannot be started", what()))?;
+    if !output.status.success() {
+        bail!("{} ended with {}", what(), output.status);
+    }
+    let text = String::from_utf8(output.stdout)
+        .with_context(|| format!("{} printed something that is no UTF-8", what()))?;
+    let mut lines: Vec<String> =
+        text.lines().map(str::trim).filter(|l| !l.is_empty()).map(str::to_owned).collect();
+    let mut seen = std::collections::HashSet::new();
+    lines.retain(|line| seen.insert(line.clone()));
+    Ok(lines)
+}
+
+/// Words given by the user as a text to find a test by.
+pub(crate) fn wanted_name(words: &[OsString]) -> String {
+    match words {
+        [one] => one.to_string_lossy().into_owned(),
+        _ => command_name(words),
+    }
+}
+
+/// The test that a user means: by its full name, by the command in this folder, or by a part of the
+/// name that no other test has.
+pub(crate) fn find<'k>(
+    wanted: &str,
+    folder: &str,
+    keys: impl IntoIterator<Item = &'k TestKey>,
+) -> Result<TestKey> {
+    let keys: Vec<&TestKey> = keys.into_iter().collect();
+    let exact: Vec<&&TestKey> =
+        keys.iter().filter(|k| k.name == wanted || k.to_string() == wanted).collect();
+    if let Some(here) = exact.iter().find(|k| k.folder == folder) {
+        return Ok((**here).clone());
+    }
+    let found: Vec<&TestKey> = match exact[..] {
+        [] => keys.into_iter().filter(|k| k.to_string().contains(wanted)).collect(),
+        _ => exact.into_iter().copied().collect(),
+    };
+    match found[..] {
+        [] => bail!("no test is called {wanted:?}; `tamis status` lists the tests"),
+        [one] => Ok(one.clone()),
+        _ => {
+            let mut names: Vec<String> = found.iter().map(|k| format!("  {k}")).collect();
+            names.sort();
+            let more = names.len().saturating_sub(10);
+            names.truncate(10);
+            if more > 0 {
+                names.push(format!("  ... and {more} more"));
+            }
+            bail!(
+                "{wanted:?} could be any of these tests; say more of the name:\n{}",
+                names.join("\n")
+            )
+        }
+    }
+}
+
+/// Whether a variable is one that the case sets itself.
+pub(crate) fn sets(case: &Case, name: &OsStr) -> bool {
+    case.variables.iter().any(|(n, _)| n == name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn key(suite: &str, name: &str, folder: &str) -> TestKey {
+        TestKey { suite: suite.into(), name: name.into(), folder: folder.into() }
+    }
+
+    #[test]
+    fn names_may_be_shortened_where_unique() {
+        let keys =
+            [key("", "./check.sh", "."), key("s", "tests/a.sh", "."), key("s", "tests/b.sh", ".")];
+        assert_eq!(find("a.sh", ".", &keys).unwrap(), keys[1]);
+        assert_eq!(find("s::tests/b.sh", ".", &keys).unwrap(), keys[2]);
+        assert_eq!(find("check", ".", &keys).unwrap(), keys[0]);
+        let error = find("tests", ".", &keys).unwrap_err().to_string();
+        assert!(error.contains("s::tests/a.sh") && error.contains("say more"), "{error}");
+        assert!(find("none", ".", &keys).is_err());
+    }
+
+    #[test]
+    fn the_folder_decides_between_equal_commands() {
+        let keys = [key("", "make", "a"), key("", "make", "b")];
+        assert_eq!(find("make", "b", &keys).unwrap(), keys[1]);
+        assert!(find("make", ".", &keys).is_err());
+    }
+}

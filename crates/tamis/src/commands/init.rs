@@ -1,0 +1,25 @@
+//! `tamis init`: a first tamis.toml.
+
+use anyhow::{Context as _, Result, bail};
+use std::io::Write;
+
+pub(crate) fn init(print: bool) -> Result<i32> {
+    let folder = std::env::current_dir().context("the current folder is gone")?;
+    let text = tamis_settings::init(&folder);
+    if print {
+        crate::commands::why::print_or_pipe_closed(&text);
+        return Ok(0);
+    }
+    let file = folder.join(tamis_settings::FILE_NAME);
+    let made = std::fs::File::create_new(&file);
+    match made.and_then(|mut f| f.write_all(text.as_bytes())) {
+        Ok(()) => {}
+        Err(e) if e.kind() == std::io::ErrorKind::AlreadyExists => bail!(
+            "{} is there already; `tamis init --print` shows what would be written",
+            file.display()
+        ),
+        Err(e) => return Err(e).with_context(|| format!("{} cannot be written", file.display())),
+    }
+    println!("wrote {}; `tamis select` shows what would run", file.display());
+    Ok(0)
+}

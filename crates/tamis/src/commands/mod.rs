@@ -1,0 +1,10 @@
+//! One module per verb.
+
+pub(crate) mod clean;
+pub(crate) mod deps;
+pub(crate) mod doctor;
+pub(crate) mod init;
+pub(crate) mod run;
+pub(crate) mod select;
+pub(crate) mod status;
+pub(crate) mod why;

@@ -1,0 +1,63 @@
+//! `tamis`, `tamis COMMAND`, `tamis run`, `tamis record`.
+
+use crate::args::Options;
+use crate::cases::{self, Case};
+use crate::project::Project;
+use crate::run::{Shape, run};
+use anyhow::{Result, bail};
+use std::ffi::OsString;
+use std::time::Duration;
+use tamis_core::decide::Demand;
+
+pub(crate) fn demand(options: &Options, in_any_case: bool) -> Demand {
+    if options.all || in_any_case { Demand::Requested } else { Demand::None }
+}
+
+pub(crate) fn timeout(options: &Options) -> Result<Option<Duration>> {
+    options
+        .timeout
+        .as_deref()
+        .map(|text| tamis_settings::duration(text).map_err(|e| anyhow::anyhow!("--timeout {e}")))
+        .transpose()
+}
+
+/// The tests of the suites, with a word to the user where there is none.
+pub(crate) fn suite_cases(
+    project: &Project,
+    options: &Options,
+    demand: &Demand,
+) -> Result<Vec<Case>> {
+    if project.settings.suites.is_empty() {
+        match &project.settings_file {
+            Some(file) => {
+                bail!("{} has no [[suite]]; `tamis init --print` shows one", file.display())
+            }
+            None => bail!(
+                "nothing to run: give a command (tamis ./check.sh), or let `tamis init` write a \
+                 tamis.toml with the suites of this project"
+            ),
+        }
+    }
+    cases::of_suites(project, demand, &options.only, timeout(options)?)
+}
+
+pub(crate) fn suites(options: &Options, in_any_case: bool) -> Result<i32> {
+    let project = Project::find(options)?;
+    let cases = suite_cases(&project, options, &demand(options, in_any_case))?;
+    run(&project, options, &cases, Shape::Suites)
+}
+
+pub(crate) fn command(options: &Options, words: &[OsString], in_any_case: bool) -> Result<i32> {
+    let project = Project::find(options)?;
+    let demand = demand(options, in_any_case);
+    let case = cases::of_command(&project, words, demand, timeout(options)?);
+    run(&project, options, &[case], Shape::Command)
+}
+
+pub(crate) fn either(options: &Options, words: &[OsString], in_any_case: bool) -> Result<i32> {
+    if words.is_empty() {
+        suites(options, in_any_case)
+    } else {
+        command(options, words, in_any_case)
+    }
+}

@@ -1,0 +1,72 @@
+//! `tamis select`: the decision alone.
+
+use crate::args::{Options, SelectArguments};
+use crate::cases;
+use crate::commands::run::{demand, suite_cases, timeout};
+use crate::plan;
+use crate::project::Project;
+use crate::terminal;
+use crate::world::World;
+use anyhow::Result;
+use std::io::Write;
+use tamis_report::style::Role;
+use tamis_report::{Mode, RunReport, TestReport};
+
+pub(crate) fn select(options: &Options, arguments: &SelectArguments) -> Result<i32> {
+    let project = Project::find(options)?;
+    let demand = demand(options, false);
+    let words = &arguments.command.words;
+    let cases = if words.is_empty() {
+        suite_cases(&project, options, &demand)?
+    } else {
+        vec![cases::of_command(&project, words, demand, timeout(options)?)]
+    };
+    let began = std::time::Instant::now();
+    let store = project.existing_store()?;
+    let world = World::new(&project, &cases);
+    let planned = plan::decide(&project, store.as_ref(), &world, &cases)?;
+    // Losing this cache costs time only.
+    let _ = project.fingerprinter.flush();
+    let tests: Vec<TestReport> = planned.into_iter().map(|p| p.report).collect();
+    let selected = tests.iter().any(|t| t.decision.is_run());
+    let report = RunReport { tests, wall: began.elapsed(), interrupted: false, mode: Mode::Select };
+    if options.quiet {
+        return Ok(i32::from(selected));
+    }
+    // A reader that has seen enough (`| head`) is no error.
+    let _ = show(&report, options, arguments.plain);
+    Ok(0)
+}
+
+fn show(report: &RunReport, options: &Options, plain: bool) -> std::io::Result<()> {
+    let mut out = std::io::BufWriter::new(std::io::stdout().lock());
+    if options.json {
+        tamis_report::json::start(report.tests.len(), Mode::Select, &mut out)?;
+        for test in &report.tests {
+            tamis_report::json::decision(test, &mut out)?;
+        }
+        tamis_report::json::summary(report, &mut out)?;
+        return out.flush();
+    }
+    if plain {
+        for test in report.tests.iter().filter(|t| t.decision.is_run()) {
+            writeln!(out, "{}", test.key.name)?;
+        }
+        return out.flush();
+    }
+    let style = terminal::output_style(options);
+    for test in &report.tests {
+        let why = test.proof.as_deref().unwrap_or(&test.reason);
+        let word = if test.decision.is_run() {
+            style.paint(Role::Strong, "run ")
+        } else {
+            style.paint(Role::Faint, "skip")
+        };
+        writeln!(out, "{word}  {}  {}", test.key, style.paint(Role::Faint, &format!("({why})")))?;
+    }
+    out.flush()?;
+    if report.tests.len() > 1 {
+        tamis_report::text::summary(report, terminal::style(options), &mut std::io::stderr())?;
+    }
+    Ok(())
+}

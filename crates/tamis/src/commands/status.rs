@@ -1,0 +1,168 @@
+//! `tamis status` and `tamis history`.
+
+use crate::args::Options;
+use crate::cases;
+use crate::commands::why::{known_cases, print_or_pipe_closed};
+use crate::plan::{self, Planned};
+use crate::project::Project;
+use crate::terminal;
+use crate::world::World;
+use anyhow::Result;
+use serde_json::json;
+use std::ffi::OsString;
+use std::fmt::Write as _;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use tamis_report::human;
+use tamis_report::style::Role;
+use tamis_store::RecordSummary;
+
+/// How long ago something was, in words.
+pub(crate) fn when(started_ms: u64) -> String {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let ago = now.saturating_sub(Duration::from_millis(started_ms)).as_secs();
+    match ago {
+        0..60 => "just now".into(),
+        60..3600 => format!("{} min ago", ago / 60),
+        3600..86_400 => format!("{} h ago", ago / 3600),
+        _ => human::counted(ago / 86_400, "day", "days") + " ago",
+    }
+}
+
+pub(crate) fn status(options: &Options) -> Result<i32> {
+    let project = Project::find(options)?;
+    let store = project.existing_store()?;
+    let known = known_cases(&project, store.as_ref())?;
+    let world = World::new(&project, &known);
+    let planned = plan::decide(&project, store.as_ref(), &world, &known)?;
+    // Losing this cache costs time only.
+    let _ = project.fingerprinter.flush();
+    if options.json {
+        let lines: String = planned.iter().map(|p| format!("{}\n", planned_json(p))).collect();
+        print_or_pipe_closed(&lines);
+        return Ok(0);
+    }
+    let mut text = format!("project   {}\n", project.root().display());
+    let settings = match &project.settings_file {
+        Some(file) => file.display().to_string(),
+        None => "none (defaults); `tamis init` writes one".into(),
+    };
+    let _ = writeln!(text, "settings  {settings}");
+    let size = store.as_ref().map_or("empty".into(), |s| bytes(s.size_on_disk()));
+    let _ = writeln!(text, "store     {} ({size})", project.store_folder.display());
+    if planned.is_empty() {
+        let _ = writeln!(text, "tests     none yet; try `tamis ./check.sh`");
+    } else {
+        text += &tests_text(&planned, terminal::output_style(options));
+    }
+    print_or_pipe_closed(&text);
+    Ok(0)
+}
+
+fn tests_text(planned: &[Planned], style: tamis_report::Style) -> String {
+    let run = planned.iter().filter(|p| p.report.decision.is_run()).count() as u64;
+    let all = planned.len() as u64;
+    let mut text = format!(
+        "tests     {}: {} would run, {} would be skipped\n",
+        human::number(all),
+        human::number(run),
+        human::number(all - run)
+    );
+    for planned in planned {
+        let test = &planned.report;
+        let word = if test.decision.is_run() {
+            style.paint(Role::Strong, "run ")
+        } else {
+            style.paint(Role::Faint, "skip")
+        };
+        let last = planned
+            .newest
+            .as_ref()
+            .map_or_else(String::new, |r| format!("{} {}; ", r.outcome, when(r.started_ms)));
+        let why = test.proof.as_deref().unwrap_or(&test.reason);
+        let _ = writeln!(text, "  {word}  {}  ({last}{why})", test.key);
+    }
+    text
+}
+
+fn bytes(size: u64) -> String {
+    match size {
+        0..10_000 => human::counted(size, "byte", "bytes"),
+        10_000..10_000_000 => format!("{} kB", human::number(size / 1000)),
+        _ => format!("{} MB", human::number(size / 1_000_000)),
+    }
+}
+
+fn planned_json(planned: &Planned) -> serde_json::Value {
+    let test = &planned.report;
+    json!({
+        "test": test.key.to_string(),
+        "run": test.decision.is_run(),
+        "reason": test.reason,
+        "proof": test.proof,
+        "last": planned.newest.as_ref().map(record_json),
+    })
+}
+
+fn record_json(record: &RecordSummary) -> serde_json::Value {
+    json!({
+        "record": record.id.0,
+        "outcome": record.outcome.to_string(),
+        "passed": record.outcome.passed(),
+        "started_ms": record.started_ms,
+        "seconds": record.wall_us as f64 / 1e6,
+        "cpu_seconds": record.cpu_us as f64 / 1e6,
+        "engine": record.engine,
+        "inputs": record.inputs,
+        "taints": record.taints.iter().map(ToString::to_string).collect::<Vec<_>>(),
+        "notes": record.notes.iter().map(ToString::to_string).collect::<Vec<_>>(),
+    })
+}
+
+pub(crate) fn history(options: &Options, words: &[OsString]) -> Result<i32> {
+    let project = Project::find(options)?;
+    let Some(store) = project.existing_store()? else {
+        println!("nothing is recorded for this project yet");
+        return Ok(0);
+    };
+    let mut keys: Vec<_> = store.tests()?.into_iter().map(|t| t.key).collect();
+    if !words.is_empty() {
+        let wanted = cases::wanted_name(words);
+        keys = vec![cases::find(&wanted, &project.relative_folder(), &keys)?];
+    }
+    let mut text = String::new();
+    for key in keys {
+        if !options.json {
+            let _ = writeln!(text, "{key}");
+        }
+        for record in store.history(&key)? {
+            if options.json {
+                let mut line = record_json(&record);
+                line["test"] = key.to_string().into();
+                let _ = writeln!(text, "{line}");
+            } else {
+                text += &record_text(&record);
+            }
+        }
+    }
+    print_or_pipe_closed(&text);
+    Ok(0)
+}
+
+fn record_text(record: &RecordSummary) -> String {
+    let mut text = format!(
+        "  {}  {}, {} in {}, {}, observed by {}\n",
+        record.id,
+        when(record.started_ms),
+        record.outcome,
+        human::duration(Duration::from_micros(record.wall_us)),
+        human::counted(u64::from(record.inputs), "input", "inputs"),
+        record.engine
+    );
+    for taint in &record.taints {
+        let _ = writeln!(text, "        not completely observed: {taint}");
+    }
+    for note in &record.notes {
+        let _ = writeln!(text, "        {note}");
+    }
+    text
+}

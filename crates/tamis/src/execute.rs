@@ -1,0 +1,230 @@
+//! Runs one test under an engine and makes its record.
+
+use crate::cases::Case;
+use crate::project::{ObserverRules, Project};
+use crate::world::World;
+use anyhow::{Context as _, Result};
+use std::fs::File;
+use std::io::{PipeReader, Read};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::os::unix::fs::FileTypeExt;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use tamis_core::record::Run;
+use tamis_core::{Outcome, Taint};
+use tamis_observe::{Context, Observations, Observer};
+use tamis_trace::{Command, Ending, Engine};
+
+/// Where the test's output goes, and where its input comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Streams {
+    /// The user's own, untouched.
+    Inherit,
+    /// The user's own, with standard output on standard error: ours is for JSON.
+    InheritAsErrors,
+    /// No input; output is collected.
+    Collect,
+    /// No input; output goes straight through.
+    Through,
+    /// No input; all output on standard error.
+    ThroughAsErrors,
+}
+
+/// How a test ended.
+#[derive(Debug)]
+pub(crate) enum Executed {
+    Ended {
+        run: Run,
+        output: Option<Vec<u8>>,
+    },
+    /// The user stopped it.
+    Interrupted,
+    /// The program could not be started; the `errno`.
+    NotStarted(i32),
+}
+
+pub(crate) fn execute(
+    project: &Project,
+    world: &World<'_>,
+    engine: &dyn Engine,
+    case: &Case,
+    streams: Streams,
+    stop: &AtomicBool,
+) -> Result<Executed> {
+    let rules = ObserverRules(&project.rules);
+    let mut observer = Observer::new(Context {
+        paths: &project.paths,
+        rules: &rules,
+        fingerprinter: &project.fingerprinter,
+        services: &project.services,
+    });
+    let mut surroundings = world.surroundings(case);
+    let watch_stdin = match given_input(streams) {
+        Input::Nothing => false,
+        Input::File(path) => {
+            observer.read_before(&path, "standard input");
+            false
+        }
+        Input::Stream => true,
+    };
+    let collector = match streams {
+        Streams::Collect => Some(Collector::start()?),
+        _ => None,
+    };
+    let (stdout, stderr) = outputs(streams, collector.as_ref())?;
+    let stdin = match streams {
+        Streams::Inherit | Streams::InheritAsErrors => None,
+        _ => Some(File::open("/dev/null").context("/dev/null cannot be opened")?.into()),
+    };
+    let command = Command {
+        words: case.words.clone(),
+        folder: case.folder.clone(),
+        environment: World::environment(case),
+        stdin,
+        stdout,
+        stderr,
+        timeout: case.timeout,
+        watch_stdin,
+    };
+    let started = SystemTime::now();
+    let finish = engine
+        .run(command, &mut observer, stop)
+        .with_context(|| format!("the {} engine could not run {}", engine.name(), case.key))?;
+    let output = collector.map(Collector::finish);
+    let outcome = match finish.ending {
+        Ending::NotStarted(errno) => return Ok(Executed::NotStarted(errno)),
+        Ending::Interrupted => return Ok(Executed::Interrupted),
+        Ending::Exited(0) => Outcome::Passed,
+        // Told to stop, it ended in its own way.
+        _ if stop.load(Ordering::Relaxed) => return Ok(Executed::Interrupted),
+        Ending::Exited(code) => Outcome::Failed(code),
+        Ending::Signalled(signal) => Outcome::Killed(signal),
+        Ending::TimedOut => Outcome::TimedOut,
+    };
+    for program in &finish.left_running {
+        observer.taint(Taint::LeftRunning(program.clone()));
+    }
+    let Observations { mut observed, taints, notes, left_behind } =
+        observer.finish(finish.no_new_privileges);
+    observed.append(&mut surroundings);
+    let run = Run {
+        test: case.key.clone(),
+        outcome,
+        started_ms: started.duration_since(UNIX_EPOCH).unwrap_or_default().as_millis() as u64,
+        wall_us: micros(finish.wall),
+        cpu_us: micros(finish.cpu),
+        engine: engine.name().to_owned(),
+        observed,
+        taints,
+        notes,
+        left_behind,
+    };
+    Ok(Executed::Ended { run, output })
+}
+
+fn micros(duration: Duration) -> u64 {
+    u64::try_from(duration.as_micros()).unwrap_or(u64::MAX)
+}
+
+/// What the test finds on its standard input.
+enum Input {
+    Nothing,
+    /// A file, which can be fingerprinted.
+    File(PathBuf),
+    /// A pipe, a socket or a terminal: what is read from it cannot be compared.
+    Stream,
+}
+
+fn given_input(streams: Streams) -> Input {
+    if !matches!(streams, Streams::Inherit | Streams::InheritAsErrors) {
+        return Input::Nothing;
+    }
+    let Ok(metadata) = std::fs::metadata("/proc/self/fd/0") else { return Input::Nothing };
+    if metadata.is_file() {
+        return match std::fs::read_link("/proc/self/fd/0") {
+            Ok(path) if path.exists() => Input::File(path),
+            _ => Input::Stream,
+        };
+    }
+    let kind = metadata.file_type();
+    // SAFETY: asks about our own standard input.
+    let terminal = unsafe { libc::isatty(0) } == 1;
+    if kind.is_char_device() && !terminal { Input::Nothing } else { Input::Stream }
+}
+
+fn outputs(
+    streams: Streams,
+    collector: Option<&Collector>,
+) -> Result<(Option<OwnedFd>, Option<OwnedFd>)> {
+    Ok(match (streams, collector) {
+        (Streams::InheritAsErrors | Streams::ThroughAsErrors, _) => {
+            (Some(std::io::stderr().as_fd().try_clone_to_owned()?), None)
+        }
+        (_, Some(collector)) => (
+            Some(collector.writer.as_fd().try_clone_to_owned()?),
+            Some(collector.writer.as_fd().try_clone_to_owned()?),
+        ),
+        _ => (None, None),
+    })
+}
+
+/// Output beyond this is cut, in the middle of nowhere but with a word about it.
+const MOST_OUTPUT: usize = 64 << 20;
+
+/// Collects what a test prints, in the order in which it prints it.
+struct Collector {
+    writer: OwnedFd,
+    done: Arc<AtomicBool>,
+    thread: std::thread::JoinHandle<Vec<u8>>,
+}
+
+impl Collector {
+    fn start() -> Result<Self> {
+        let (reader, writer) = std::io::pipe().context("no pipe for a test's output")?;
+        let done = Arc::new(AtomicBool::new(false));
+        let seen_done = Arc::clone(&done);
+        let thread = std::thread::spawn(move || collect(reader, &seen_done));
+        Ok(Self { writer: writer.into(), done, thread })
+    }
+
+    /// Ends with what is in the pipe now: a process that stayed may hold it open for ever.
+    fn finish(self) -> Vec<u8> {
+        drop(self.writer);
+        self.done.store(true, Ordering::Release);
+        self.thread.join().unwrap_or_default()
+    }
+}
+
+fn collect(mut reader: PipeReader, done: &AtomicBool) -> Vec<u8> {
+    let mut output = Vec::new();
+    let mut cut = 0;
+    let mut buffer = vec![0; 64 << 10];
+    loop {
+        let was_done = done.load(Ordering::Acquire);
+        let mut fd = libc::pollfd { fd: reader.as_raw_fd(), events: libc::POLLIN, revents: 0 };
+        // SAFETY: polls one live descriptor.
+        let ready = unsafe { libc::poll(&raw mut fd, 1, if was_done { 0 } else { 50 }) };
+        if ready == 0 {
+            if was_done {
+                break;
+            }
+            continue;
+        }
+        match reader.read(&mut buffer) {
+            Ok(0) => break,
+            Ok(n) => {
+                let keep = n.min(MOST_OUTPUT.saturating_sub(output.len()));
+                output.extend_from_slice(&buffer[..keep]);
+                cut += n - keep;
+            }
+            Err(e) if e.kind() == std::io::ErrorKind::Interrupted => {}
+            Err(_) => break,
+        }
+    }
+    if cut > 0 {
+        output.extend_from_slice(format!("\n... {cut} more bytes\n").as_bytes());
+    }
+    output
+}

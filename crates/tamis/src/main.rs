@@ -1,0 +1,52 @@
+//! The binary: arguments to settings to commands.
+
+mod args;
+mod cases;
+mod commands;
+mod engine;
+mod execute;
+mod plan;
+mod project;
+mod reason;
+mod run;
+mod terminal;
+mod words;
+mod world;
+
+use args::{Arguments, Verb};
+use clap::Parser;
+
+/// The exit code for a mistake in the call, the settings or the surroundings.
+const MISTAKE: i32 = 2;
+
+fn main() {
+    let arguments = Arguments::parse();
+    let code = match dispatch(arguments) {
+        Ok(code) => code,
+        Err(error) => {
+            eprintln!("tamis: {error:#}");
+            MISTAKE
+        }
+    };
+    std::process::exit(code);
+}
+
+fn dispatch(arguments: Arguments) -> anyhow::Result<i32> {
+    let options = &arguments.options;
+    match arguments.verb {
+        None => commands::run::suites(options, false),
+        Some(Verb::Command(words)) => commands::run::command(options, &words, false),
+        Some(Verb::Run(command)) => commands::run::either(options, &command.words, false),
+        Some(Verb::Record(command)) => commands::run::either(options, &command.words, true),
+        Some(Verb::Select(select)) => commands::select::select(options, &select),
+        Some(Verb::Why(name)) => commands::why::why(options, &name.name),
+        Some(Verb::WhyNot(name)) => commands::why::why_not(options, &name.name),
+        Some(Verb::Deps(deps)) => commands::deps::deps(options, &deps),
+        Some(Verb::Status) => commands::status::status(options),
+        Some(Verb::History(name)) => commands::status::history(options, &name.name),
+        Some(Verb::Forget(name)) => commands::clean::forget(options, &name.name),
+        Some(Verb::Clean(clean)) => commands::clean::clean(options, clean.old),
+        Some(Verb::Doctor) => commands::doctor::doctor(options),
+        Some(Verb::Init(init)) => commands::init::init(init.print),
+    }
+}

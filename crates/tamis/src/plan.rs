@@ -1,0 +1,105 @@
+//! The decisions about a list of tests. Dry runs, explanations and real runs all come here.
+
+use crate::cases::Case;
+use crate::project::Project;
+use crate::reason;
+use crate::world::World;
+use anyhow::Result;
+use std::time::Duration;
+use tamis_core::{Cause, Decision, Note, TestKey};
+use tamis_report::TestReport;
+use tamis_report::human;
+use tamis_settings::Contact;
+use tamis_store::{RecordSummary, Store};
+
+/// A test with its decision.
+#[derive(Debug)]
+pub(crate) struct Planned {
+    pub(crate) report: TestReport,
+    /// How long its newest run took, to start long ones first.
+    pub(crate) expected: Duration,
+    /// The newest record, where there is one.
+    pub(crate) newest: Option<RecordSummary>,
+}
+
+/// Why the settings of now do not accept a record that knows of no problem itself.
+pub(crate) fn refused_by_settings(project: &Project, record: &RecordSummary) -> Option<String> {
+    if project.settings.network != Contact::AlwaysRun {
+        return None;
+    }
+    record.notes.iter().find(|n| matches!(n, Note::TalksTo(_))).map(ToString::to_string)
+}
+
+/// Decides about tests, in the order given.
+pub(crate) fn decide(
+    project: &Project,
+    store: Option<&Store>,
+    world: &World<'_>,
+    cases: &[Case],
+) -> Result<Vec<Planned>> {
+    let Some(store) = store else {
+        let new = |case: &Case| undecided(case);
+        return Ok(cases.iter().map(new).collect());
+    };
+    let keys: Vec<TestKey> = cases.iter().map(|c| c.key.clone()).collect();
+    let complete = |record: &RecordSummary| refused_by_settings(project, record).is_none();
+    let evidence = match store.evidence(&keys, &complete, &|questions| world.ask(questions)) {
+        Ok(evidence) => evidence,
+        Err(error) => {
+            // A store that cannot be read must not keep tests from running.
+            eprintln!("tamis: {error}; everything runs");
+            crate::project::tell_set_aside(store.take_set_aside());
+            return Ok(cases.iter().map(undecided).collect());
+        }
+    };
+    let mut planned = Vec::with_capacity(cases.len());
+    for (n, case) in cases.iter().enumerate() {
+        let records = evidence.records(n);
+        let decision = evidence.decide(n, &case.demand);
+        let mut report = match &decision {
+            Decision::Run(cause) => {
+                let first = match cause {
+                    Cause::Changed(id) => evidence.first_difference(*id).unwrap_or(None),
+                    _ => None,
+                };
+                let refused = |r: &RecordSummary| refused_by_settings(project, r);
+                let reason = reason::cause(cause, records, first, refused);
+                TestReport::new(case.key.clone(), decision.clone(), reason)
+            }
+            Decision::Skip { record, .. } => {
+                let reason = "nothing it looked at has changed";
+                let mut report = TestReport::new(case.key.clone(), decision.clone(), reason);
+                if let Some(proof) = records.iter().find(|r| r.id == *record) {
+                    let inputs = human::counted(u64::from(proof.inputs), "input", "inputs");
+                    report.proof = Some(format!("record {record}, {inputs}"));
+                    report.inputs = Some(u64::from(proof.inputs));
+                    report.saved = Duration::from_micros(proof.wall_us);
+                    report.notes = proof.notes.iter().map(ToString::to_string).collect();
+                }
+                report
+            }
+        };
+        report.failed_before = failures_in_a_row(records);
+        planned.push(Planned {
+            report,
+            expected: records.first().map_or(Duration::MAX, |r| Duration::from_micros(r.wall_us)),
+            newest: records.first().cloned(),
+        });
+    }
+    crate::project::tell_set_aside(store.take_set_aside());
+    Ok(planned)
+}
+
+fn undecided(case: &Case) -> Planned {
+    let decision = tamis_core::decide::decide(&case.demand, &[], |_| false);
+    let reason = "there are no records".to_owned();
+    Planned {
+        report: TestReport::new(case.key.clone(), decision, reason),
+        expected: Duration::MAX,
+        newest: None,
+    }
+}
+
+fn failures_in_a_row(records: &[RecordSummary]) -> u32 {
+    records.iter().take_while(|r| !r.outcome.passed()).count() as u32
+}

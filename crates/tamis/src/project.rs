@@ -1,0 +1,239 @@
+//! The project that a command line is about: its root, settings, store and rules.
+
+use crate::args::Options;
+use anyhow::{Context as _, Result};
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use tamis_core::{Hash, PathMap, Scheme};
+use tamis_fs::Fingerprinter;
+use tamis_observe::{Judgement, Rules, Services};
+use tamis_settings::{Contact, Ignored, PathRules, Places, RuleAnswer, Settings, Treatment};
+use tamis_store::Store;
+
+/// Everything that is settled before the first question is asked.
+#[derive(Debug)]
+pub(crate) struct Project {
+    /// The folder that the user is in, canonical.
+    pub(crate) folder: PathBuf,
+    pub(crate) paths: PathMap,
+    pub(crate) settings_file: Option<PathBuf>,
+    pub(crate) settings: Settings,
+    pub(crate) store_folder: PathBuf,
+    pub(crate) rules: Arc<PathRules>,
+    pub(crate) fingerprinter: Fingerprinter,
+    pub(crate) services: Services,
+}
+
+impl Project {
+    pub(crate) fn find(options: &Options) -> Result<Self> {
+        let folder = std::env::current_dir()
+            .and_then(|f| f.canonicalize())
+            .context("the current folder is gone; change to another one")?;
+        let settings_file = tamis_settings::find(&folder);
+        let settings = match &settings_file {
+            Some(file) => tamis_settings::load(file)?,
+            None => Settings::default(),
+        };
+        let root = match &settings_file {
+            Some(file) => file.parent().unwrap_or(&folder).to_path_buf(),
+            None => git_work_tree(&folder).unwrap_or_else(|| folder.clone()),
+        };
+        let home = std::env::var_os("HOME").map(PathBuf::from).and_then(|h| h.canonicalize().ok());
+        let paths = PathMap::new(root, home);
+        let store_folder = store_folder(options, &settings, &paths, &folder)?;
+        let tmpdir = std::env::var_os("TMPDIR").map(PathBuf::from);
+        let places = Places::new(paths.clone(), Some(store_folder.clone()), tmpdir.as_deref());
+        let rules = PathRules::new(&settings, &places).map_err(anyhow::Error::msg)?;
+        let rules = Arc::new(rules);
+        let fingerprinter = fingerprinter(&settings, &paths, &rules);
+        let services = Services {
+            ignore_all: settings.services == Contact::Ignore,
+            warn_only: settings.services == Contact::Warn,
+            allowed: settings.allow_services.clone(),
+        };
+        Ok(Self {
+            folder,
+            paths,
+            settings_file,
+            settings,
+            store_folder,
+            rules,
+            fingerprinter,
+            services,
+        })
+    }
+
+    pub(crate) fn root(&self) -> &Path {
+        self.paths.root()
+    }
+
+    /// The user's folder relative to the root, `.` for the root.
+    pub(crate) fn relative_folder(&self) -> String {
+        self.paths.to_portable(&self.folder).to_string()
+    }
+
+    /// Opens the store for writing; a store that cannot be opened is no reason not to run tests.
+    pub(crate) fn open_store(&self) -> Option<Store> {
+        match Store::open(&self.store_folder) {
+            Ok((store, set_aside)) => {
+                tell_set_aside(set_aside);
+                store.set_keep_per_test(self.settings.keep.records);
+                Some(store)
+            }
+            Err(error) => {
+                eprintln!("tamis: {error}");
+                eprintln!("tamis: without a store everything runs and nothing is recorded");
+                None
+            }
+        }
+    }
+
+    /// Opens the store if there is one; makes no file.
+    pub(crate) fn existing_store(&self) -> Result<Option<Store>> {
+        let opened = Store::open_existing(&self.store_folder)?;
+        Ok(opened.map(|(store, set_aside)| {
+            tell_set_aside(set_aside);
+            store
+        }))
+    }
+}
+
+pub(crate) fn tell_set_aside(set_aside: Option<tamis_store::SetAside>) {
+    if let Some(aside) = set_aside {
+        eprintln!(
+            "tamis: the records could not be used ({}); they were set aside as {} and everything \
+             runs again",
+            aside.why,
+            aside.moved_to.display()
+        );
+    }
+}
+
+fn fingerprinter(settings: &Settings, paths: &PathMap, rules: &Arc<PathRules>) -> Fingerprinter {
+    let mut commands = HashMap::new();
+    for rule in &settings.rules {
+        if let (Treatment::Command(words), Some(Scheme::Command(id))) =
+            (&rule.treatment, rule.treatment.scheme())
+        {
+            commands.insert(id, words.clone());
+        }
+    }
+    let listing_rules = Arc::clone(rules);
+    let digest = Hash::of_parts([
+        settings.observation_digest().0.to_le_bytes().as_slice(),
+        paths.root().as_os_str().as_encoded_bytes(),
+    ]);
+    Fingerprinter::new(tamis_fs::Options {
+        cache_file: cache_folder().map(|c| c.join("fingerprints")),
+        ignored: Some(tamis_fs::Ignored {
+            predicate: Arc::new(move |entry| listing_rules.ignored_in_listing(entry)),
+            digest,
+        }),
+        commands,
+        root: paths.root().to_path_buf(),
+        ..tamis_fs::Options::default()
+    })
+}
+
+/// The settings' rules as the observer asks for them.
+#[derive(Debug)]
+pub(crate) struct ObserverRules<'a>(pub(crate) &'a PathRules);
+
+impl Rules for ObserverRules<'_> {
+    fn judge(&self, path: &Path, program: &str) -> Judgement {
+        match self.0.scheme(path, Path::new(program)) {
+            RuleAnswer::Default => Judgement::Default,
+            RuleAnswer::As(scheme) => Judgement::As(scheme),
+            RuleAnswer::Ignore(Ignored::Temp) => Judgement::IgnoreTemp,
+            RuleAnswer::Ignore(_) => Judgement::Ignore,
+        }
+    }
+}
+
+/// tamis's folder in the user's cache.
+pub(crate) fn cache_folder() -> Option<PathBuf> {
+    let set = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|p| p.is_absolute());
+    set("XDG_CACHE_HOME").or_else(|| set("HOME").map(|h| h.join(".cache"))).map(|c| c.join("tamis"))
+}
+
+fn store_folder(
+    options: &Options,
+    settings: &Settings,
+    paths: &PathMap,
+    folder: &Path,
+) -> Result<PathBuf> {
+    if let Some(store) = &options.store {
+        return Ok(folder.join(store));
+    }
+    if let Some(store) = settings.store_folder(paths.root(), paths.home()) {
+        return Ok(store);
+    }
+    let cache = cache_folder().context(
+        "no cache folder for the records: neither XDG_CACHE_HOME nor HOME is set; \
+         name a folder with --store DIR",
+    )?;
+    let name = paths.root().file_name().map_or("root".into(), |n| n.to_string_lossy().into_owned());
+    let name: String =
+        name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).take(40).collect();
+    Ok(cache.join("projects").join(format!("{name}-{}", identity(paths.root()))))
+}
+
+/// What makes this project itself: the repository, so that its work trees share their records, and
+/// the place in it. Without git the folder.
+fn identity(root: &Path) -> Hash {
+    let Some(work_tree) = git_work_tree(root) else {
+        return Hash::of(root.as_os_str().as_encoded_bytes());
+    };
+    let repository = git_common_folder(&work_tree);
+    let place = root.strip_prefix(&work_tree).unwrap_or(root);
+    Hash::of_parts([
+        repository.as_os_str().as_encoded_bytes(),
+        place.as_os_str().as_encoded_bytes(),
+    ])
+}
+
+/// The nearest folder, going up, that holds a `.git`.
+fn git_work_tree(folder: &Path) -> Option<PathBuf> {
+    folder.ancestors().find(|f| f.join(".git").exists()).map(Path::to_path_buf)
+}
+
+/// The folder that all work trees of a repository share. Read from git's own files: it must work
+/// where git is not installed.
+fn git_common_folder(work_tree: &Path) -> PathBuf {
+    let dot_git = work_tree.join(".git");
+    let git = match std::fs::read_to_string(&dot_git) {
+        Ok(text) => match text.trim().strip_prefix("gitdir:") {
+            Some(target) => work_tree.join(target.trim()),
+            None => dot_git,
+        },
+        Err(_) => dot_git,
+    };
+    let common = match std::fs::read_to_string(git.join("commondir")) {
+        Ok(target) => git.join(target.trim()),
+        Err(_) => git,
+    };
+    common.canonicalize().unwrap_or(common)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    #[test]
+    fn work_trees_share_their_identity_and_places_in_them_do_not() {
+        let dir = tempfile::tempdir().unwrap();
+        let main = dir.path().join("main");
+        let tree = dir.path().join("tree");
+        fs::create_dir_all(main.join(".git/worktrees/tree")).unwrap();
+        fs::create_dir_all(tree.join("sub")).unwrap();
+        fs::create_dir_all(main.join("sub")).unwrap();
+        fs::write(main.join(".git/worktrees/tree/commondir"), "../..\n").unwrap();
+        let target = main.join(".git/worktrees/tree");
+        fs::write(tree.join(".git"), format!("gitdir: {}\n", target.display())).unwrap();
+        assert_eq!(identity(&main), identity(&tree));
+        assert_eq!(identity(&main.join("sub")), identity(&tree.join("sub")));
+        assert_ne!(identity(&main), identity(&main.join("sub")));
+    }
+}

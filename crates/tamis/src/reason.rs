@@ -1,0 +1,149 @@
+//! Decisions in words.
+
+use tamis_core::record::Detail;
+use tamis_core::{Cause, Question, Scheme, Value};
+use tamis_report::human;
+use tamis_store::RecordSummary;
+
+/// What happened to one input, as in "src/a.c changed".
+pub(crate) fn difference(question: &Question, was: Value, is: Value) -> String {
+    let what = question.to_string();
+    match question {
+        Question::Path(_, Scheme::Listing) if matches!(is, Value::Listing(_)) => {
+            format!("{what} changed")
+        }
+        Question::Path(path, _) => format!("{path} {}", path_change(was, is)),
+        Question::Variable(_) => match (was, is) {
+            (Value::Absent, _) => format!("{what} was set"),
+            (_, Value::Absent) => format!("{what} was unset"),
+            _ => format!("{what} changed"),
+        },
+        Question::Glob(glob) => format!("a file matching {glob} changed (run-all-on)"),
+        _ => format!("{what} changed"),
+    }
+}
+
+fn path_change(was: Value, is: Value) -> &'static str {
+    match (was, is) {
+        (Value::Absent, _) => "appeared",
+        (_, Value::Absent) => "is gone",
+        (
+            Value::Content { hash: old, executable: before },
+            Value::Content { hash: new, executable: after },
+        ) if old == new && before != after => {
+            if after {
+                "is executable now"
+            } else {
+                "is not executable any more"
+            }
+        }
+        (Value::Content { .. } | Value::File, Value::Directory) => "is a directory now",
+        (Value::Directory | Value::Listing(_), Value::Content { .. } | Value::File) => {
+            "is a file now"
+        }
+        (_, Value::Link(_)) => "is another link now",
+        (Value::Link(_), _) => "is no link any more",
+        _ => "changed",
+    }
+}
+
+/// A value in words, with what more is known of it.
+pub(crate) fn value(value: Value, detail: &Detail) -> String {
+    match (value, detail) {
+        (Value::Content { .. }, Detail::Size(size)) => {
+            format!("{value} ({})", human::counted(*size, "byte", "bytes"))
+        }
+        (Value::Listing(_), Detail::Names(names)) => {
+            human::counted(names.len() as u64, "name", "names")
+        }
+        _ => value.to_string(),
+    }
+}
+
+/// Names that came and went, for two listings whose names are known.
+pub(crate) fn names_changed(was: &Detail, is: &Detail) -> Option<String> {
+    let (Detail::Names(was), Detail::Names(is)) = (was, is) else { return None };
+    let text = |sign: char, from: &[Vec<u8>], without: &[Vec<u8>]| {
+        from.iter()
+            .filter(|n| !without.contains(n))
+            .map(|n| format!("{sign}{}", human::one_line(&String::from_utf8_lossy(n))))
+            .collect::<Vec<_>>()
+    };
+    let mut changes = text('+', is, was);
+    changes.extend(text('-', was, is));
+    let more = changes.len().saturating_sub(8);
+    changes.truncate(8);
+    if more > 0 {
+        changes.push(format!("and {more} more"));
+    }
+    (!changes.is_empty()).then(|| changes.join(" "))
+}
+
+/// Why a test runs, one line.
+pub(crate) fn cause(
+    cause: &Cause,
+    records: &[RecordSummary],
+    first: Option<(Question, Value, Value)>,
+    incomplete_by_settings: impl Fn(&RecordSummary) -> Option<String>,
+) -> String {
+    match cause {
+        Cause::New => "never run before".into(),
+        Cause::Requested => "asked for".into(),
+        Cause::AlwaysRun(pattern) => format!("always-run {pattern}"),
+        Cause::DidNotPass(_, outcome) => format!("{outcome} last time"),
+        Cause::Incomplete(id) => {
+            let record = records.iter().find(|r| r.id == *id);
+            let why = record.and_then(|r| {
+                r.taints.first().map(ToString::to_string).or_else(|| incomplete_by_settings(r))
+            });
+            match why {
+                Some(why) => format!("not completely observed last time: {why}"),
+                None => "not completely observed last time".into(),
+            }
+        }
+        Cause::Changed(_) => match first {
+            Some((question, was, is)) => difference(&question, was, is),
+            None => "its record cannot be read completely".into(),
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tamis_core::{Hash, PortablePath};
+
+    fn path(text: &str, scheme: Scheme) -> Question {
+        Question::Path(PortablePath::from_stored(text), scheme)
+    }
+
+    fn content(text: &str, executable: bool) -> Value {
+        Value::Content { hash: Hash::of(text.as_bytes()), executable }
+    }
+
+    #[test]
+    fn differences_in_words() {
+        let raw = path("src/a.c", Scheme::Raw);
+        let (a, b) = (content("a", false), content("b", false));
+        assert_eq!(difference(&raw, a, b), "src/a.c changed");
+        assert_eq!(difference(&raw, a, Value::Absent), "src/a.c is gone");
+        assert_eq!(difference(&raw, Value::Absent, a), "src/a.c appeared");
+        assert_eq!(difference(&raw, a, content("a", true)), "src/a.c is executable now");
+        assert_eq!(difference(&raw, a, Value::Directory), "src/a.c is a directory now");
+        let names = path("d", Scheme::Listing);
+        let (x, y) = (Value::Listing(Hash::of(b"x")), Value::Listing(Hash::of(b"y")));
+        assert_eq!(difference(&names, x, y), "the names in d changed");
+        assert_eq!(difference(&names, x, Value::Absent), "d is gone");
+        let variable = Question::Variable(b"DEBUG".to_vec());
+        assert_eq!(difference(&variable, Value::Absent, x), "variable DEBUG was set");
+    }
+
+    #[test]
+    fn names_that_came_and_went() {
+        let list =
+            |names: &[&str]| Detail::Names(names.iter().map(|n| n.as_bytes().to_vec()).collect());
+        let text = names_changed(&list(&["a", "b"]), &list(&["b", "c"]));
+        assert_eq!(text.as_deref(), Some("+c -a"));
+        assert_eq!(names_changed(&list(&["a"]), &list(&["a"])), None);
+    }
+}

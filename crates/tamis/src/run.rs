@@ -1,0 +1,408 @@
+//! Runs what is selected, several tests at once, and reports.
+
+use crate::args::Options;
+use crate::cases::Case;
+use crate::execute::{Executed, Streams, execute};
+use crate::plan::{self, Planned};
+use crate::project::Project;
+use crate::terminal;
+use crate::world::World;
+use anyhow::{Context as _, Result};
+use std::collections::HashMap;
+use std::io::Write;
+use std::num::NonZeroUsize;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::sync::{Arc, Condvar, Mutex};
+use std::time::{Duration, Instant, SystemTime};
+use tamis_report::{Mode, Progress, RunReport, Style, TestReport};
+use tamis_store::{GcPolicy, Store};
+use tamis_trace::Engine;
+
+/// A bare command is shown otherwise than the tests of suites.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Shape {
+    Command,
+    Suites,
+}
+
+/// The process's own exit code for "ended by the user".
+const INTERRUPTED: i32 = 130;
+
+/// Decides, runs and reports; gives the exit code.
+pub(crate) fn run(
+    project: &Project,
+    options: &Options,
+    cases: &[Case],
+    shape: Shape,
+) -> Result<i32> {
+    let began = Instant::now();
+    let store = project.open_store();
+    let world = World::new(project, cases);
+    let planned = plan::decide(project, store.as_ref(), &world, cases)?;
+    let selected = planned.iter().filter(|p| p.report.decision.is_run()).count();
+    let stop = stop_flag()?;
+    let mut runner = Runner {
+        project,
+        options,
+        store: store.as_ref(),
+        shape,
+        reports: planned.iter().map(|p| p.report.clone()).collect(),
+        progress: None,
+        style: terminal::style(options),
+        not_started: None,
+        recorded: false,
+    };
+    if options.json {
+        runner.json(|out| tamis_report::json::start(cases.len(), Mode::Run, out));
+        for planned in &planned {
+            runner.json(|out| tamis_report::json::decision(&planned.report, out));
+        }
+    }
+    if selected > 0 {
+        // Only now: what the engine needs (loading a program into the kernel, say) costs time.
+        let engine = crate::engine::choose(options, &project.settings)?;
+        runner.run_selected(&*engine, &world, cases, &planned, &stop)?;
+    }
+    let Runner { mut reports, not_started, recorded, style, .. } = runner;
+    for report in &mut reports {
+        report.output = report.output.take().filter(|_| report.failed());
+    }
+    let report = RunReport {
+        tests: reports,
+        wall: began.elapsed(),
+        interrupted: stop.load(Ordering::Relaxed),
+        mode: Mode::Run,
+    };
+    finish_store(project, store.as_ref(), recorded);
+    write_reports(options, shape, &report, style)?;
+    if let Some((word, errno)) = not_started {
+        return Ok(tell_not_started(&word, errno));
+    }
+    Ok(exit_code(&report, shape))
+}
+
+/// Set by the first Ctrl-C or SIGTERM.
+fn stop_flag() -> Result<Arc<AtomicBool>> {
+    let stop = Arc::new(AtomicBool::new(false));
+    for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP] {
+        signal_hook::flag::register(signal, Arc::clone(&stop))
+            .context("signals cannot be caught")?;
+    }
+    Ok(stop)
+}
+
+struct Runner<'a> {
+    project: &'a Project,
+    options: &'a Options,
+    store: Option<&'a Store>,
+    shape: Shape,
+    reports: Vec<TestReport>,
+    progress: Option<Progress>,
+    style: Style,
+    not_started: Option<(String, i32)>,
+    recorded: bool,
+}
+
+/// What a worker tells.
+enum News {
+    Started(usize),
+    Ended(usize, Result<Executed>),
+}
+
+impl Runner<'_> {
+    fn run_selected(
+        &mut self,
+        engine: &dyn Engine,
+        world: &World<'_>,
+        cases: &[Case],
+        planned: &[Planned],
+        stop: &AtomicBool,
+    ) -> Result<()> {
+        let mut order: Vec<usize> =
+            (0..cases.len()).filter(|&n| planned[n].report.decision.is_run()).collect();
+        let jobs = self.jobs().min(order.len());
+        if jobs > 1 {
+            // The longest first, so that none of them runs alone at the end.
+            order.sort_by_key(|&n| std::cmp::Reverse(planned[n].expected));
+        }
+        let streams = match (self.shape, jobs > 1, self.options.json) {
+            (Shape::Command, _, false) => Streams::Inherit,
+            (Shape::Command, _, true) => Streams::InheritAsErrors,
+            (Shape::Suites, true, _) => Streams::Collect,
+            // A report with the output of failed tests needs it collected.
+            (Shape::Suites, false, _) if self.options.junit.is_some() => Streams::Collect,
+            (Shape::Suites, false, false) => Streams::Through,
+            (Shape::Suites, false, true) => Streams::ThroughAsErrors,
+        };
+        if self.shape == Shape::Suites && !self.options.quiet {
+            self.progress = Some(match terminal::columns() {
+                Some(columns) if streams == Streams::Collect => {
+                    Progress::terminal(order.len(), columns, self.style)
+                }
+                _ => Progress::lines(order.len(), self.style),
+            });
+        }
+        let queue = Queue::new(order, cases);
+        let (tell, news) = mpsc::channel();
+        let project = self.project;
+        std::thread::scope(|scope| {
+            for _ in 0..jobs {
+                let (queue, tell) = (&queue, tell.clone());
+                scope.spawn(move || {
+                    while let Some(n) = queue.next(stop) {
+                        let _ = tell.send(News::Started(n));
+                        let result = execute(project, world, engine, &cases[n], streams, stop);
+                        queue.done(n);
+                        if tell.send(News::Ended(n, result)).is_err() {
+                            return;
+                        }
+                    }
+                });
+            }
+            drop(tell);
+            self.listen(&news, cases, stop)
+        })
+    }
+
+    fn jobs(&self) -> usize {
+        self.options
+            .jobs
+            .or(self.project.settings.jobs)
+            .or_else(|| std::thread::available_parallelism().ok())
+            .map_or(1, NonZeroUsize::get)
+    }
+
+    /// Records and shows what the workers tell, until all are done.
+    fn listen(
+        &mut self,
+        news: &mpsc::Receiver<News>,
+        cases: &[Case],
+        stop: &AtomicBool,
+    ) -> Result<()> {
+        let mut failure = Ok(());
+        loop {
+            match news.recv_timeout(Duration::from_millis(100)) {
+                Ok(News::Started(n)) => {
+                    self.show(|p, out| p.started(&cases[n].key, Instant::now(), out));
+                }
+                Ok(News::Ended(n, Ok(executed))) => self.ended(n, &cases[n], executed),
+                Ok(News::Ended(_, Err(error))) => {
+                    // The engine does not work: no use in trying it on every other test.
+                    stop.store(true, Ordering::Relaxed);
+                    failure = failure.and(Err(error));
+                }
+                Err(RecvTimeoutError::Timeout) => self.show(|p, out| p.tick(Instant::now(), out)),
+                Err(RecvTimeoutError::Disconnected) => break,
+            }
+        }
+        self.show(Progress::erase);
+        failure
+    }
+
+    fn show(&mut self, draw: impl FnOnce(&mut Progress, &mut dyn Write) -> std::io::Result<()>) {
+        if let Some(progress) = &mut self.progress {
+            // A closed standard error must not end the run.
+            let _ = draw(progress, &mut std::io::stderr());
+        }
+    }
+
+    fn json(&self, write: impl FnOnce(&mut dyn Write) -> std::io::Result<()>) {
+        let _ = write(&mut std::io::stdout());
+    }
+
+    fn ended(&mut self, n: usize, case: &Case, executed: Executed) {
+        let (run, output) = match executed {
+            Executed::Ended { run, output } => (run, output),
+            Executed::Interrupted => return,
+            Executed::NotStarted(errno) => {
+                let word = case.words.first().map(|w| w.to_string_lossy().into_owned());
+                self.not_started = Some((word.unwrap_or_default(), errno));
+                return;
+            }
+        };
+        if let Some(store) = self.store {
+            match store.append(&run) {
+                Ok(_) => self.recorded = true,
+                Err(error) => {
+                    self.show(Progress::erase);
+                    eprintln!("tamis: {} was not recorded: {error}", run.test);
+                }
+            }
+        }
+        let notes = self.told_notes(&run.notes);
+        let report = &mut self.reports[n];
+        report.outcome = Some(run.outcome);
+        report.wall = Duration::from_micros(run.wall_us);
+        report.inputs = Some(run.observed.len() as u64);
+        report.taints = run.taints.iter().map(ToString::to_string).collect();
+        report.notes = notes;
+        if let Some(output) = &output {
+            self.show(Progress::erase);
+            let shown = if self.options.json {
+                std::io::stderr().write_all(output)
+            } else {
+                std::io::stdout().write_all(output).and_then(|()| std::io::stdout().flush())
+            };
+            // A reader that went away (a closed pipe) does not end the tests.
+            drop(shown);
+        }
+        let report = &mut self.reports[n];
+        report.output = output;
+        let report = report.clone();
+        self.show(|p, out| p.finished(&report, Instant::now(), out));
+        if self.options.json {
+            self.json(|out| tamis_report::json::finished(&report, out));
+        }
+    }
+
+    /// Notes that the settings want to be told.
+    fn told_notes(&self, notes: &[tamis_core::Note]) -> Vec<String> {
+        let quiet = self.project.settings.network == tamis_settings::Contact::Ignore;
+        notes
+            .iter()
+            .filter(|n| !(quiet && matches!(n, tamis_core::Note::TalksTo(_))))
+            .map(ToString::to_string)
+            .collect()
+    }
+}
+
+/// The tests that wait, handed out within the limits of their suites.
+struct Queue<'a> {
+    cases: &'a [Case],
+    state: Mutex<QueueState>,
+    changed: Condvar,
+}
+
+struct QueueState {
+    waiting: Vec<usize>,
+    running: HashMap<String, usize>,
+}
+
+impl<'a> Queue<'a> {
+    fn new(mut order: Vec<usize>, cases: &'a [Case]) -> Self {
+        order.reverse();
+        let state = QueueState { waiting: order, running: HashMap::new() };
+        Self { cases, state: Mutex::new(state), changed: Condvar::new() }
+    }
+
+    fn next(&self, stop: &AtomicBool) -> Option<usize> {
+        let mut state = self.state.lock().expect("no worker panics while it holds the queue");
+        loop {
+            if stop.load(Ordering::Relaxed) || state.waiting.is_empty() {
+                return None;
+            }
+            let free = state.waiting.iter().rposition(|&n| {
+                let case = &self.cases[n];
+                let running = state.running.get(&case.key.suite).copied().unwrap_or(0);
+                case.suite_jobs.is_none_or(|most| running < most)
+            });
+            if let Some(at) = free {
+                let n = state.waiting.remove(at);
+                *state.running.entry(self.cases[n].key.suite.clone()).or_default() += 1;
+                return Some(n);
+            }
+            state = self
+                .changed
+                .wait_timeout(state, Duration::from_millis(100))
+                .expect("no worker panics while it holds the queue")
+                .0;
+        }
+    }
+
+    fn done(&self, n: usize) {
+        let mut state = self.state.lock().expect("no worker panics while it holds the queue");
+        if let Some(running) = state.running.get_mut(&self.cases[n].key.suite) {
+            *running -= 1;
+        }
+        self.changed.notify_all();
+    }
+}
+
+/// Housekeeping after the results are out.
+fn finish_store(project: &Project, store: Option<&Store>, recorded: bool) {
+    // Losing this cache costs time only.
+    let _ = project.fingerprinter.flush();
+    let Some(store) = store.filter(|_| recorded) else { return };
+    let stamp = project.store_folder.join("collected");
+    let age = std::fs::metadata(&stamp).and_then(|m| m.modified()).ok();
+    let recent = age.is_some_and(|t| {
+        SystemTime::now().duration_since(t).is_ok_and(|d| d < Duration::from_secs(24 * 3600))
+    });
+    if !recent || store.size_on_disk() > project.settings.keep.max_size {
+        let _ = std::fs::write(&stamp, "");
+        let _ = store.collect_garbage(&gc_policy(project));
+    }
+}
+
+pub(crate) fn gc_policy(project: &Project) -> GcPolicy {
+    GcPolicy {
+        max_age: Some(project.settings.keep.max_age),
+        max_bytes: Some(project.settings.keep.max_size),
+        keep_per_test: Some(project.settings.keep.records),
+    }
+}
+
+fn write_reports(options: &Options, shape: Shape, report: &RunReport, style: Style) -> Result<()> {
+    if options.json {
+        let _ = tamis_report::json::summary(report, &mut std::io::stdout());
+    }
+    if !options.quiet {
+        let out = &mut std::io::stderr();
+        let _ = match (shape, report.tests.first()) {
+            (Shape::Command, Some(test)) => tamis_report::text::single(test, style, out),
+            _ => tamis_report::text::summary(report, style, out),
+        };
+    }
+    if let Some(file) = &options.junit {
+        write_file(file, |out| tamis_report::junit::write(report, out))?;
+    }
+    if let Some(file) = std::env::var_os("GITHUB_STEP_SUMMARY").filter(|f| !f.is_empty()) {
+        let opened = std::fs::File::options().append(true).create(true).open(&file);
+        let written = opened.and_then(|mut f| tamis_report::markdown::write(report, &mut f));
+        if let Err(error) = written {
+            eprintln!("tamis: {} cannot be written: {error}", Path::new(&file).display());
+        }
+    }
+    Ok(())
+}
+
+fn write_file(
+    file: &Path,
+    write: impl FnOnce(&mut dyn Write) -> std::io::Result<()>,
+) -> Result<()> {
+    let made = std::fs::File::create(file).map(std::io::BufWriter::new);
+    made.and_then(|mut out| write(&mut out).and_then(|()| out.flush()))
+        .with_context(|| format!("the report {} cannot be written", file.display()))
+}
+
+fn tell_not_started(word: &str, errno: i32) -> i32 {
+    let error = std::io::Error::from_raw_os_error(errno);
+    match errno {
+        libc::ENOENT => {
+            eprintln!("tamis: {word}: no such command; check the name and PATH");
+            127
+        }
+        libc::EACCES => {
+            eprintln!("tamis: {word} may not be executed; `chmod +x` it or name its interpreter");
+            126
+        }
+        _ => {
+            eprintln!("tamis: {word} cannot be started: {error}");
+            126
+        }
+    }
+}
+
+fn exit_code(report: &RunReport, shape: Shape) -> i32 {
+    if report.interrupted {
+        return INTERRUPTED;
+    }
+    match shape {
+        Shape::Command => {
+            report.tests.first().and_then(|t| t.outcome).map_or(0, tamis_core::Outcome::exit_code)
+        }
+        Shape::Suites => i32::from(report.tests.iter().any(TestReport::failed)),
+    }
+}

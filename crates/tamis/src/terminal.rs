@@ -1,0 +1,39 @@
+//! What the user's terminal can show.
+
+use crate::args::{Color, Options};
+use std::io::IsTerminal;
+use tamis_report::Style;
+
+/// Colours for messages on standard error.
+pub(crate) fn style(options: &Options) -> Style {
+    chosen(options, std::io::stderr().is_terminal())
+}
+
+/// Colours for answers on standard output.
+pub(crate) fn output_style(options: &Options) -> Style {
+    chosen(options, std::io::stdout().is_terminal())
+}
+
+fn chosen(options: &Options, terminal: bool) -> Style {
+    let set = |name: &str| std::env::var_os(name).is_some_and(|v| !v.is_empty());
+    let coloured = match options.color {
+        Color::Always => true,
+        Color::Never => false,
+        Color::Auto => {
+            terminal && !set("NO_COLOR") && std::env::var_os("TERM").is_none_or(|t| t != "dumb")
+        }
+    };
+    if coloured { Style::coloured() } else { Style::plain() }
+}
+
+/// The width of the terminal behind standard error; `None` where it is none.
+pub(crate) fn columns() -> Option<usize> {
+    if !std::io::stderr().is_terminal() {
+        return None;
+    }
+    // SAFETY: winsize is plain data that the call fills.
+    let mut size: libc::winsize = unsafe { std::mem::zeroed() };
+    // SAFETY: asks about our own standard error.
+    let done = unsafe { libc::ioctl(2, libc::TIOCGWINSZ, &raw mut size) };
+    Some(if done == 0 && size.ws_col > 0 { usize::from(size.ws_col) } else { 80 })
+}
