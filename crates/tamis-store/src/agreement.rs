@@ -85,7 +85,7 @@ fn question(n: usize) -> Question {
 }
 
 fn scheme(n: usize) -> Scheme {
-    if n % 2 == 0 { Scheme::Raw } else { Scheme::Command(Hash(n as u128)) }
+    if n.is_multiple_of(2) { Scheme::Raw } else { Scheme::Command(Hash(n as u128)) }
 }
 
 fn answer(n: u8) -> Value {

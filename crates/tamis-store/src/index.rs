@@ -25,8 +25,8 @@ const LOCK: &str = "tamis.index.lock";
 const LEAST_TAIL: u64 = 2_048;
 /// A larger index may have a larger tail: this part of it.
 const TAIL_PART: u64 = 32;
-/// The most proofs that are turned around in memory at once.
-const MOST_AT_ONCE: usize = 4_096;
+/// About as many observations of proofs are turned around in memory at once.
+const MOST_PAIRS: usize = 8_000_000;
 const MOST_SEGMENTS: usize = 8;
 /// Postings written, or removed, in one transaction.
 const BATCH: usize = 4_096;
@@ -158,51 +158,58 @@ fn last_indexed(conn: &Connection) -> Result<u32, Failure> {
 
 /// Builds a segment of the next proofs that have none; false where there are none.
 fn build_next(conn: &mut Connection) -> Result<bool, Failure> {
-    let mut postings: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
-    let mut proofs = RoaringBitmap::new();
-    let mut last = None;
-    {
-        let after = last_indexed(conn)?;
-        let mut statement =
-            conn.prepare_cached("SELECT id, bitmap FROM proof WHERE id > ?1 ORDER BY id LIMIT ?2")?;
-        let mut rows = statement.query(params![after, MOST_AT_ONCE])?;
-        while let Some(row) = rows.next()? {
-            let Some(id) = id(row.get_ref(0)?) else {
-                return Err(Failure::Damage("a proof has a number that is not ours".into()));
-            };
-            last = Some(id);
-            // A damaged proof stays outside and never holds.
-            let Some(set) = blob(row.get_ref(1)?).and_then(|b| unsealed_bitmap(id.into(), b))
-            else {
-                continue;
-            };
-            if !set.is_empty() {
-                proofs.insert(id);
-                for observation in set {
-                    postings.entry(observation).or_default().push(id);
-                }
-            }
-        }
-    }
-    let Some(last) = last else {
+    let Some(Turned { last_proof, proofs, pairs }) = turn_around(conn, last_indexed(conn)?)? else {
         return Ok(false);
     };
-    let observations: RoaringBitmap = postings.keys().copied().collect();
-    let segment = start_segment(conn, last)?;
-    let mut postings = postings.into_iter();
-    loop {
-        let batch: Vec<_> = postings
+    let observation_of = |pair: &u64| (pair >> 32) as u32;
+    let segment = start_segment(conn, last_proof)?;
+    let mut observations = RoaringBitmap::new();
+    let mut postings = pairs.chunk_by(|a, b| observation_of(a) == observation_of(b)).peekable();
+    while postings.peek().is_some() {
+        let batch: Vec<(u32, RoaringBitmap)> = postings
             .by_ref()
             .take(BATCH)
-            .map(|(observation, proofs)| (observation, proofs.into_iter().collect()))
+            .map(|pairs| (observation_of(&pairs[0]), pairs.iter().map(|&p| p as u32).collect()))
             .collect();
-        if batch.is_empty() {
-            break;
-        }
+        observations.extend(batch.iter().map(|(observation, _)| *observation));
         write_postings(conn, segment, batch)?;
     }
-    publish(conn, Segment { id: segment, last_proof: last, observations, proofs }, &[])?;
+    publish(conn, Segment { id: segment, last_proof, observations, proofs }, &[])?;
     Ok(true)
+}
+
+/// Some proofs, ordered by what is in them.
+struct Turned {
+    last_proof: u32,
+    proofs: RoaringBitmap,
+    /// Observation in the upper half, proof in the lower; ascending.
+    pairs: Vec<u64>,
+}
+
+/// Reads the proofs after this one, as many as fit in memory well; `None` where there are none.
+fn turn_around(conn: &Connection, after: u32) -> Result<Option<Turned>, Failure> {
+    let mut statement =
+        conn.prepare_cached("SELECT id, bitmap FROM proof WHERE id > ?1 ORDER BY id")?;
+    let mut rows = statement.query([after])?;
+    let (mut last, mut proofs, mut pairs) = (None, RoaringBitmap::new(), Vec::new());
+    while pairs.len() < MOST_PAIRS
+        && let Some(row) = rows.next()?
+    {
+        let Some(id) = id(row.get_ref(0)?) else {
+            return Err(Failure::Damage("a proof has a number that is not ours".into()));
+        };
+        last = Some(id);
+        // A damaged proof stays outside and never holds.
+        if let Some(set) = blob(row.get_ref(1)?).and_then(|b| unsealed_bitmap(id.into(), b))
+            && !set.is_empty()
+        {
+            proofs.insert(id);
+            pairs
+                .extend(set.iter().map(|observation| u64::from(observation) << 32 | u64::from(id)));
+        }
+    }
+    pairs.sort_unstable();
+    Ok(last.map(|last_proof| Turned { last_proof, proofs, pairs }))
 }
 
 fn start_segment(conn: &mut Connection, last_proof: u32) -> Result<u32, Failure> {

@@ -14,7 +14,7 @@ fn filled(dir: &Path) -> World {
     let world = World::new(&files);
     for n in 0..30 {
         let paths: Vec<&str> =
-            names.iter().skip(n % 10).step_by(1 + n % 3).map(|s| s.as_str()).collect();
+            names.iter().skip(n % 10).step_by(1 + n % 3).map(String::as_str).collect();
         store.append(&world.run(&format!("t{n}"), &paths)).unwrap();
         if n % 7 == 0 {
             store.index_now().unwrap();
@@ -125,7 +125,7 @@ fn overwritten_bytes_never_give_a_wrong_skip() {
         state ^= state << 17;
         (state % below as u64) as usize
     };
-    for round in 0..150 {
+    for round in 0..100 {
         let mut broken = bytes.clone();
         for _ in 0..=round % 20 {
             let at = random(broken.len());
