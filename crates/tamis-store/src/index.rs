@@ -32,7 +32,7 @@ const MOST_SEGMENTS: usize = 8;
 const BATCH: usize = 4_096;
 
 /// A live part of the index.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Segment {
     id: u32,
     last_proof: u32,
@@ -109,6 +109,13 @@ impl Store {
         };
         self.with(|conn| {
             remove_dead_segments(conn)?;
+            let live: i64 =
+                conn.query_row("SELECT count(*) FROM segment WHERE live = 1", [], |row| {
+                    row.get(0)
+                })?;
+            if live != live_segments(conn)?.len() as i64 {
+                throw_away(conn)?;
+            }
             while build_next(conn)? {}
             while let Some(some) = to_merge(&live_segments(conn)?) {
                 merge(conn, some)?;
@@ -302,18 +309,7 @@ fn to_merge(segments: &[Segment]) -> Option<Vec<Segment>> {
         taken += 1;
     }
     let from = segments.len() - taken;
-    Some(segments[from..].iter().map(Segment::copy).collect())
-}
-
-impl Segment {
-    fn copy(&self) -> Self {
-        Self {
-            id: self.id,
-            last_proof: self.last_proof,
-            observations: self.observations.clone(),
-            proofs: self.proofs.clone(),
-        }
-    }
+    Some(segments[from..].to_vec())
 }
 
 /// All proofs that a record has.
@@ -395,4 +391,169 @@ fn merge_block(
 fn throw_away(conn: &mut Connection) -> Result<(), Failure> {
     write(conn, |conn| Ok(conn.execute("UPDATE segment SET live = 0", [])?))?;
     remove_dead_segments(conn)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::RecordSummary;
+    use crate::evidence::Way;
+    use tamis_core::record::{Access, Detail, Observed, Run};
+    use tamis_core::{Outcome, PortablePath, Question, Scheme, TestKey, Value};
+
+    fn path(name: &str) -> Question {
+        Question::Path(PortablePath::from_stored(name), Scheme::Kind)
+    }
+
+    /// A run that found `shared` and a file of its own.
+    fn run(n: usize) -> Run {
+        let observed = ["shared".to_owned(), format!("own{n}")].map(|name| Observed {
+            question: path(&name),
+            before: Value::File,
+            after: None,
+            access: Access::STAT,
+            program: String::new(),
+            detail: Detail::None,
+        });
+        Run {
+            test: TestKey { suite: String::new(), name: format!("t{n}"), folder: ".".into() },
+            outcome: Outcome::Passed,
+            started_ms: 0,
+            wall_us: 0,
+            cpu_us: 0,
+            engine: String::new(),
+            observed: observed.to_vec(),
+            taints: Vec::new(),
+            notes: Vec::new(),
+            left_behind: Vec::new(),
+        }
+    }
+
+    fn store_of(count: usize) -> (tempfile::TempDir, Store) {
+        let dir = tempfile::tempdir().unwrap();
+        let (store, _) = Store::open(dir.path()).unwrap();
+        store.append_many(&(0..count).map(run).collect::<Vec<_>>()).unwrap();
+        (dir, store)
+    }
+
+    /// How many of the tests hold when this path is gone, by way of the index.
+    fn holding(store: &Store, count: usize, gone: &str) -> usize {
+        let tests: Vec<TestKey> = (0..count).map(|n| run(n).test).collect();
+        let ask = |questions: &[Question]| {
+            let answer = |q| if q == &path(gone) { Value::Absent } else { Value::File };
+            questions.iter().map(answer).collect()
+        };
+        let way = Some(Way::FromAnswers);
+        let found = store.evidence_by(way, &tests, &RecordSummary::is_complete, &ask).unwrap();
+        (0..count).filter(|&n| !found.decide(n, &Default::default()).is_run()).count()
+    }
+
+    fn segments(store: &Store) -> Vec<Segment> {
+        store.with(|conn| live_segments(conn)).unwrap()
+    }
+
+    fn sql(store: &Store, statement: &str) {
+        store.write(|conn| Ok(conn.execute_batch(statement)?)).unwrap();
+    }
+
+    fn count(store: &Store, what: &str) -> i64 {
+        let sql = format!("SELECT count(*) FROM {what}");
+        store.with(|conn| Ok(conn.query_row(&sql, [], |row| row.get(0))?)).unwrap()
+    }
+
+    #[test]
+    fn the_index_is_built_when_enough_has_come_together() {
+        let enough = LEAST_TAIL as usize + 1;
+        let (_dir, store) = store_of(enough);
+        let built = segments(&store);
+        assert_eq!(built.iter().map(|s| s.proofs.len()).sum::<u64>(), enough as u64);
+        assert_eq!(holding(&store, enough, "nothing"), enough);
+        assert_eq!(holding(&store, enough, "own7"), enough - 1);
+        assert_eq!(holding(&store, enough, "shared"), 0);
+    }
+
+    #[test]
+    fn a_small_store_has_none() {
+        let (_dir, store) = store_of(20);
+        assert_eq!(segments(&store).len(), 0);
+        assert_eq!(holding(&store, 20, "own7"), 19);
+    }
+
+    #[test]
+    fn a_posting_that_is_lost_or_changed_is_noticed() {
+        for statement in [
+            "DELETE FROM posting WHERE id & 0xFFFFFFFF = 1",
+            "UPDATE posting SET proofs = x'00' WHERE id & 0xFFFFFFFF = 1",
+            "UPDATE posting SET proofs = (SELECT proofs FROM posting WHERE id & 0xFFFFFFFF = 2)",
+            "UPDATE segment SET observations = zeroblob(20)",
+            "UPDATE segment SET observations = proofs",
+            "UPDATE segment SET proofs = NULL",
+            "DELETE FROM segment",
+        ] {
+            let (_dir, store) = store_of(20);
+            store.index_now().unwrap();
+            assert_eq!((holding(&store, 20, "nothing"), holding(&store, 20, "shared")), (20, 0));
+            sql(&store, statement);
+            assert_eq!(holding(&store, 20, "nothing"), 20, "{statement}");
+            assert_eq!(holding(&store, 20, "shared"), 0, "{statement}");
+        }
+    }
+
+    #[test]
+    fn a_segment_that_cannot_be_read_is_built_again() {
+        let (_dir, store) = store_of(20);
+        store.index_now().unwrap();
+        sql(&store, "UPDATE segment SET observations = zeroblob(20)");
+        assert_eq!(segments(&store).len(), 0);
+        store.index_now().unwrap();
+        assert_eq!(segments(&store)[0].proofs.len(), 20);
+        assert_eq!(count(&store, "posting"), 21);
+    }
+
+    #[test]
+    fn many_segments_are_merged_and_say_the_same() {
+        let (_dir, store) = store_of(0);
+        for n in 0..40 {
+            store.append(&run(n)).unwrap();
+            store.index_now().unwrap();
+            assert!(segments(&store).len() <= MOST_SEGMENTS);
+        }
+        assert_eq!(count(&store, "segment WHERE live = 0"), 0);
+        let live: u64 = segments(&store).iter().map(|s| s.observations.len()).sum();
+        assert_eq!(count(&store, "posting"), live as i64);
+        assert_eq!(holding(&store, 40, "nothing"), 40);
+        assert_eq!(holding(&store, 40, "own3"), 39);
+        assert_eq!(holding(&store, 40, "shared"), 0);
+    }
+
+    #[test]
+    fn a_merge_that_meets_damage_starts_over() {
+        let (_dir, store) = store_of(0);
+        for n in 0..MOST_SEGMENTS {
+            store.append(&run(n)).unwrap();
+            store.index_now().unwrap();
+        }
+        sql(&store, "DELETE FROM posting WHERE id & 0xFFFFFFFF = 1");
+        store.append(&run(MOST_SEGMENTS)).unwrap();
+        store.index_now().unwrap();
+        assert_eq!(segments(&store).len(), 0);
+        assert_eq!(count(&store, "posting"), 0);
+        store.index_now().unwrap();
+        assert_eq!(segments(&store).len(), 1);
+        assert_eq!(holding(&store, MOST_SEGMENTS + 1, "nothing"), MOST_SEGMENTS + 1);
+        assert_eq!(holding(&store, MOST_SEGMENTS + 1, "shared"), 0);
+    }
+
+    #[test]
+    fn what_a_kill_left_half_done_is_removed() {
+        let (_dir, store) = store_of(20);
+        let half = store.with(|conn| start_segment(conn, 20)).unwrap();
+        let posting = vec![(1, (1..=20).collect())];
+        store.with(|conn| write_postings(conn, half, posting.clone())).unwrap();
+        assert_eq!(holding(&store, 20, "shared"), 0);
+        store.index_now().unwrap();
+        assert_eq!(count(&store, "segment"), 1);
+        assert_eq!(count(&store, "posting"), 21);
+        assert_eq!(holding(&store, 20, "nothing"), 20);
+    }
 }

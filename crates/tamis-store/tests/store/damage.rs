@@ -239,18 +239,25 @@ fn a_folder_that_cannot_be_is_a_clear_error() {
 fn a_read_only_folder_is_a_clear_error() {
     use std::os::unix::fs::PermissionsExt;
     let dir = tempfile::tempdir().unwrap();
-    let folder = dir.path().join("store");
-    fs::create_dir(&folder).unwrap();
-    fs::set_permissions(&folder, fs::Permissions::from_mode(0o555)).unwrap();
-    // Root may write there all the same.
-    if fs::write(folder.join("probe"), "").is_ok() {
-        return;
+    let (empty, used) = (dir.path().join("empty"), dir.path().join("used"));
+    fs::create_dir(&empty).unwrap();
+    filled(&used);
+    let set_mode = |path: &Path, mode| {
+        fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+    };
+    set_mode(&used.join("tamis.db"), 0o444);
+    for folder in [&empty, &used] {
+        set_mode(folder, 0o555);
+        // Root may write there all the same.
+        if fs::write(folder.join("probe"), "").is_err() {
+            let error = Store::open(folder).unwrap_err();
+            assert!(matches!(error, StoreError::Denied { .. }), "{error:?}");
+            let text = error.to_string();
+            assert!(text.contains(&folder.display().to_string()), "{text}");
+            assert!(text.contains("--store"), "{text}");
+        }
+        set_mode(folder, 0o755);
     }
-    let error = Store::open(&folder).unwrap_err();
-    assert!(matches!(error, StoreError::Denied { .. }), "{error:?}");
-    let text = error.to_string();
-    assert!(text.contains(&folder.display().to_string()) && text.contains("--store"), "{text}");
-    fs::set_permissions(&folder, fs::Permissions::from_mode(0o755)).unwrap();
 }
 
 #[test]
