@@ -17,7 +17,7 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 use tamis_core::record::{Access, Detail, Observed, Run};
 use tamis_core::{Hash, Outcome, PortablePath, Question, Scheme, TestKey, Value};
-use tamis_store::{RecordSummary, Store};
+use tamis_store::{GcPolicy, RecordSummary, Store};
 
 #[derive(Clone, Copy)]
 struct Shape {
@@ -65,12 +65,14 @@ fn small(dir: &Path) {
     build(SMALL, dir);
     child("one", "small", dir);
     child("decide", "small", dir);
+    collect(dir);
 }
 
 fn large(dir: &Path) {
     build(LARGE, dir);
     child("one", "large", dir);
     child("decide", "large", dir);
+    collect(dir);
 }
 
 fn child(what: &str, shape: &str, dir: &Path) {
@@ -183,6 +185,13 @@ fn build(shape: Shape, dir: &Path) {
         store.append(&again).expect("appended");
     }
     println!("  append of one run: {}", in_ms(start.elapsed() / TIMES));
+}
+
+fn collect(dir: &Path) {
+    let (store, _) = Store::open(dir).expect("a store");
+    let start = Instant::now();
+    store.collect_garbage(&GcPolicy::default()).expect("collected");
+    println!("  garbage collection with nothing to remove: {}", in_ms(start.elapsed()));
 }
 
 fn decide_one(shape: Shape, dir: &Path) {
