@@ -34,7 +34,8 @@ impl Store {
             let mut interner = Interner::new(conn);
             runs.iter().map(|run| append(conn, &mut interner, run, keep)).collect()
         })?;
-        self.index_if_due()?;
+        // The runs are in the store; an index that could not be brought up to date costs time only.
+        let _ = self.index_if_due();
         Ok(ids)
     }
 }

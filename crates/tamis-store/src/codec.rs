@@ -174,11 +174,11 @@ pub(crate) fn outcome_columns(outcome: Outcome) -> (u8, i32) {
 }
 
 pub(crate) fn outcome(kind: u8, code: i32) -> Option<Outcome> {
-    Some(match kind {
-        0 => Outcome::Passed,
-        1 => Outcome::Failed(code),
-        2 => Outcome::Killed(code),
-        3 => Outcome::TimedOut,
+    Some(match (kind, code) {
+        (0, 0) => Outcome::Passed,
+        (1, code) => Outcome::Failed(code),
+        (2, signal) => Outcome::Killed(signal),
+        (3, 0) => Outcome::TimedOut,
         _ => return None,
     })
 }
@@ -224,7 +224,7 @@ mod tests {
             let (kind, code) = outcome_columns(o);
             assert_eq!(outcome(kind, code), Some(o));
         }
-        assert_eq!(outcome(9, 0), None);
+        assert_eq!((outcome(9, 0), outcome(0, 1)), (None, None));
     }
 
     proptest! {

@@ -5,6 +5,7 @@
 
 use crate::codec::{blob, id, unsealed_bitmap};
 use crate::error::{Failure, StoreError};
+use crate::schema::PATIENCE;
 use crate::store::{Store, delete_record, write};
 use roaring::RoaringBitmap;
 use rusqlite::Connection;
@@ -94,17 +95,33 @@ impl Store {
         report.observations += observations;
         report.questions += questions;
         self.clean_index()?;
-        self.with(|conn| {
-            // Every step of this pragma frees one page.
-            let mut statement = conn.prepare("PRAGMA incremental_vacuum")?;
-            let mut rows = statement.query([])?;
-            while rows.next()?.is_some() {}
-            drop(rows);
-            drop(statement);
-            // The log shrinks only when no reader needs it; the next time will do otherwise.
-            conn.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))?;
-            Ok(())
-        })
+        self.with(|conn| give_space_back(conn))
+    }
+}
+
+/// Shrinks the files, in short steps.
+fn give_space_back(conn: &Connection) -> Result<(), Failure> {
+    let free = || conn.pragma_query_value(None, "freelist_count", |row| row.get::<_, i64>(0));
+    let mut left = free()?;
+    while left > 0 {
+        let mut statement = conn.prepare_cached("PRAGMA incremental_vacuum(4096)")?;
+        let mut rows = statement.query([])?;
+        // Every row of this pragma is a page that was freed.
+        while rows.next()?.is_some() {}
+        drop(rows);
+        let now = free()?;
+        if now >= left {
+            break;
+        }
+        left = now;
+    }
+    // The log shrinks only when no reader needs it; otherwise the next collection will do it.
+    conn.busy_timeout(Duration::from_millis(100))?;
+    let shrunk = conn.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()));
+    conn.busy_timeout(PATIENCE)?;
+    match shrunk.map_err(Failure::from) {
+        Err(Failure::Damage(why)) => Err(Failure::Damage(why)),
+        _ => Ok(()),
     }
 }
 

@@ -27,6 +27,8 @@ use tamis_core::{Question, Value};
 
 /// Up to this many proofs are read one by one without a second thought.
 const FEW_PROOFS: u64 = 4_096;
+/// And never more than these, which have to be kept in memory.
+const MOST_PROOFS: u64 = 20_000;
 
 /// What the store knows about some tests, at one moment.
 #[derive(Debug)]
@@ -167,7 +169,8 @@ fn cheaper_way(conn: &Connection, proofs: u64) -> Result<Way, Failure> {
     let observations: Option<i64> =
         conn.query_row("SELECT max(id) FROM observation", [], |row| row.get(0))?;
     let questions_in_store = observations.unwrap_or(0).cast_unsigned();
-    Ok(if proofs * 2 <= questions_in_store { Way::FromProofs } else { Way::FromAnswers })
+    let few = proofs <= MOST_PROOFS && proofs * 2 <= questions_in_store;
+    Ok(if few { Way::FromProofs } else { Way::FromAnswers })
 }
 
 fn from_proofs(

@@ -25,14 +25,14 @@ const LOCK: &str = "tamis.index.lock";
 const LEAST_TAIL: u64 = 2_048;
 /// A larger index may have a larger tail: this part of it.
 const TAIL_PART: u64 = 32;
-/// The most proofs that are turned around in memory at once.
-const MOST_AT_ONCE: usize = 4_096;
+/// About as many observations of proofs are turned around in memory at once.
+const MOST_PAIRS: usize = 8_000_000;
 const MOST_SEGMENTS: usize = 8;
 /// Postings written, or removed, in one transaction.
 const BATCH: usize = 4_096;
 
 /// A live part of the index.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Segment {
     id: u32,
     last_proof: u32,
@@ -109,6 +109,13 @@ impl Store {
         };
         self.with(|conn| {
             remove_dead_segments(conn)?;
+            let live: i64 =
+                conn.query_row("SELECT count(*) FROM segment WHERE live = 1", [], |row| {
+                    row.get(0)
+                })?;
+            if live != live_segments(conn)?.len() as i64 {
+                throw_away(conn)?;
+            }
             while build_next(conn)? {}
             while let Some(some) = to_merge(&live_segments(conn)?) {
                 merge(conn, some)?;
@@ -158,51 +165,58 @@ fn last_indexed(conn: &Connection) -> Result<u32, Failure> {
 
 /// Builds a segment of the next proofs that have none; false where there are none.
 fn build_next(conn: &mut Connection) -> Result<bool, Failure> {
-    let mut postings: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
-    let mut proofs = RoaringBitmap::new();
-    let mut last = None;
-    {
-        let after = last_indexed(conn)?;
-        let mut statement =
-            conn.prepare_cached("SELECT id, bitmap FROM proof WHERE id > ?1 ORDER BY id LIMIT ?2")?;
-        let mut rows = statement.query(params![after, MOST_AT_ONCE])?;
-        while let Some(row) = rows.next()? {
-            let Some(id) = id(row.get_ref(0)?) else {
-                return Err(Failure::Damage("a proof has a number that is not ours".into()));
-            };
-            last = Some(id);
-            // A damaged proof stays outside and never holds.
-            let Some(set) = blob(row.get_ref(1)?).and_then(|b| unsealed_bitmap(id.into(), b))
-            else {
-                continue;
-            };
-            if !set.is_empty() {
-                proofs.insert(id);
-                for observation in set {
-                    postings.entry(observation).or_default().push(id);
-                }
-            }
-        }
-    }
-    let Some(last) = last else {
+    let Some(Turned { last_proof, proofs, pairs }) = turn_around(conn, last_indexed(conn)?)? else {
         return Ok(false);
     };
-    let observations: RoaringBitmap = postings.keys().copied().collect();
-    let segment = start_segment(conn, last)?;
-    let mut postings = postings.into_iter();
-    loop {
-        let batch: Vec<_> = postings
+    let observation_of = |pair: &u64| (pair >> 32) as u32;
+    let segment = start_segment(conn, last_proof)?;
+    let mut observations = RoaringBitmap::new();
+    let mut postings = pairs.chunk_by(|a, b| observation_of(a) == observation_of(b)).peekable();
+    while postings.peek().is_some() {
+        let batch: Vec<(u32, RoaringBitmap)> = postings
             .by_ref()
             .take(BATCH)
-            .map(|(observation, proofs)| (observation, proofs.into_iter().collect()))
+            .map(|pairs| (observation_of(&pairs[0]), pairs.iter().map(|&p| p as u32).collect()))
             .collect();
-        if batch.is_empty() {
-            break;
-        }
+        observations.extend(batch.iter().map(|(observation, _)| *observation));
         write_postings(conn, segment, batch)?;
     }
-    publish(conn, Segment { id: segment, last_proof: last, observations, proofs }, &[])?;
+    publish(conn, Segment { id: segment, last_proof, observations, proofs }, &[])?;
     Ok(true)
+}
+
+/// Some proofs, ordered by what is in them.
+struct Turned {
+    last_proof: u32,
+    proofs: RoaringBitmap,
+    /// Observation in the upper half, proof in the lower; ascending.
+    pairs: Vec<u64>,
+}
+
+/// Reads the proofs after this one, as many as fit in memory well; `None` where there are none.
+fn turn_around(conn: &Connection, after: u32) -> Result<Option<Turned>, Failure> {
+    let mut statement =
+        conn.prepare_cached("SELECT id, bitmap FROM proof WHERE id > ?1 ORDER BY id")?;
+    let mut rows = statement.query([after])?;
+    let (mut last, mut proofs, mut pairs) = (None, RoaringBitmap::new(), Vec::new());
+    while pairs.len() < MOST_PAIRS
+        && let Some(row) = rows.next()?
+    {
+        let Some(id) = id(row.get_ref(0)?) else {
+            return Err(Failure::Damage("a proof has a number that is not ours".into()));
+        };
+        last = Some(id);
+        // A damaged proof stays outside and never holds.
+        if let Some(set) = blob(row.get_ref(1)?).and_then(|b| unsealed_bitmap(id.into(), b))
+            && !set.is_empty()
+        {
+            proofs.insert(id);
+            pairs
+                .extend(set.iter().map(|observation| u64::from(observation) << 32 | u64::from(id)));
+        }
+    }
+    pairs.sort_unstable();
+    Ok(last.map(|last_proof| Turned { last_proof, proofs, pairs }))
 }
 
 fn start_segment(conn: &mut Connection, last_proof: u32) -> Result<u32, Failure> {
@@ -295,18 +309,7 @@ fn to_merge(segments: &[Segment]) -> Option<Vec<Segment>> {
         taken += 1;
     }
     let from = segments.len() - taken;
-    Some(segments[from..].iter().map(Segment::copy).collect())
-}
-
-impl Segment {
-    fn copy(&self) -> Self {
-        Self {
-            id: self.id,
-            last_proof: self.last_proof,
-            observations: self.observations.clone(),
-            proofs: self.proofs.clone(),
-        }
-    }
+    Some(segments[from..].to_vec())
 }
 
 /// All proofs that a record has.
@@ -388,4 +391,169 @@ fn merge_block(
 fn throw_away(conn: &mut Connection) -> Result<(), Failure> {
     write(conn, |conn| Ok(conn.execute("UPDATE segment SET live = 0", [])?))?;
     remove_dead_segments(conn)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::RecordSummary;
+    use crate::evidence::Way;
+    use tamis_core::record::{Access, Detail, Observed, Run};
+    use tamis_core::{Outcome, PortablePath, Question, Scheme, TestKey, Value};
+
+    fn path(name: &str) -> Question {
+        Question::Path(PortablePath::from_stored(name), Scheme::Kind)
+    }
+
+    /// A run that found `shared` and a file of its own.
+    fn run(n: usize) -> Run {
+        let observed = ["shared".to_owned(), format!("own{n}")].map(|name| Observed {
+            question: path(&name),
+            before: Value::File,
+            after: None,
+            access: Access::STAT,
+            program: String::new(),
+            detail: Detail::None,
+        });
+        Run {
+            test: TestKey { suite: String::new(), name: format!("t{n}"), folder: ".".into() },
+            outcome: Outcome::Passed,
+            started_ms: 0,
+            wall_us: 0,
+            cpu_us: 0,
+            engine: String::new(),
+            observed: observed.to_vec(),
+            taints: Vec::new(),
+            notes: Vec::new(),
+            left_behind: Vec::new(),
+        }
+    }
+
+    fn store_of(count: usize) -> (tempfile::TempDir, Store) {
+        let dir = tempfile::tempdir().unwrap();
+        let (store, _) = Store::open(dir.path()).unwrap();
+        store.append_many(&(0..count).map(run).collect::<Vec<_>>()).unwrap();
+        (dir, store)
+    }
+
+    /// How many of the tests hold when this path is gone, by way of the index.
+    fn holding(store: &Store, count: usize, gone: &str) -> usize {
+        let tests: Vec<TestKey> = (0..count).map(|n| run(n).test).collect();
+        let ask = |questions: &[Question]| {
+            let answer = |q| if q == &path(gone) { Value::Absent } else { Value::File };
+            questions.iter().map(answer).collect()
+        };
+        let way = Some(Way::FromAnswers);
+        let found = store.evidence_by(way, &tests, &RecordSummary::is_complete, &ask).unwrap();
+        (0..count).filter(|&n| !found.decide(n, &Default::default()).is_run()).count()
+    }
+
+    fn segments(store: &Store) -> Vec<Segment> {
+        store.with(|conn| live_segments(conn)).unwrap()
+    }
+
+    fn sql(store: &Store, statement: &str) {
+        store.write(|conn| Ok(conn.execute_batch(statement)?)).unwrap();
+    }
+
+    fn count(store: &Store, what: &str) -> i64 {
+        let sql = format!("SELECT count(*) FROM {what}");
+        store.with(|conn| Ok(conn.query_row(&sql, [], |row| row.get(0))?)).unwrap()
+    }
+
+    #[test]
+    fn the_index_is_built_when_enough_has_come_together() {
+        let enough = LEAST_TAIL as usize + 1;
+        let (_dir, store) = store_of(enough);
+        let built = segments(&store);
+        assert_eq!(built.iter().map(|s| s.proofs.len()).sum::<u64>(), enough as u64);
+        assert_eq!(holding(&store, enough, "nothing"), enough);
+        assert_eq!(holding(&store, enough, "own7"), enough - 1);
+        assert_eq!(holding(&store, enough, "shared"), 0);
+    }
+
+    #[test]
+    fn a_small_store_has_none() {
+        let (_dir, store) = store_of(20);
+        assert_eq!(segments(&store).len(), 0);
+        assert_eq!(holding(&store, 20, "own7"), 19);
+    }
+
+    #[test]
+    fn a_posting_that_is_lost_or_changed_is_noticed() {
+        for statement in [
+            "DELETE FROM posting WHERE id & 0xFFFFFFFF = 1",
+            "UPDATE posting SET proofs = x'00' WHERE id & 0xFFFFFFFF = 1",
+            "UPDATE posting SET proofs = (SELECT proofs FROM posting WHERE id & 0xFFFFFFFF = 2)",
+            "UPDATE segment SET observations = zeroblob(20)",
+            "UPDATE segment SET observations = proofs",
+            "UPDATE segment SET proofs = NULL",
+            "DELETE FROM segment",
+        ] {
+            let (_dir, store) = store_of(20);
+            store.index_now().unwrap();
+            assert_eq!((holding(&store, 20, "nothing"), holding(&store, 20, "shared")), (20, 0));
+            sql(&store, statement);
+            assert_eq!(holding(&store, 20, "nothing"), 20, "{statement}");
+            assert_eq!(holding(&store, 20, "shared"), 0, "{statement}");
+        }
+    }
+
+    #[test]
+    fn a_segment_that_cannot_be_read_is_built_again() {
+        let (_dir, store) = store_of(20);
+        store.index_now().unwrap();
+        sql(&store, "UPDATE segment SET observations = zeroblob(20)");
+        assert_eq!(segments(&store).len(), 0);
+        store.index_now().unwrap();
+        assert_eq!(segments(&store)[0].proofs.len(), 20);
+        assert_eq!(count(&store, "posting"), 21);
+    }
+
+    #[test]
+    fn many_segments_are_merged_and_say_the_same() {
+        let (_dir, store) = store_of(0);
+        for n in 0..40 {
+            store.append(&run(n)).unwrap();
+            store.index_now().unwrap();
+            assert!(segments(&store).len() <= MOST_SEGMENTS);
+        }
+        assert_eq!(count(&store, "segment WHERE live = 0"), 0);
+        let live: u64 = segments(&store).iter().map(|s| s.observations.len()).sum();
+        assert_eq!(count(&store, "posting"), live as i64);
+        assert_eq!(holding(&store, 40, "nothing"), 40);
+        assert_eq!(holding(&store, 40, "own3"), 39);
+        assert_eq!(holding(&store, 40, "shared"), 0);
+    }
+
+    #[test]
+    fn a_merge_that_meets_damage_starts_over() {
+        let (_dir, store) = store_of(0);
+        for n in 0..MOST_SEGMENTS {
+            store.append(&run(n)).unwrap();
+            store.index_now().unwrap();
+        }
+        sql(&store, "DELETE FROM posting WHERE id & 0xFFFFFFFF = 1");
+        store.append(&run(MOST_SEGMENTS)).unwrap();
+        store.index_now().unwrap();
+        assert_eq!(segments(&store).len(), 0);
+        assert_eq!(count(&store, "posting"), 0);
+        store.index_now().unwrap();
+        assert_eq!(segments(&store).len(), 1);
+        assert_eq!(holding(&store, MOST_SEGMENTS + 1, "nothing"), MOST_SEGMENTS + 1);
+        assert_eq!(holding(&store, MOST_SEGMENTS + 1, "shared"), 0);
+    }
+
+    #[test]
+    fn what_a_kill_left_half_done_is_removed() {
+        let (_dir, store) = store_of(20);
+        let half = store.with(|conn| start_segment(conn, 20)).unwrap();
+        let posting = vec![(1, (1..=20).collect())];
+        store.with(|conn| write_postings(conn, half, posting.clone())).unwrap();
+        assert_eq!(holding(&store, 20, "shared"), 0);
+        store.index_now().unwrap();
+        assert_eq!(count(&store, "segment"), 1);
+        assert_eq!(count(&store, "posting"), 21);
+        assert_eq!(holding(&store, 20, "nothing"), 20);
+    }
 }

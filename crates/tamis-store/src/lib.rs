@@ -25,6 +25,8 @@
 //! any moment loses only the transaction in flight. A loss of power may lose the last few
 //! transactions (they are not flushed one by one), never the file.
 
+#[cfg(test)]
+mod agreement;
 mod append;
 mod codec;
 mod collect;

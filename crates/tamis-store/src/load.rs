@@ -103,12 +103,15 @@ fn for_ids(
     let mut statement = conn.prepare_cached(&sql)?;
     let everything = [(0, u32::MAX)];
     let ranges = ids.map_or(everything.to_vec(), ranges);
+    let mut lowest = 0;
     for (first, last) in ranges {
         let mut rows = statement.query([first, last])?;
         while let Some(row) = rows.next()? {
-            if let Some(id) = id(row.get_ref(0)?)
-                && ids.is_none_or(|ids| ids.contains(id))
-            {
+            let Some(id) = id(row.get_ref(0)?).filter(|&id| id >= lowest) else {
+                return Err(Failure::Damage("its rows are not in order".into()));
+            };
+            lowest = id.saturating_add(1);
+            if ids.is_none_or(|ids| ids.contains(id)) {
                 visit(id, row)?;
             }
         }

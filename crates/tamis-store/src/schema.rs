@@ -14,7 +14,7 @@ const APPLICATION: i32 = 0x7461_6D69;
 const FORMAT: i32 = 1;
 
 /// How long a writer waits for its turn.
-const PATIENCE: Duration = Duration::from_secs(30);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Ids of records, proofs, observations and segments are never reused: an id that is kept
 /// somewhere (index, explanation, another process) can only become unknown, never mean another
@@ -69,6 +69,7 @@ pub(crate) fn connect(file: &Path) -> Result<Connection, Failure> {
     // First of all: also the switch to WAL can meet another process that holds a lock.
     conn.busy_timeout(PATIENCE)?;
     conn.set_prepared_statement_cache_capacity(64);
+    conn.execute_batch("PRAGMA synchronous = NORMAL;")?;
 
     match header(&conn)? {
         (0, 0) => create(&mut conn)?,
@@ -83,7 +84,6 @@ pub(crate) fn connect(file: &Path) -> Result<Connection, Failure> {
     }
     conn.execute_batch(
         "PRAGMA journal_mode = WAL;
-         PRAGMA synchronous = NORMAL;
          PRAGMA cell_size_check = ON;
          PRAGMA trusted_schema = OFF;
          PRAGMA temp_store = MEMORY;

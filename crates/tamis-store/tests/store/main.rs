@@ -1,4 +1,7 @@
 //! The store from outside, through its public interface.
 
+mod collecting;
 mod common;
+mod damage;
+mod processes;
 mod records;

@@ -1,0 +1,213 @@
+//! Property: whatever was appended, indexed, collected and forgotten, both ways to the evidence say
+//! the same as a reference that knows neither ids nor bitmaps nor an index.
+
+use crate::evidence::Way;
+use crate::{GcPolicy, RecordSummary, Store};
+use proptest::prelude::*;
+use std::num::NonZeroUsize;
+use tamis_core::decide::{Candidate, decide};
+use tamis_core::record::{Access, Detail, Observed, RecordId, Run, Taint};
+use tamis_core::{Hash, Outcome, PortablePath, Question, Scheme, TestKey, Value};
+
+const QUESTIONS: usize = 12;
+const TESTS: usize = 4;
+
+/// The answer to each question.
+type World = Vec<u8>;
+
+#[derive(Debug, Clone)]
+struct Plan {
+    test: usize,
+    world: World,
+    /// Question, and the answer that the test left where it changed it.
+    looks: Vec<(usize, Option<u8>)>,
+    /// A look that contradicts the world, as a race would give.
+    odd: Option<(usize, u8)>,
+    outcome: Outcome,
+    tainted: bool,
+}
+
+#[derive(Debug, Clone)]
+enum Step {
+    Append(Plan),
+    Index,
+    Collect(usize),
+    Forget(usize),
+    Compare(World),
+}
+
+fn world() -> impl Strategy<Value = World> {
+    // Mostly the same answers, so that many records hold.
+    proptest::collection::vec(prop_oneof![6 => Just(0_u8), 1 => 1..3_u8], QUESTIONS)
+}
+
+fn plan() -> impl Strategy<Value = Plan> {
+    let look = (0..QUESTIONS, proptest::option::weighted(0.1, 0..3_u8));
+    let outcome = prop_oneof![4 => Just(Outcome::Passed), 1 => Just(Outcome::Failed(1))];
+    (
+        0..TESTS,
+        world(),
+        proptest::collection::vec(look, 0..6),
+        proptest::option::weighted(0.05, (0..QUESTIONS, 0..3_u8)),
+        outcome,
+        proptest::bool::weighted(0.15),
+    )
+        .prop_map(|(test, world, looks, odd, outcome, tainted)| Plan {
+            test,
+            world,
+            looks,
+            odd,
+            outcome,
+            tainted,
+        })
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    prop_oneof![
+        8 => plan().prop_map(Step::Append),
+        4 => Just(Step::Index),
+        1 => (1..4_usize).prop_map(Step::Collect),
+        1 => (0..TESTS).prop_map(Step::Forget),
+        4 => world().prop_map(Step::Compare),
+    ]
+}
+
+fn key(test: usize) -> TestKey {
+    TestKey { suite: "s".into(), name: format!("t{test}"), folder: ".".into() }
+}
+
+fn question(n: usize) -> Question {
+    match n {
+        0 => Question::Rules,
+        1 => Question::Variable(b"V".to_vec()),
+        n => Question::Path(PortablePath::from_stored(format!("f{}", n / 2)), scheme(n)),
+    }
+}
+
+fn scheme(n: usize) -> Scheme {
+    if n.is_multiple_of(2) { Scheme::Raw } else { Scheme::Command(Hash(n as u128)) }
+}
+
+fn answer(n: u8) -> Value {
+    if n == 0 { Value::Absent } else { Value::Text(Hash(n.into())) }
+}
+
+fn answer_in(world: &World, asked: &Question) -> Value {
+    (0..QUESTIONS).find(|&n| question(n) == *asked).map_or(Value::Special, |n| answer(world[n]))
+}
+
+impl Plan {
+    fn run(&self) -> Run {
+        let look = |q: usize, before: u8, after: Option<u8>| Observed {
+            question: question(q),
+            before: answer(before),
+            after: after.map(answer),
+            access: Access::READ,
+            program: format!("p{}", q % 3),
+            detail: Detail::None,
+        };
+        let mut observed: Vec<Observed> =
+            self.looks.iter().map(|&(q, after)| look(q, self.world[q], after)).collect();
+        observed.extend(self.odd.map(|(q, value)| look(q, value, None)));
+        Run {
+            test: key(self.test),
+            outcome: self.outcome,
+            started_ms: 5,
+            wall_us: 6,
+            cpu_us: 7,
+            engine: "e".into(),
+            observed,
+            taints: if self.tainted { vec![Taint::StandardInput] } else { Vec::new() },
+            notes: Vec::new(),
+            left_behind: Vec::new(),
+        }
+    }
+}
+
+/// Whether a run's outcome is proven in this world, by the definition.
+fn holds(run: &Run, world: &World) -> bool {
+    let agrees = |value: fn(&Observed) -> Value| {
+        run.observed.iter().all(|o| value(o) == answer_in(world, &o.question))
+    };
+    // An observation without `after` counts as unchanged; two of one question may contradict.
+    !run.observed.is_empty() && (agrees(|o| o.before) || agrees(|o| o.after.unwrap_or(o.before)))
+}
+
+fn compare(store: &Store, records: &[(RecordId, Run)], world: &World) -> Result<(), TestCaseError> {
+    let tests: Vec<TestKey> = (0..TESTS).map(key).collect();
+    let ask = |q: &[Question]| q.iter().map(|q| answer_in(world, q)).collect();
+    for way in [None, Some(Way::FromProofs), Some(Way::FromAnswers)] {
+        let evidence = store.evidence_by(way, &tests, &RecordSummary::is_complete, &ask).unwrap();
+        for (n, test) in tests.iter().enumerate() {
+            let mine: Vec<_> = records.iter().rev().filter(|(_, run)| run.test == *test).collect();
+            let got = evidence.candidates(n);
+            let ids = |c: &[Candidate]| c.iter().map(|c| c.record).collect::<Vec<_>>();
+            prop_assert_eq!(ids(got), mine.iter().map(|(id, _)| *id).collect::<Vec<_>>());
+
+            let proven = |id: RecordId| mine.iter().any(|(i, run)| *i == id && holds(run, world));
+            let expected = decide(&Default::default(), got, |proof| {
+                let candidate = got.iter().find(|c| c.proofs.contains(&proof)).unwrap();
+                proven(candidate.record)
+            });
+            let decision = evidence.decide(n, &Default::default());
+            // Which of two proofs it was is not part of the reference.
+            let skips = |d: &tamis_core::Decision| match d {
+                tamis_core::Decision::Skip { record, .. } => Ok(*record),
+                tamis_core::Decision::Run(cause) => Err(cause.clone()),
+            };
+            prop_assert_eq!(skips(&decision), skips(&expected), "{:?}, test {}", way, n);
+
+            if let Err(tamis_core::Cause::Changed(id)) = skips(&decision) {
+                let first = evidence.first_difference(id).unwrap();
+                if let Some((asked, was, is)) = first {
+                    prop_assert_eq!(is, answer_in(world, &asked));
+                    prop_assert_ne!(was, is);
+                } else {
+                    let run = &mine.iter().find(|(i, _)| *i == id).unwrap().1;
+                    prop_assert!(run.observed.is_empty());
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
+
+    #[test]
+    fn both_ways_agree_with_the_definition(
+        steps in proptest::collection::vec(step(), 1..60),
+        last in world(),
+    ) {
+        let dir = tempfile::tempdir().unwrap();
+        let (store, _) = Store::open(dir.path()).unwrap();
+        store.set_keep_per_test(NonZeroUsize::new(1000).unwrap());
+        let mut records: Vec<(RecordId, Run)> = Vec::new();
+        for step in steps.into_iter().chain([Step::Compare(last)]) {
+            match step {
+                Step::Append(plan) => {
+                    let run = plan.run();
+                    records.push((store.append(&run).unwrap(), run));
+                }
+                Step::Index => store.index_now().unwrap(),
+                Step::Collect(keep) => {
+                    let keep_per_test = NonZeroUsize::new(keep);
+                    let policy = GcPolicy { keep_per_test, ..GcPolicy::default() };
+                    store.collect_garbage(&policy).unwrap();
+                    let newer = |at: usize| {
+                        records[at + 1..].iter().filter(|(_, r)| r.test == records[at].1.test).count()
+                    };
+                    let kept: Vec<bool> = (0..records.len()).map(|at| newer(at) < keep).collect();
+                    let mut kept = kept.into_iter();
+                    records.retain(|_| kept.next().unwrap());
+                }
+                Step::Forget(test) => {
+                    store.forget(&key(test)).unwrap();
+                    records.retain(|(_, run)| run.test != key(test));
+                }
+                Step::Compare(world) => compare(&store, &records, &world)?,
+            }
+        }
+    }
+}

@@ -1,0 +1,337 @@
+//! Bad bytes in every place: the answer is an empty store or a test that runs, never a wrong skip,
+//! an error or a panic.
+
+use crate::common::{World, evidence, key, open, runs};
+use std::fs;
+use std::path::Path;
+use tamis_store::{GcPolicy, RecordSummary, SetAside, Store, StoreError};
+
+/// A store with an index, closed, so that all is in one file.
+fn filled(dir: &Path) -> World {
+    let store = open(dir);
+    let names: Vec<String> = (0..40).map(|n| format!("file{n}")).collect();
+    let files: Vec<_> = names.iter().map(|n| (n.as_str(), "1")).collect();
+    let world = World::new(&files);
+    for n in 0..30 {
+        let paths: Vec<&str> =
+            names.iter().skip(n % 10).step_by(1 + n % 3).map(String::as_str).collect();
+        store.append(&world.run(&format!("t{n}"), &paths)).unwrap();
+        if n % 7 == 0 {
+            store.index_now().unwrap();
+        }
+    }
+    world
+}
+
+fn moved(dir: &Path) -> SetAside {
+    let (store, moved) = Store::open(dir).unwrap();
+    let moved = moved.expect("the store was set aside");
+    assert!(moved.moved_to.symlink_metadata().is_ok());
+    let name = moved.moved_to.file_name().unwrap().to_string_lossy().into_owned();
+    assert!(name.starts_with("tamis.db.damaged-"), "{name}");
+    // What takes its place is usable.
+    assert_eq!(store.tests().unwrap(), []);
+    let world = World::new(&[("a", "1")]);
+    store.append(&world.run("t", &["a"])).unwrap();
+    assert!(!runs(&store, "t", &world));
+    moved
+}
+
+#[test]
+fn an_empty_file_is_an_empty_store() {
+    let dir = tempfile::tempdir().unwrap();
+    fs::write(dir.path().join("tamis.db"), "").unwrap();
+    assert_eq!(open(dir.path()).tests().unwrap(), []);
+}
+
+#[test]
+fn text_in_place_of_the_database_is_set_aside() {
+    let dir = tempfile::tempdir().unwrap();
+    fs::write(dir.path().join("tamis.db"), "these are not the bytes of a database".repeat(500))
+        .unwrap();
+    moved(dir.path());
+}
+
+#[test]
+fn a_folder_in_place_of_the_file_is_set_aside() {
+    let dir = tempfile::tempdir().unwrap();
+    fs::create_dir(dir.path().join("tamis.db")).unwrap();
+    fs::write(dir.path().join("tamis.db/x"), "keep me").unwrap();
+    let moved = moved(dir.path());
+    assert_eq!(fs::read_to_string(moved.moved_to.join("x")).unwrap(), "keep me");
+}
+
+#[test]
+fn a_newer_format_is_set_aside_unharmed() {
+    let dir = tempfile::tempdir().unwrap();
+    filled(dir.path());
+    let file = dir.path().join("tamis.db");
+    let conn = rusqlite::Connection::open(&file).unwrap();
+    conn.pragma_update(None, "user_version", 99).unwrap();
+    drop(conn);
+    let bytes = fs::read(&file).unwrap();
+    let moved = moved(dir.path());
+    assert!(moved.why.contains("newer"), "{}", moved.why);
+    assert!(moved.to_string().contains("damaged-"));
+    assert_eq!(fs::read(moved.moved_to).unwrap(), bytes);
+}
+
+#[test]
+fn the_log_goes_with_the_database_and_who_has_it_open_harms_nobody() {
+    let dir = tempfile::tempdir().unwrap();
+    let world = World::new(&[("a", "1")]);
+    let old = open(dir.path());
+    old.append(&world.run("in the log", &["a"])).unwrap();
+    sql(dir.path(), "PRAGMA user_version = 99");
+    let (new, moved) = Store::open(dir.path()).unwrap();
+    let moved = moved.unwrap().moved_to;
+    assert!(fs::metadata(format!("{}-wal", moved.display())).unwrap().len() > 0);
+
+    new.append(&world.run("new", &["a"])).unwrap();
+    old.append(&world.run("late", &["a"])).unwrap();
+    drop(old);
+    new.append(&world.run("newer", &["a"])).unwrap();
+    drop(new);
+    let store = open(dir.path());
+    let names: Vec<_> = store.tests().unwrap().into_iter().map(|t| t.key.name).collect();
+    assert_eq!(names, ["new", "newer"]);
+    let conn = rusqlite::Connection::open(moved).unwrap();
+    let tests: i64 = conn.query_row("SELECT count(*) FROM test", [], |row| row.get(0)).unwrap();
+    assert_eq!(tests, 2);
+}
+
+#[test]
+fn a_truncated_file_never_gives_a_wrong_skip() {
+    let whole = tempfile::tempdir().unwrap();
+    let world = filled(whole.path());
+    let bytes = fs::read(whole.path().join("tamis.db")).unwrap();
+    for part in 0..24 {
+        let dir = tempfile::tempdir().unwrap();
+        fs::write(dir.path().join("tamis.db"), &bytes[..bytes.len() * part / 24]).unwrap();
+        use_it_all(dir.path(), &world);
+    }
+}
+
+#[test]
+fn overwritten_bytes_never_give_a_wrong_skip() {
+    let whole = tempfile::tempdir().unwrap();
+    let world = filled(whole.path());
+    let bytes = fs::read(whole.path().join("tamis.db")).unwrap();
+    // Any generator will do; a fixed one makes a failure repeatable.
+    let mut state = 0x9E37_79B9_7F4A_7C15_u64;
+    let mut random = |below: usize| {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        (state % below as u64) as usize
+    };
+    for round in 0..100 {
+        let mut broken = bytes.clone();
+        for _ in 0..=round % 20 {
+            let at = random(broken.len());
+            if round % 2 == 0 {
+                broken[at] ^= 1 << random(8);
+            } else {
+                let end = (at + random(200)).min(broken.len());
+                broken[at..end].fill(random(256) as u8);
+            }
+        }
+        let dir = tempfile::tempdir().unwrap();
+        fs::write(dir.path().join("tamis.db"), &broken).unwrap();
+        use_it_all(dir.path(), &world);
+    }
+}
+
+/// Uses every part of the interface; asserts that nothing fails, and that nothing is skipped in a
+/// world where every file differs.
+fn use_it_all(dir: &Path, world: &World) {
+    let names: Vec<String> = (0..30).map(|n| format!("t{n}")).collect();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    let mut other = world.clone();
+    other.0.values_mut().for_each(|text| *text = "2".into());
+
+    let (store, _) = Store::open(dir).unwrap();
+    let found = evidence(&store, &names, &other);
+    for (n, name) in names.iter().enumerate() {
+        assert!(found.decide(n, &Default::default()).is_run(), "{name}");
+        for candidate in found.candidates(n) {
+            found.first_difference(candidate.record).unwrap();
+            store.record(candidate.record).unwrap();
+            store.differences(candidate.record, &|q| world.answers(q)).unwrap();
+        }
+    }
+    evidence(&store, &names, world);
+    store.tests().unwrap();
+    store.history(&key("t1")).unwrap();
+    store.left_behind().unwrap();
+    store.readers_of_leftovers().unwrap();
+    store.index_now().unwrap();
+    store.collect_garbage(&GcPolicy { max_bytes: Some(1), ..GcPolicy::default() }).unwrap();
+    store.forget(&key("t2")).unwrap();
+    let id = store.append(&world.run("t3", &["file1"])).unwrap();
+    // An append that met damage went to a fresh store.
+    assert!(store.record(id).unwrap().is_some());
+    drop(store);
+
+    let (store, _) = Store::open(dir).unwrap();
+    evidence(&store, &names, &other);
+}
+
+#[test]
+fn damage_that_shows_later_sets_the_store_aside_once() {
+    let dir = tempfile::tempdir().unwrap();
+    let world = filled(dir.path());
+    let file = dir.path().join("tamis.db");
+    let mut bytes = fs::read(&file).unwrap();
+    // All pages but the first, which holds the header and the tables' definitions.
+    for byte in &mut bytes[4096 * 2..] {
+        *byte = 0xAB;
+    }
+    fs::write(&file, bytes).unwrap();
+    let (store, at_open) = Store::open(dir.path()).unwrap();
+    assert!(runs(&store, "t1", &world));
+    store.append(&world.run("t1", &["file1"])).unwrap();
+    assert!(!runs(&store, "t1", &world));
+    let later = store.take_set_aside();
+    assert!(at_open.is_some() != later.is_some());
+    assert_eq!(store.take_set_aside(), None);
+}
+
+#[test]
+fn a_second_handle_follows_to_the_new_store() {
+    let dir = tempfile::tempdir().unwrap();
+    let world = filled(dir.path());
+    let (one, two) = (open(dir.path()), open(dir.path()));
+    // Both have the file open when its pages go bad.
+    let file = dir.path().join("tamis.db");
+    let mut bytes = fs::read(&file).unwrap();
+    bytes[4096 * 2..].fill(0xAB);
+    fs::write(&file, bytes).unwrap();
+    one.append(&world.run("from one", &["file1"])).unwrap();
+    two.append(&world.run("from two", &["file1"])).unwrap();
+    drop((one, two));
+    let store = open(dir.path());
+    assert!(!runs(&store, "from one", &world));
+    assert!(!runs(&store, "from two", &world));
+    let aside = fs::read_dir(dir.path()).unwrap().filter(|entry| {
+        let name = entry.as_ref().unwrap().file_name().into_string().unwrap();
+        name.contains("damaged") && !name.ends_with("-wal") && !name.ends_with("-shm")
+    });
+    assert_eq!(aside.count(), 1);
+}
+
+#[test]
+fn a_folder_that_cannot_be_is_a_clear_error() {
+    let dir = tempfile::tempdir().unwrap();
+    fs::write(dir.path().join("file"), "").unwrap();
+    // Even root can make no folder below these.
+    for impossible in [dir.path().join("file/store"), Path::new("/proc/tamis-store").to_path_buf()]
+    {
+        let error = Store::open(&impossible).unwrap_err();
+        assert!(matches!(error, StoreError::Folder { .. }), "{error:?}");
+        let text = error.to_string();
+        assert!(text.contains(&impossible.display().to_string()), "{text}");
+        assert!(text.contains("--store"), "{text}");
+    }
+}
+
+#[test]
+fn a_read_only_folder_is_a_clear_error() {
+    use std::os::unix::fs::PermissionsExt;
+    let dir = tempfile::tempdir().unwrap();
+    let (empty, used) = (dir.path().join("empty"), dir.path().join("used"));
+    fs::create_dir(&empty).unwrap();
+    filled(&used);
+    let set_mode = |path: &Path, mode| {
+        fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+    };
+    set_mode(&used.join("tamis.db"), 0o444);
+    for folder in [&empty, &used] {
+        set_mode(folder, 0o555);
+        // Root may write there all the same.
+        if fs::write(folder.join("probe"), "").is_err() {
+            let error = Store::open(folder).unwrap_err();
+            assert!(matches!(error, StoreError::Denied { .. }), "{error:?}");
+            let text = error.to_string();
+            assert!(text.contains(&folder.display().to_string()), "{text}");
+            assert!(text.contains("--store"), "{text}");
+        }
+        set_mode(folder, 0o755);
+    }
+}
+
+#[test]
+fn a_record_with_a_flipped_bit_is_ignored() {
+    let dir = tempfile::tempdir().unwrap();
+    let world = World::new(&[("a", "1"), ("b", "1")]);
+    let columns = [
+        "outcome = 1",
+        "code = 1",
+        "test = test + 1",
+        "before = before + 1",
+        "after = before",
+        "started_ms = started_ms + 1",
+        "engine = 'x'",
+        "taints = NULL",
+        "inputs = 7",
+        "notes = x'0100'",
+    ];
+    for column in columns {
+        let store = open(dir.path());
+        let mut run = world.run("t", &["a"]);
+        if column.starts_with("taints") {
+            run = crate::common::tainted(run);
+        }
+        store.append(&run).unwrap();
+        store.append(&world.run("u", &["b"])).unwrap();
+        assert_eq!(runs(&store, "t", &world), column.starts_with("taints"));
+        sql(dir.path(), &format!("UPDATE record SET {column} WHERE id % 2 = 1"));
+        assert!(runs(&store, "t", &world), "{column}");
+        assert!(!runs(&store, "u", &world), "{column}");
+        assert_eq!(store.history(&key("t")).unwrap(), [], "{column}");
+        drop(store);
+        fs::remove_file(dir.path().join("tamis.db")).unwrap();
+    }
+}
+
+#[test]
+fn a_changed_observation_question_or_proof_does_not_hold() {
+    let world = World::new(&[("a", "1"), ("b", "1"), ("c", "1")]);
+    for statement in [
+        "UPDATE observation SET tag = 6",
+        "UPDATE observation SET tag = 250",
+        "UPDATE observation SET hash = zeroblob(16)",
+        "UPDATE observation SET question = 3 - question",
+        "UPDATE question SET key = CAST('c' AS BLOB)",
+        "UPDATE question SET scheme = 0",
+        "UPDATE question SET kind = 77",
+        "DELETE FROM observation WHERE id = 1",
+        "DELETE FROM question WHERE id = 1",
+        "DELETE FROM proof",
+        "UPDATE proof SET bitmap = x''",
+        "UPDATE proof SET bitmap = zeroblob(40)",
+    ] {
+        for indexed in [false, true] {
+            let dir = tempfile::tempdir().unwrap();
+            let store = open(dir.path());
+            store.append(&world.run("t", &["a", "b"])).unwrap();
+            if indexed {
+                store.index_now().unwrap();
+            }
+            assert!(!runs(&store, "t", &world));
+            sql(dir.path(), statement);
+            // What a question became could be true as well: ask in a world that agrees with it.
+            assert!(runs(&store, "t", &world), "{statement}");
+            store.index_now().unwrap();
+            assert!(runs(&store, "t", &world), "{statement}");
+            let complete = &RecordSummary::is_complete;
+            store.evidence(&[key("t")], complete, &|q| world.answers(q)).unwrap();
+        }
+    }
+}
+
+fn sql(dir: &Path, statement: &str) {
+    let conn = rusqlite::Connection::open(dir.join("tamis.db")).unwrap();
+    conn.busy_timeout(std::time::Duration::from_secs(10)).unwrap();
+    conn.execute_batch(statement).unwrap();
+}
