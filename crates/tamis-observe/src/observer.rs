@@ -101,7 +101,7 @@ impl<'a> Observer<'a> {
         if new && timing == Timing::Before {
             let theirs = std::fs::read_link(format!("/proc/{thread}/ns/mnt")).ok();
             if theirs.is_some() && theirs != self.name_space {
-                let who = self.programs.name(program).to_owned();
+                let who = self.recorded_name(program);
                 self.taints.insert(Taint::Namespace(format!("{who} has a mount table of its own")));
             }
             // What really runs, also where the kernel chose an interpreter by itself.
@@ -483,7 +483,8 @@ impl<'a> Observer<'a> {
                 && identity.kind() == FileKind::File
                 && identity.mode & 0o6000 != 0
             {
-                self.privileged.insert(String::from_utf8_lossy(&path).into_owned());
+                let program = self.portable(&path).to_string();
+                self.privileged.insert(program);
             }
             match interpreter(&path) {
                 Some(found) if found.first() == Some(&b'/') => next = found,
@@ -534,7 +535,7 @@ impl<'a> Observer<'a> {
     }
 
     fn blind(&mut self, blind: Blind, program: usize) {
-        let who = self.programs.name(program).to_owned();
+        let who = self.recorded_name(program);
         self.taints.insert(match blind {
             Blind::IoUring => Taint::IoUring(who),
             Blind::ForeignArchitecture => Taint::ForeignArchitecture(who),
@@ -547,6 +548,18 @@ impl<'a> Observer<'a> {
             Blind::Unresolved(what) => Taint::Unresolved(what),
             Blind::Lost(count) => Taint::LostEvents(count),
         });
+    }
+
+    /// The program as a record names it: without the place of one machine.
+    pub(crate) fn recorded_name(&self, program: usize) -> String {
+        let name = self.programs.name(program);
+        if self.programs.is_ourselves(program) {
+            "tamis".into()
+        } else if name.starts_with('/') {
+            self.portable(name.as_bytes()).to_string()
+        } else {
+            name.to_owned()
+        }
     }
 
     pub(crate) fn portable(&self, path: &[u8]) -> tamis_core::PortablePath {

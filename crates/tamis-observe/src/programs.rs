@@ -60,11 +60,6 @@ impl Programs {
         &self.names[index]
     }
 
-    /// The program as a record names it; ours by name only, its place differs by machine.
-    pub(crate) fn recorded_name(&self, index: usize) -> &str {
-        if self.is_ourselves(index) { "tamis" } else { self.name(index) }
-    }
-
     /// All threads that were seen.
     pub(crate) fn threads(&self) -> impl Iterator<Item = u32> {
         self.by_thread.keys().copied()

@@ -84,7 +84,7 @@ impl Observer<'_> {
                 before: before.value,
                 after,
                 access,
-                program: self.programs.recorded_name(asked.program).to_owned(),
+                program: self.recorded_name(asked.program),
                 detail: before.detail,
             });
         }

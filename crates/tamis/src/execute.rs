@@ -36,7 +36,7 @@ pub(crate) enum Streams {
 #[derive(Debug)]
 pub(crate) enum Executed {
     Ended {
-        run: Run,
+        run: Box<Run>,
         output: Option<Vec<u8>>,
     },
     /// The user stopped it.
@@ -121,7 +121,7 @@ pub(crate) fn execute(
         notes,
         left_behind,
     };
-    Ok(Executed::Ended { run, output })
+    Ok(Executed::Ended { run: Box::new(run), output })
 }
 
 fn micros(duration: Duration) -> u64 {
