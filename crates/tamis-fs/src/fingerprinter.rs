@@ -1,10 +1,10 @@
 //! Takes answers: from the cache where the identity allows it, else by reading.
 
-use crate::cache::{Cache, Key, Known};
+use crate::cache::{Cache, Key, Known, View};
 use crate::canonical::{self, Format};
 use crate::identity::{FileKind, Identity, identity};
 use crate::read::{self, Reading};
-use crate::{command, listing};
+use crate::{command, filesystem, listing};
 use rayon::prelude::*;
 use std::collections::HashMap;
 use std::fmt;
@@ -143,7 +143,7 @@ impl Fingerprinter {
     /// The state of `path` (absolute, already canonical up to its last component) under `scheme`,
     /// now.
     pub fn answer(&self, path: &Path, scheme: Scheme) -> Answer {
-        self.answer_now(path, scheme, Names::Wanted)
+        self.answer_now(&self.cache.view(1), path, scheme, Names::Wanted)
     }
 
     /// Like [`answer`](Self::answer), but only if the thing at `path` has the identity `seen`, both
@@ -152,7 +152,7 @@ impl Fingerprinter {
         let began_ns = (self.clock)();
         match identity(path) {
             Ok(Some(found)) if found == *seen => {
-                self.answer_of(path, scheme, seen, began_ns, Names::Wanted)
+                self.answer_of(&self.cache.view(1), path, scheme, seen, began_ns, Names::Wanted)
             }
             _ => None,
         }
@@ -160,10 +160,11 @@ impl Fingerprinter {
 
     /// The states of many paths, in parallel. Listings come without names.
     pub fn answer_many(&self, questions: &[(PathBuf, Scheme)]) -> Vec<Answer> {
+        let view = self.cache.view(questions.len());
         questions
             .par_iter()
             .with_min_len(CHUNK)
-            .map(|(path, scheme)| self.answer_now(path, *scheme, Names::NotWanted))
+            .map(|(path, scheme)| self.answer_now(&view, path, *scheme, Names::NotWanted))
             .collect()
     }
 
@@ -173,7 +174,7 @@ impl Fingerprinter {
         self.cache.flush((self.clock)())
     }
 
-    fn answer_now(&self, path: &Path, scheme: Scheme, names: Names) -> Answer {
+    fn answer_now(&self, view: &View, path: &Path, scheme: Scheme, names: Names) -> Answer {
         for _ in 0..ATTEMPTS {
             let began_ns = (self.clock)();
             let found = match identity(path) {
@@ -186,7 +187,7 @@ impl Fingerprinter {
                     );
                 }
             };
-            if let Some(answer) = self.answer_of(path, scheme, &found, began_ns, names) {
+            if let Some(answer) = self.answer_of(view, path, scheme, &found, began_ns, names) {
                 return answer;
             }
         }
@@ -198,6 +199,7 @@ impl Fingerprinter {
     /// `None` if it did not stay there until it was read.
     fn answer_of(
         &self,
+        view: &View,
         path: &Path,
         scheme: Scheme,
         found: &Identity,
@@ -216,7 +218,7 @@ impl Fingerprinter {
         let cached = found.kind() != FileKind::Link;
         let key = Key::new(path.as_os_str().as_bytes(), scheme, self.filter(scheme));
         if cached
-            && let Some(known) = self.cache.get(key, found, began_ns)
+            && let Some(known) = self.cache.get(view, key, found, began_ns)
             && let Some(detail) = detail_of(known, names)
         {
             return Some(Answer { detail, ..Answer::of(known.value, *found) });
@@ -258,7 +260,7 @@ impl Fingerprinter {
             }),
             FileKind::Directory => self.take_listing(path, names),
             _ => read::open(path, found).and_then(|file| {
-                let cacheable = read::times_are_meaningful(&file).then_some(found.size);
+                let cacheable = filesystem::times_are_meaningful(&file).then_some(found.size);
                 self.take_file(file, path, scheme, found).map(|value| Taken {
                     value,
                     detail: Detail::Size(found.size),
@@ -274,7 +276,7 @@ impl Fingerprinter {
             None => false,
         };
         listing::read(path, ignored).map(|listing| {
-            let steady = File::open(path).is_ok_and(|dir| read::times_are_meaningful(&dir));
+            let steady = File::open(path).is_ok_and(|dir| filesystem::times_are_meaningful(&dir));
             let count = listing.len();
             let value = Value::Listing(listing.hash());
             let detail = match names {

@@ -9,14 +9,17 @@
 //! Looking up reads one bucket, whatever the size of the file: opening a cache of a million entries
 //! costs nothing.
 //!
+//! A large batch of look-ups maps the file for its duration, a few of them use `pread`.
+//!
 //! Nothing here needs to be durable, only harmless. Each slot has its own checksum: a slot that is
-//! damaged, half written or overwritten while we read it is not there. When all of those are full, the
-//! least used entry is lost. Reads use `pread` and not a memory mapping, so that a truncated file or a
-//! network file system that lost it is a miss and not the end of the process.
+//! damaged, half written or overwritten while we read it is not there. When all buckets that an
+//! entry may be in are full, the least used entry there is lost.
 //!
 //! Writers hold a lock file. Few new entries are written in place; when the table gets full, or
 //! once a week to drop what was not used for long, a new file is written and renamed over it.
 
+use crate::filesystem;
+use crate::map::Map;
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::fd::AsRawFd;
@@ -167,10 +170,20 @@ impl Table {
         understood.then_some(Self { file, buckets })
     }
 
-    pub(crate) fn find(&self, tag: u64) -> Option<Entry> {
+    /// The whole file in memory, where that is safe.
+    pub(crate) fn map(&self) -> Option<Map> {
+        let length = usize::try_from(HEADER + self.buckets * BUCKET as u64).ok()?;
+        filesystem::is_local(&self.file).then(|| Map::new(&self.file, length))?
+    }
+
+    /// Looks an entry up, in the map if there is one.
+    pub(crate) fn find(&self, tag: u64, map: Option<&Map>) -> Option<Entry> {
         let mut bucket = [0; BUCKET];
         for step in 0..WINDOW {
-            self.read_bucket(tag, step, &mut bucket).ok()?;
+            match map {
+                Some(map) if map.copy(self.offset(tag, step) as usize, &mut bucket) => {}
+                _ => self.read_bucket(tag, step, &mut bucket).ok()?,
+            }
             for slot in bucket.chunks_exact(SLOT) {
                 if part::<8>(slot, 0) == tag.to_le_bytes()
                     && let Some(entry) = Entry::from_slot(slot)

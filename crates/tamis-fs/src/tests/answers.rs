@@ -251,10 +251,10 @@ fn what_may_not_be_read_is_opaque() {
     let dir = tempfile::tempdir().unwrap();
     fs::set_permissions(dir.path(), fs::Permissions::from_mode(0o755)).unwrap();
     let path = write(dir.path(), "f", b"one");
-    fs::set_permissions(&path, fs::Permissions::from_mode(0)).unwrap();
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o0)).unwrap();
     let folder = dir.path().join("d");
     fs::create_dir(&folder).unwrap();
-    fs::set_permissions(&folder, fs::Permissions::from_mode(0)).unwrap();
+    fs::set_permissions(&folder, fs::Permissions::from_mode(0o0)).unwrap();
     let fingerprinter = plain();
     as_ordinary_user(|| {
         let before = fingerprinter.answer(&path, Scheme::Raw);
@@ -269,7 +269,7 @@ fn what_may_not_be_read_is_opaque() {
     let before = as_ordinary_user(|| fingerprinter.answer(&path, Scheme::Raw).value);
     fs::set_permissions(&path, fs::Permissions::from_mode(0o200)).unwrap();
     fs::write(&path, b"other").unwrap();
-    fs::set_permissions(&path, fs::Permissions::from_mode(0)).unwrap();
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o0)).unwrap();
     assert_ne!(as_ordinary_user(|| fingerprinter.answer(&path, Scheme::Raw).value), before);
     fs::set_permissions(&folder, fs::Permissions::from_mode(0o700)).unwrap();
 }
