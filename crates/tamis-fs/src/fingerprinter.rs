@@ -28,6 +28,9 @@ const ATTEMPTS: usize = 5;
 /// Paths that one thread takes at a time; an answer from the cache costs about a microsecond.
 const CHUNK: usize = 128;
 
+/// Fewer questions are answered before the other threads would have started.
+const PARALLEL_FROM: usize = 512;
+
 /// Entries of directories that a listing leaves out.
 #[derive(Clone)]
 pub struct Ignored {
@@ -161,11 +164,13 @@ impl Fingerprinter {
     /// The states of many paths, in parallel. Listings come without names.
     pub fn answer_many(&self, questions: &[(PathBuf, Scheme)]) -> Vec<Answer> {
         let view = self.cache.view(questions.len());
-        questions
-            .par_iter()
-            .with_min_len(CHUNK)
-            .map(|(path, scheme)| self.answer_now(&view, path, *scheme, Names::NotWanted))
-            .collect()
+        let answer = |(path, scheme): &(PathBuf, Scheme)| {
+            self.answer_now(&view, path, *scheme, Names::NotWanted)
+        };
+        if questions.len() < PARALLEL_FROM {
+            return questions.iter().map(answer).collect();
+        }
+        questions.par_iter().with_min_len(CHUNK).map(answer).collect()
     }
 
     /// Writes what was learnt to the cache file. A failure costs the next run time and nothing

@@ -405,3 +405,122 @@ fn lock(path: &Path) -> io::Result<File> {
         std::thread::sleep(Duration::from_millis(5));
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const TODAY: u16 = 20_000;
+
+    fn entry(tag: u64, day: u16) -> Entry {
+        let proof = u128::from(tag) << 7 | 1;
+        Entry { tag, proof, value_hash: !proof, value_tag: 5, size: tag / 3, day }
+    }
+
+    /// Spread over the whole range, as hashes are.
+    fn entries(count: u64, day: u16) -> Vec<Entry> {
+        (1..=count).map(|i| entry(i.wrapping_mul(0x9e37_79b9_7f4a_7c15), day)).collect()
+    }
+
+    fn found(table: &Table, entries: &[Entry]) -> usize {
+        let map = table.map();
+        let by_map = entries.iter().filter(|e| table.find(e.tag, map.as_ref()) == Some(**e));
+        let by_position = entries.iter().filter(|e| table.find(e.tag, None) == Some(**e)).count();
+        assert_eq!(by_map.count(), by_position);
+        by_position
+    }
+
+    #[test]
+    fn everything_is_found_while_the_table_grows() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("stat");
+        let all = entries(3000, TODAY);
+        for (i, part) in all.chunks(70).enumerate() {
+            let table = Table::store(&path, part, TODAY).unwrap();
+            let until = (i * 70 + part.len()).min(all.len());
+            assert_eq!(found(&table, &all[..until]), until);
+        }
+        let size = std::fs::metadata(&path).unwrap().len();
+        assert!(size < HEADER + 3000 * 120, "{size}");
+    }
+
+    #[test]
+    fn a_newer_entry_takes_the_place_of_an_older() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("stat");
+        Table::store(&path, &entries(100, TODAY), TODAY).unwrap();
+        let changed = Entry { value_hash: 7, ..entry(0x9e37_79b9_7f4a_7c15, TODAY) };
+        for today in [TODAY, TODAY + SWEEP_DAYS] {
+            let table = Table::store(&path, &[changed], today).unwrap();
+            assert_eq!(table.find(changed.tag, None), Some(changed));
+            assert_eq!(table.status().unwrap().used, 100);
+        }
+    }
+
+    #[test]
+    fn what_was_not_used_for_long_is_dropped() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("stat");
+        let (old, young) = (entries(2000, TODAY), entries(2100, TODAY + KEEP_DAYS));
+        Table::store(&path, &old, TODAY).unwrap();
+        let before = std::fs::metadata(&path).unwrap().len();
+        let table = Table::store(&path, &young[2000..], TODAY + KEEP_DAYS).unwrap();
+        assert_eq!((found(&table, &old), found(&table, &young[2000..])), (2000, 100));
+        let later = TODAY + KEEP_DAYS + SWEEP_DAYS;
+        let table = Table::store(&path, &[], later).unwrap();
+        assert_eq!((found(&table, &old), found(&table, &young[2000..])), (0, 100));
+        assert!(std::fs::metadata(&path).unwrap().len() < before);
+    }
+
+    #[test]
+    fn full_buckets_lose_the_least_used() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("stat");
+        let window = WINDOW * SLOTS_PER_BUCKET as u64;
+        // All in the first bucket, which only a forger could reach with hashes.
+        let mut crowd: Vec<Entry> = (1..=window).map(|tag| entry(tag, TODAY)).collect();
+        crowd[17].day -= 5;
+        let table = Table::store(&path, &crowd, TODAY).unwrap();
+        assert_eq!(found(&table, &crowd), crowd.len());
+        let late = entry(window + 1, TODAY);
+        let table = Table::store(&path, &[late], TODAY).unwrap();
+        assert_eq!(table.find(late.tag, None), Some(late));
+        assert_eq!(table.find(crowd[17].tag, None), None);
+        assert_eq!(found(&table, &crowd), crowd.len() - 1);
+    }
+
+    #[test]
+    fn a_lock_that_stays_held_is_an_error_and_not_a_hang() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("stat");
+        let _held = lock(&with_suffix(&path, ".lock")).unwrap();
+        assert!(Table::store(&path, &entries(1, TODAY), TODAY).is_err());
+        assert!(Table::open(&path).is_none());
+    }
+
+    proptest! {
+        #[test]
+        fn a_slot_survives_or_is_seen_to_be_damaged(
+            tag: u64, proof: u128, value_hash: u128, value_tag: u8, size: u64, day: u16,
+            at in 0..SLOT, by in 1..=255u8,
+        ) {
+            let entry = Entry { tag, proof, value_hash, value_tag, size, day };
+            let mut slot = entry.to_slot();
+            prop_assert_eq!(Entry::from_slot(&slot), Some(entry));
+            slot[at] ^= by;
+            prop_assert_eq!(Entry::from_slot(&slot), None);
+        }
+
+        #[test]
+        fn foreign_bytes_are_no_table(bytes in prop::collection::vec(any::<u8>(), 0..9000)) {
+            let dir = tempfile::tempdir().unwrap();
+            let path = dir.path().join("stat");
+            std::fs::write(&path, &bytes).unwrap();
+            prop_assert!(Table::open(&path).is_none());
+            let one = entries(1, TODAY);
+            let table = Table::store(&path, &one, TODAY).unwrap();
+            prop_assert_eq!(found(&table, &one), 1);
+        }
+    }
+}
