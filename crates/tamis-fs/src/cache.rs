@@ -1,18 +1,22 @@
 //! The stat cache: what was learnt in this process, in front of the [`Table`] on disk.
 
 use crate::identity::Identity;
+use crate::map::Map;
 use crate::table::{Entry, Table};
 use std::collections::HashMap;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use tamis_core::{Hash, Scheme, Value};
 use xxhash_rust::xxh3::xxh3_128;
 
 /// A use is noted on disk only if the last noted one is so many days ago: a run that changes
 /// nothing writes nothing.
 const NOTE_USE_AFTER_DAYS: u16 = 7;
+
+/// A map of the table pays from so many look-ups on.
+const MAP_FROM: usize = 4096;
 
 const SHARDS: usize = 64;
 const NS_PER_DAY: i128 = 86_400 * 1_000_000_000;
@@ -51,10 +55,17 @@ pub(crate) struct Known {
     pub(crate) size: u64,
 }
 
+/// The table on disk, for one batch of look-ups.
+#[derive(Debug)]
+pub(crate) struct View {
+    table: Option<Arc<Table>>,
+    map: Option<Map>,
+}
+
 #[derive(Debug)]
 pub(crate) struct Cache {
     path: Option<PathBuf>,
-    table: RwLock<Option<Table>>,
+    table: RwLock<Option<Arc<Table>>>,
     /// Entries that are not on disk, by tag.
     fresh: Vec<Mutex<HashMap<u64, Entry>>>,
     any_fresh: AtomicBool,
@@ -62,7 +73,7 @@ pub(crate) struct Cache {
 
 impl Cache {
     pub(crate) fn open(path: Option<PathBuf>) -> Self {
-        let table = path.as_deref().and_then(Table::open);
+        let table = path.as_deref().and_then(Table::open).map(Arc::new);
         Self {
             path,
             table: RwLock::new(table),
@@ -71,14 +82,27 @@ impl Cache {
         }
     }
 
+    /// The table on disk as it is now, for about so many look-ups.
+    pub(crate) fn view(&self, lookups: usize) -> View {
+        let table = self.table.read().unwrap_or_else(PoisonError::into_inner).clone();
+        let map = table.as_ref().filter(|_| lookups >= MAP_FROM).and_then(|t| t.map());
+        View { table, map }
+    }
+
     /// What is known about the state `identity` of the key.
-    pub(crate) fn get(&self, key: Key, identity: &Identity, now_ns: i128) -> Option<Known> {
+    pub(crate) fn get(
+        &self,
+        view: &View,
+        key: Key,
+        identity: &Identity,
+        now_ns: i128,
+    ) -> Option<Known> {
         // After the clock was set back, a change could get the times of an earlier one.
         if identity.ctime_ns > now_ns {
             return None;
         }
         let proof = key.proof(identity);
-        let entry = self.find(key.tag(), proof)?;
+        let entry = self.find(view, key.tag(), proof)?;
         let value = Value::from_raw(entry.value_tag, entry.value_hash)?;
         let today = day(now_ns);
         if today.saturating_sub(entry.day) >= NOTE_USE_AFTER_DAYS {
@@ -87,14 +111,13 @@ impl Cache {
         Some(Known { value, size: entry.size })
     }
 
-    fn find(&self, tag: u64, proof: u128) -> Option<Entry> {
+    fn find(&self, view: &View, tag: u64, proof: u128) -> Option<Entry> {
         if self.any_fresh.load(Ordering::Acquire)
             && let Some(entry) = self.shard(tag).get(&tag)
         {
             return Some(*entry).filter(|e| e.proof == proof);
         }
-        let table = self.table.read().unwrap_or_else(PoisonError::into_inner);
-        table.as_ref()?.find(tag).filter(|e| e.proof == proof)
+        view.table.as_ref()?.find(tag, view.map.as_ref()).filter(|e| e.proof == proof)
     }
 
     /// Remembers a value that was taken from `began_ns` on, if `identity` can stand for it.
@@ -139,7 +162,7 @@ impl Cache {
 
     fn write(&self, path: &Path, entries: &[Entry], now_ns: i128) -> io::Result<()> {
         let table = Table::store(path, entries, day(now_ns))?;
-        *self.table.write().unwrap_or_else(PoisonError::into_inner) = Some(table);
+        *self.table.write().unwrap_or_else(PoisonError::into_inner) = Some(Arc::new(table));
         for written in entries {
             let mut shard = self.shard(written.tag);
             // Unless another thread has learnt something newer meanwhile.

@@ -1,10 +1,10 @@
 //! Takes answers: from the cache where the identity allows it, else by reading.
 
-use crate::cache::{Cache, Key, Known};
+use crate::cache::{Cache, Key, Known, View};
 use crate::canonical::{self, Format};
 use crate::identity::{FileKind, Identity, identity};
 use crate::read::{self, Reading};
-use crate::{command, listing};
+use crate::{command, filesystem, listing};
 use rayon::prelude::*;
 use std::collections::HashMap;
 use std::fmt;
@@ -27,6 +27,9 @@ const ATTEMPTS: usize = 5;
 
 /// Paths that one thread takes at a time; an answer from the cache costs about a microsecond.
 const CHUNK: usize = 128;
+
+/// Fewer questions are answered before the other threads would have started.
+const PARALLEL_FROM: usize = 512;
 
 /// Entries of directories that a listing leaves out.
 #[derive(Clone)]
@@ -143,7 +146,7 @@ impl Fingerprinter {
     /// The state of `path` (absolute, already canonical up to its last component) under `scheme`,
     /// now.
     pub fn answer(&self, path: &Path, scheme: Scheme) -> Answer {
-        self.answer_now(path, scheme, Names::Wanted)
+        self.answer_now(&self.cache.view(1), path, scheme, Names::Wanted)
     }
 
     /// Like [`answer`](Self::answer), but only if the thing at `path` has the identity `seen`, both
@@ -152,7 +155,7 @@ impl Fingerprinter {
         let began_ns = (self.clock)();
         match identity(path) {
             Ok(Some(found)) if found == *seen => {
-                self.answer_of(path, scheme, seen, began_ns, Names::Wanted)
+                self.answer_of(&self.cache.view(1), path, scheme, seen, began_ns, Names::Wanted)
             }
             _ => None,
         }
@@ -160,11 +163,14 @@ impl Fingerprinter {
 
     /// The states of many paths, in parallel. Listings come without names.
     pub fn answer_many(&self, questions: &[(PathBuf, Scheme)]) -> Vec<Answer> {
-        questions
-            .par_iter()
-            .with_min_len(CHUNK)
-            .map(|(path, scheme)| self.answer_now(path, *scheme, Names::NotWanted))
-            .collect()
+        let view = self.cache.view(questions.len());
+        let answer = |(path, scheme): &(PathBuf, Scheme)| {
+            self.answer_now(&view, path, *scheme, Names::NotWanted)
+        };
+        if questions.len() < PARALLEL_FROM {
+            return questions.iter().map(answer).collect();
+        }
+        questions.par_iter().with_min_len(CHUNK).map(answer).collect()
     }
 
     pub(crate) fn ignored(&self) -> Option<&Ignored> {
@@ -177,7 +183,7 @@ impl Fingerprinter {
         self.cache.flush((self.clock)())
     }
 
-    fn answer_now(&self, path: &Path, scheme: Scheme, names: Names) -> Answer {
+    fn answer_now(&self, view: &View, path: &Path, scheme: Scheme, names: Names) -> Answer {
         for _ in 0..ATTEMPTS {
             let began_ns = (self.clock)();
             let found = match identity(path) {
@@ -190,7 +196,7 @@ impl Fingerprinter {
                     );
                 }
             };
-            if let Some(answer) = self.answer_of(path, scheme, &found, began_ns, names) {
+            if let Some(answer) = self.answer_of(view, path, scheme, &found, began_ns, names) {
                 return answer;
             }
         }
@@ -202,6 +208,7 @@ impl Fingerprinter {
     /// `None` if it did not stay there until it was read.
     fn answer_of(
         &self,
+        view: &View,
         path: &Path,
         scheme: Scheme,
         found: &Identity,
@@ -220,7 +227,7 @@ impl Fingerprinter {
         let cached = found.kind() != FileKind::Link;
         let key = Key::new(path.as_os_str().as_bytes(), scheme, self.filter(scheme));
         if cached
-            && let Some(known) = self.cache.get(key, found, began_ns)
+            && let Some(known) = self.cache.get(view, key, found, began_ns)
             && let Some(detail) = detail_of(known, names)
         {
             return Some(Answer { detail, ..Answer::found(known.value, *found) });
@@ -262,7 +269,7 @@ impl Fingerprinter {
             }),
             FileKind::Directory => self.take_listing(path, names),
             _ => read::open(path, found).and_then(|file| {
-                let cacheable = read::times_are_meaningful(&file).then_some(found.size);
+                let cacheable = filesystem::times_are_meaningful(&file).then_some(found.size);
                 self.take_file(file, path, scheme, found).map(|value| Taken {
                     value,
                     detail: Detail::Size(found.size),
@@ -278,7 +285,7 @@ impl Fingerprinter {
             None => false,
         };
         listing::read(path, ignored).map(|listing| {
-            let steady = File::open(path).is_ok_and(|dir| read::times_are_meaningful(&dir));
+            let steady = File::open(path).is_ok_and(|dir| filesystem::times_are_meaningful(&dir));
             let count = listing.len();
             let value = Value::Listing(listing.hash());
             let detail = match names {

@@ -28,9 +28,11 @@
 mod cache;
 mod canonical;
 mod command;
+mod filesystem;
 mod fingerprinter;
 mod identity;
 mod listing;
+mod map;
 mod names;
 mod read;
 mod table;

@@ -4,7 +4,6 @@ use crate::identity::{Identity, is_forbidden};
 use std::cell::RefCell;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read};
-use std::os::fd::AsRawFd;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
@@ -112,41 +111,6 @@ pub(crate) fn fill(file: &mut impl Read, buffer: &mut [u8]) -> io::Result<usize>
     Ok(got)
 }
 
-/// Whether times on the file system of this open file or directory say when its content changed.
-/// Not on those that make up their content when they are read.
-pub(crate) fn times_are_meaningful(file: &File) -> bool {
-    let mut found = std::mem::MaybeUninit::<libc::statfs>::uninit();
-    // SAFETY: the descriptor is open and the buffer is of the type that the call fills.
-    let result = unsafe { libc::fstatfs(file.as_raw_fd(), found.as_mut_ptr()) };
-    if result != 0 {
-        return false;
-    }
-    // SAFETY: the call succeeded, so the buffer is filled.
-    let kind = unsafe { found.assume_init() }.f_type as u64 & 0xffff_ffff;
-    !PSEUDO_FILE_SYSTEMS.contains(&kind)
-}
-
-/// `f_type` of the file systems whose files are made up by the kernel (linux/magic.h).
-const PSEUDO_FILE_SYSTEMS: [u64; 17] = [
-    0x9fa0,      // proc
-    0x6265_6572, // sysfs
-    0x6462_6720, // debugfs
-    0x7472_6163, // tracefs
-    0x7363_6673, // securityfs
-    0xf97c_ff8c, // selinuxfs
-    0x0027_e0eb, // cgroup
-    0x6367_7270, // cgroup2
-    0x6265_6570, // configfs
-    0xcafe_4a11, // bpf
-    0xde5e_81e4, // efivarfs
-    0x1cd1,      // devpts
-    0x0765_5821, // resctrl
-    0x4249_4e4d, // binfmt_misc
-    0x6165_676c, // pstore
-    0x4341_5d53, // smackfs
-    0x6e73_6673, // nsfs
-];
-
 /// The text of a symbolic link.
 pub(crate) fn link_target(path: &Path) -> Reading<Hash> {
     match std::fs::read_link(path) {
@@ -203,13 +167,5 @@ mod tests {
         assert!(matches!(open(&path, &before), Reading::Changed));
         std::os::unix::fs::symlink("/etc/passwd", &path).unwrap();
         assert!(matches!(open(&path, &before), Reading::Changed));
-    }
-
-    #[test]
-    fn pseudo_file_systems_are_known() {
-        assert!(!times_are_meaningful(&File::open("/proc/self/status").unwrap()));
-        assert!(!times_are_meaningful(&File::open("/sys").unwrap()));
-        let dir = tempfile::tempdir().unwrap();
-        assert!(times_are_meaningful(&File::open(dir.path()).unwrap()));
     }
 }

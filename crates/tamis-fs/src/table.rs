@@ -9,14 +9,17 @@
 //! Looking up reads one bucket, whatever the size of the file: opening a cache of a million entries
 //! costs nothing.
 //!
+//! A large batch of look-ups maps the file for its duration, a few of them use `pread`.
+//!
 //! Nothing here needs to be durable, only harmless. Each slot has its own checksum: a slot that is
-//! damaged, half written or overwritten while we read it is not there. When all of those are full, the
-//! least used entry is lost. Reads use `pread` and not a memory mapping, so that a truncated file or a
-//! network file system that lost it is a miss and not the end of the process.
+//! damaged, half written or overwritten while we read it is not there. When all buckets that an
+//! entry may be in are full, the least used entry there is lost.
 //!
 //! Writers hold a lock file. Few new entries are written in place; when the table gets full, or
 //! once a week to drop what was not used for long, a new file is written and renamed over it.
 
+use crate::filesystem;
+use crate::map::Map;
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::fd::AsRawFd;
@@ -167,10 +170,20 @@ impl Table {
         understood.then_some(Self { file, buckets })
     }
 
-    pub(crate) fn find(&self, tag: u64) -> Option<Entry> {
+    /// The whole file in memory, where that is safe.
+    pub(crate) fn map(&self) -> Option<Map> {
+        let length = usize::try_from(HEADER + self.buckets * BUCKET as u64).ok()?;
+        filesystem::is_local(&self.file).then(|| Map::new(&self.file, length))?
+    }
+
+    /// Looks an entry up, in the map if there is one.
+    pub(crate) fn find(&self, tag: u64, map: Option<&Map>) -> Option<Entry> {
         let mut bucket = [0; BUCKET];
         for step in 0..WINDOW {
-            self.read_bucket(tag, step, &mut bucket).ok()?;
+            match map {
+                Some(map) if map.copy(self.offset(tag, step) as usize, &mut bucket) => {}
+                _ => self.read_bucket(tag, step, &mut bucket).ok()?,
+            }
             for slot in bucket.chunks_exact(SLOT) {
                 if part::<8>(slot, 0) == tag.to_le_bytes()
                     && let Some(entry) = Entry::from_slot(slot)
@@ -390,5 +403,124 @@ fn lock(path: &Path) -> io::Result<File> {
             return Err(error);
         }
         std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const TODAY: u16 = 20_000;
+
+    fn entry(tag: u64, day: u16) -> Entry {
+        let proof = u128::from(tag) << 7 | 1;
+        Entry { tag, proof, value_hash: !proof, value_tag: 5, size: tag / 3, day }
+    }
+
+    /// Spread over the whole range, as hashes are.
+    fn entries(count: u64, day: u16) -> Vec<Entry> {
+        (1..=count).map(|i| entry(i.wrapping_mul(0x9e37_79b9_7f4a_7c15), day)).collect()
+    }
+
+    fn found(table: &Table, entries: &[Entry]) -> usize {
+        let map = table.map();
+        let by_map = entries.iter().filter(|e| table.find(e.tag, map.as_ref()) == Some(**e));
+        let by_position = entries.iter().filter(|e| table.find(e.tag, None) == Some(**e)).count();
+        assert_eq!(by_map.count(), by_position);
+        by_position
+    }
+
+    #[test]
+    fn everything_is_found_while_the_table_grows() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("stat");
+        let all = entries(3000, TODAY);
+        for (i, part) in all.chunks(70).enumerate() {
+            let table = Table::store(&path, part, TODAY).unwrap();
+            let until = (i * 70 + part.len()).min(all.len());
+            assert_eq!(found(&table, &all[..until]), until);
+        }
+        let size = std::fs::metadata(&path).unwrap().len();
+        assert!(size < HEADER + 3000 * 120, "{size}");
+    }
+
+    #[test]
+    fn a_newer_entry_takes_the_place_of_an_older() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("stat");
+        Table::store(&path, &entries(100, TODAY), TODAY).unwrap();
+        let changed = Entry { value_hash: 7, ..entry(0x9e37_79b9_7f4a_7c15, TODAY) };
+        for today in [TODAY, TODAY + SWEEP_DAYS] {
+            let table = Table::store(&path, &[changed], today).unwrap();
+            assert_eq!(table.find(changed.tag, None), Some(changed));
+            assert_eq!(table.status().unwrap().used, 100);
+        }
+    }
+
+    #[test]
+    fn what_was_not_used_for_long_is_dropped() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("stat");
+        let (old, young) = (entries(2000, TODAY), entries(2100, TODAY + KEEP_DAYS));
+        Table::store(&path, &old, TODAY).unwrap();
+        let before = std::fs::metadata(&path).unwrap().len();
+        let table = Table::store(&path, &young[2000..], TODAY + KEEP_DAYS).unwrap();
+        assert_eq!((found(&table, &old), found(&table, &young[2000..])), (2000, 100));
+        let later = TODAY + KEEP_DAYS + SWEEP_DAYS;
+        let table = Table::store(&path, &[], later).unwrap();
+        assert_eq!((found(&table, &old), found(&table, &young[2000..])), (0, 100));
+        assert!(std::fs::metadata(&path).unwrap().len() < before);
+    }
+
+    #[test]
+    fn full_buckets_lose_the_least_used() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("stat");
+        let window = WINDOW * SLOTS_PER_BUCKET as u64;
+        // All in the first bucket, which only a forger could reach with hashes.
+        let mut crowd: Vec<Entry> = (1..=window).map(|tag| entry(tag, TODAY)).collect();
+        crowd[17].day -= 5;
+        let table = Table::store(&path, &crowd, TODAY).unwrap();
+        assert_eq!(found(&table, &crowd), crowd.len());
+        let late = entry(window + 1, TODAY);
+        let table = Table::store(&path, &[late], TODAY).unwrap();
+        assert_eq!(table.find(late.tag, None), Some(late));
+        assert_eq!(table.find(crowd[17].tag, None), None);
+        assert_eq!(found(&table, &crowd), crowd.len() - 1);
+    }
+
+    #[test]
+    fn a_lock_that_stays_held_is_an_error_and_not_a_hang() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("stat");
+        let _held = lock(&with_suffix(&path, ".lock")).unwrap();
+        assert!(Table::store(&path, &entries(1, TODAY), TODAY).is_err());
+        assert!(Table::open(&path).is_none());
+    }
+
+    proptest! {
+        #[test]
+        fn a_slot_survives_or_is_seen_to_be_damaged(
+            tag: u64, proof: u128, value_hash: u128, value_tag: u8, size: u64, day: u16,
+            at in 0..SLOT, by in 1..=255u8,
+        ) {
+            let entry = Entry { tag, proof, value_hash, value_tag, size, day };
+            let mut slot = entry.to_slot();
+            prop_assert_eq!(Entry::from_slot(&slot), Some(entry));
+            slot[at] ^= by;
+            prop_assert_eq!(Entry::from_slot(&slot), None);
+        }
+
+        #[test]
+        fn foreign_bytes_are_no_table(bytes in prop::collection::vec(any::<u8>(), 0..9000)) {
+            let dir = tempfile::tempdir().unwrap();
+            let path = dir.path().join("stat");
+            std::fs::write(&path, &bytes).unwrap();
+            prop_assert!(Table::open(&path).is_none());
+            let one = entries(1, TODAY);
+            let table = Table::store(&path, &one, TODAY).unwrap();
+            prop_assert_eq!(found(&table, &one), 1);
+        }
     }
 }

@@ -232,7 +232,7 @@ fn a_cache_of_another_version_is_replaced() {
 fn several_writers_at_once_lose_nothing() {
     let dir = tempfile::tempdir().unwrap();
     let cache = dir.path().join("stat");
-    let files: Vec<(PathBuf, Scheme)> = (0..4000)
+    let files: Vec<(PathBuf, Scheme)> = (0..1200)
         .map(|i| {
             let path = dir.path().join(i.to_string());
             fs::write(&path, i.to_string()).unwrap();
@@ -240,11 +240,11 @@ fn several_writers_at_once_lose_nothing() {
         })
         .collect();
     std::thread::scope(|scope| {
-        for part in files.chunks(500) {
+        for part in files.chunks(150) {
             let options = cached(&cache);
             scope.spawn(move || {
                 let fingerprinter = Fingerprinter::with_clock(options, in_an_hour);
-                for few in part.chunks(100) {
+                for few in part.chunks(30) {
                     fingerprinter.answer_many(few);
                     fingerprinter.flush().unwrap();
                 }

@@ -130,7 +130,7 @@ proptest! {
     ) {
         let dir = tempfile::tempdir().unwrap();
         let cache = dir.path().join("stat");
-        let questions: Vec<(PathBuf, Scheme)> = (0..200)
+        let questions: Vec<(PathBuf, Scheme)> = (0..60)
             .map(|i| {
                 let path = dir.path().join(i.to_string());
                 fs::write(&path, i.to_string()).unwrap();
