@@ -194,7 +194,7 @@ impl fmt::Display for Access {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut names = Vec::new();
         for (bit, name) in [
-            (Self::EXECUTE, "ran"),
+            (Self::EXECUTE, "executed"),
             (Self::READ, "read"),
             (Self::LIST, "listed"),
             (Self::STAT, "looked at"),

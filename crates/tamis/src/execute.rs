@@ -1,7 +1,7 @@
 //! Runs one test under an engine and makes its record.
 
 use crate::cases::Case;
-use crate::project::{ObserverRules, Project};
+use crate::project::Project;
 use crate::world::World;
 use anyhow::{Context as _, Result};
 use std::fs::File;
@@ -53,7 +53,7 @@ pub(crate) fn execute(
     streams: Streams,
     stop: &AtomicBool,
 ) -> Result<Executed> {
-    let rules = ObserverRules(&project.rules);
+    let rules = project.observer_rules();
     let mut observer = Observer::new(Context {
         paths: &project.paths,
         rules: &rules,

@@ -23,6 +23,7 @@ pub(crate) struct Project {
     pub(crate) rules: Arc<PathRules>,
     pub(crate) fingerprinter: Fingerprinter,
     pub(crate) services: Services,
+    commands: FingerprintCommands,
 }
 
 impl Project {
@@ -46,7 +47,8 @@ impl Project {
         let places = Places::new(paths.clone(), Some(store_folder.clone()), tmpdir.as_deref());
         let rules = PathRules::new(&settings, &places).map_err(anyhow::Error::msg)?;
         let rules = Arc::new(rules);
-        let fingerprinter = fingerprinter(&settings, &paths, &rules);
+        let commands = FingerprintCommands::new(&settings, paths.root());
+        let fingerprinter = fingerprinter(&settings, &paths, &rules, &commands);
         let services = Services {
             ignore_all: settings.services == Contact::Ignore,
             warn_only: settings.services == Contact::Warn,
@@ -61,7 +63,13 @@ impl Project {
             rules,
             fingerprinter,
             services,
+            commands,
         })
+    }
+
+    /// The rules as the observer asks for them.
+    pub(crate) fn observer_rules(&self) -> ObserverRules<'_> {
+        ObserverRules { rules: &self.rules, commands: &self.commands }
     }
 
     pub(crate) fn root(&self) -> &Path {
@@ -110,15 +118,40 @@ pub(crate) fn tell_set_aside(set_aside: Option<tamis_store::SetAside>) {
     }
 }
 
-fn fingerprinter(settings: &Settings, paths: &PathMap, rules: &Arc<PathRules>) -> Fingerprinter {
-    let mut commands = HashMap::new();
-    for rule in &settings.rules {
-        if let (Treatment::Command(words), Some(Scheme::Command(id))) =
-            (&rule.treatment, rule.treatment.scheme())
-        {
-            commands.insert(id, words.clone());
+/// The user's fingerprint commands. A command is known by its words *and* by the content of the
+/// files among them: with another script, the fingerprints that it gave before say nothing.
+#[derive(Debug, Default)]
+struct FingerprintCommands {
+    words: HashMap<Hash, Vec<String>>,
+    /// From the hash of the words to the one that also knows the files.
+    by_words: HashMap<Hash, Hash>,
+}
+
+impl FingerprintCommands {
+    fn new(settings: &Settings, root: &Path) -> Self {
+        let mut commands = Self::default();
+        for rule in &settings.rules {
+            let (Treatment::Command(words), Some(Scheme::Command(by_words))) =
+                (&rule.treatment, rule.treatment.scheme())
+            else {
+                continue;
+            };
+            let mut parts = vec![by_words.0.to_le_bytes().to_vec()];
+            parts.extend(words.iter().map(|w| std::fs::read(root.join(w)).unwrap_or_default()));
+            let id = Hash::of_parts(parts.iter().map(Vec::as_slice));
+            commands.words.insert(id, words.clone());
+            commands.by_words.insert(by_words, id);
         }
+        commands
     }
+}
+
+fn fingerprinter(
+    settings: &Settings,
+    paths: &PathMap,
+    rules: &Arc<PathRules>,
+    commands: &FingerprintCommands,
+) -> Fingerprinter {
     let listing_rules = Arc::clone(rules);
     let digest = Hash::of_parts([
         settings.observation_digest().0.to_le_bytes().as_slice(),
@@ -130,7 +163,7 @@ fn fingerprinter(settings: &Settings, paths: &PathMap, rules: &Arc<PathRules>) -
             predicate: Arc::new(move |entry| listing_rules.ignored_in_listing(entry)),
             digest,
         }),
-        commands,
+        commands: commands.words.clone(),
         root: paths.root().to_path_buf(),
         ..tamis_fs::Options::default()
     })
@@ -138,12 +171,19 @@ fn fingerprinter(settings: &Settings, paths: &PathMap, rules: &Arc<PathRules>) -
 
 /// The settings' rules as the observer asks for them.
 #[derive(Debug)]
-pub(crate) struct ObserverRules<'a>(pub(crate) &'a PathRules);
+pub(crate) struct ObserverRules<'a> {
+    rules: &'a PathRules,
+    commands: &'a FingerprintCommands,
+}
 
 impl Rules for ObserverRules<'_> {
     fn judge(&self, path: &Path, program: &str) -> Judgement {
-        match self.0.scheme(path, Path::new(program)) {
+        match self.rules.scheme(path, Path::new(program)) {
             RuleAnswer::Default => Judgement::Default,
+            RuleAnswer::As(Scheme::Command(by_words)) => {
+                let id = self.commands.by_words.get(&by_words).copied().unwrap_or(by_words);
+                Judgement::As(Scheme::Command(id))
+            }
             RuleAnswer::As(scheme) => Judgement::As(scheme),
             RuleAnswer::Ignore(Ignored::Temp) => Judgement::IgnoreTemp,
             RuleAnswer::Ignore(_) => Judgement::Ignore,
