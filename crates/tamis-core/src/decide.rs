@@ -51,6 +51,8 @@ impl Decision {
 pub enum Cause {
     /// No record of it.
     New,
+    /// There is no store to look into. Never the answer of [`decide`].
+    NoStore,
     Requested,
     AlwaysRun(String),
     /// It did not pass in this state.

@@ -75,6 +75,7 @@ pub fn decision(test: &TestReport, out: &mut dyn Write) -> io::Result<()> {
         Decision::Run(cause) => {
             let (name, record) = match cause {
                 Cause::New => ("new", None),
+                Cause::NoStore => ("no-store", None),
                 Cause::Requested => ("requested", None),
                 Cause::AlwaysRun(_) => ("always-run", None),
                 Cause::DidNotPass(record, _) => ("did-not-pass", Some(record)),

@@ -38,8 +38,7 @@ pub(crate) fn decide(
     cases: &[Case],
 ) -> Result<Vec<Planned>> {
     let Some(store) = store else {
-        let new = |case: &Case| undecided(case);
-        return Ok(cases.iter().map(new).collect());
+        return Ok(cases.iter().map(undecided).collect());
     };
     let keys: Vec<TestKey> = cases.iter().map(|c| c.key.clone()).collect();
     let complete = |record: &RecordSummary| refused_by_settings(project, record).is_none();
@@ -90,9 +89,10 @@ pub(crate) fn decide(
     Ok(planned)
 }
 
+/// Without a store everything runs.
 fn undecided(case: &Case) -> Planned {
-    let decision = tamis_core::decide::decide(&case.demand, &[], |_| false);
-    let reason = "there are no records".to_owned();
+    let decision = Decision::Run(Cause::NoStore);
+    let reason = reason::cause(&Cause::NoStore, &[], None, |_| None);
     Planned {
         report: TestReport::new(case.key.clone(), decision, reason),
         expected: Duration::MAX,

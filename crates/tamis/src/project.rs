@@ -19,7 +19,8 @@ pub(crate) struct Project {
     pub(crate) paths: PathMap,
     pub(crate) settings_file: Option<PathBuf>,
     pub(crate) settings: Settings,
-    pub(crate) store_folder: PathBuf,
+    /// The folder of the records, or why there is none.
+    pub(crate) store_folder: Result<PathBuf, String>,
     pub(crate) rules: Arc<PathRules>,
     pub(crate) fingerprinter: Fingerprinter,
     pub(crate) services: Services,
@@ -42,9 +43,9 @@ impl Project {
         };
         let home = std::env::var_os("HOME").map(PathBuf::from).and_then(|h| h.canonicalize().ok());
         let paths = PathMap::new(root, home);
-        let store_folder = store_folder(options, &settings, &paths, &folder)?;
+        let store_folder = store_folder(options, &settings, &paths, &folder);
         let tmpdir = std::env::var_os("TMPDIR").map(PathBuf::from);
-        let places = Places::new(paths.clone(), Some(store_folder.clone()), tmpdir.as_deref());
+        let places = Places::new(paths.clone(), store_folder.clone().ok(), tmpdir.as_deref());
         let rules = PathRules::new(&settings, &places).map_err(anyhow::Error::msg)?;
         let rules = Arc::new(rules);
         let commands = FingerprintCommands::new(&settings, paths.root());
@@ -69,7 +70,7 @@ impl Project {
 
     /// The rules as the observer asks for them.
     pub(crate) fn observer_rules(&self) -> ObserverRules<'_> {
-        ObserverRules { rules: &self.rules, commands: &self.commands }
+        ObserverRules { rules: &self.rules, commands: &self.commands, cache: cache_folder() }
     }
 
     pub(crate) fn root(&self) -> &Path {
@@ -83,7 +84,11 @@ impl Project {
 
     /// Opens the store for writing; a store that cannot be opened is no reason not to run tests.
     pub(crate) fn open_store(&self) -> Option<Store> {
-        match Store::open(&self.store_folder) {
+        let opened = self
+            .store_folder
+            .clone()
+            .and_then(|folder| Store::open(&folder).map_err(|error| error.to_string()));
+        match opened {
             Ok((store, set_aside)) => {
                 tell_set_aside(set_aside);
                 store.set_keep_per_test(self.settings.keep.records);
@@ -99,7 +104,8 @@ impl Project {
 
     /// Opens the store if there is one; makes no file.
     pub(crate) fn existing_store(&self) -> Result<Option<Store>> {
-        let opened = Store::open_existing(&self.store_folder)?;
+        let folder = self.store_folder.as_ref().map_err(|why| anyhow::anyhow!(why.clone()))?;
+        let opened = Store::open_existing(folder)?;
         Ok(opened.map(|(store, set_aside)| {
             tell_set_aside(set_aside);
             store
@@ -174,10 +180,15 @@ fn fingerprinter(
 pub(crate) struct ObserverRules<'a> {
     rules: &'a PathRules,
     commands: &'a FingerprintCommands,
+    cache: Option<PathBuf>,
 }
 
 impl Rules for ObserverRules<'_> {
     fn judge(&self, path: &Path, program: &str) -> Judgement {
+        // Also for a tamis that a test starts: its records and caches are no input.
+        if self.cache.as_ref().is_some_and(|cache| path.starts_with(cache)) {
+            return Judgement::Ignore;
+        }
         match self.rules.scheme(path, Path::new(program)) {
             RuleAnswer::Default => Judgement::Default,
             RuleAnswer::As(Scheme::Command(by_words)) => {
@@ -202,14 +213,14 @@ fn store_folder(
     settings: &Settings,
     paths: &PathMap,
     folder: &Path,
-) -> Result<PathBuf> {
+) -> Result<PathBuf, String> {
     if let Some(store) = &options.store {
         return Ok(folder.join(store));
     }
     if let Some(store) = settings.store_folder(paths.root(), paths.home()) {
         return Ok(store);
     }
-    let cache = cache_folder().context(
+    let cache = cache_folder().ok_or(
         "no cache folder for the records: neither XDG_CACHE_HOME nor HOME is set; \
          name a folder with --store DIR",
     )?;

@@ -88,17 +88,18 @@ pub(crate) fn cause(
 ) -> String {
     match cause {
         Cause::New => "never run before".into(),
+        Cause::NoStore => "there are no records to go by".into(),
         Cause::Requested => "asked for".into(),
-        Cause::AlwaysRun(pattern) => format!("always-run {pattern}"),
-        Cause::DidNotPass(_, outcome) => format!("{outcome} last time"),
+        Cause::AlwaysRun(pattern) => format!("always-run says so ({pattern})"),
+        Cause::DidNotPass(_, outcome) => format!("it {outcome} last time"),
         Cause::Incomplete(id) => {
             let record = records.iter().find(|r| r.id == *id);
             let why = record.and_then(|r| {
                 r.taints.first().map(ToString::to_string).or_else(|| incomplete_by_settings(r))
             });
             match why {
-                Some(why) => format!("not completely observed last time: {why}"),
-                None => "not completely observed last time".into(),
+                Some(why) => format!("it was not completely observed last time: {why}"),
+                None => "it was not completely observed last time".into(),
             }
         }
         Cause::Changed(_) => match first {

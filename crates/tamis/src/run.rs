@@ -76,11 +76,14 @@ pub(crate) fn run(
         mode: Mode::Run,
     };
     finish_store(project, store.as_ref(), recorded);
-    write_reports(options, shape, &report, style)?;
-    if let Some((word, errno)) = not_started {
-        return Ok(tell_not_started(&word, errno));
+    if let Some((word, errno)) = &not_started {
+        let code = tell_not_started(word, *errno);
+        if shape == Shape::Command {
+            return Ok(code);
+        }
     }
-    Ok(exit_code(&report, shape))
+    write_reports(options, shape, &report, style)?;
+    Ok(if not_started.is_some() { 1 } else { exit_code(&report, shape) })
 }
 
 /// Set by the first Ctrl-C or SIGTERM.
@@ -222,20 +225,21 @@ impl Runner<'_> {
                 return;
             }
         };
-        if let Some(store) = self.store {
-            match store.append(&run) {
-                Ok(_) => self.recorded = true,
-                Err(error) => {
-                    self.show(Progress::erase);
-                    eprintln!("tamis: {} was not recorded: {error}", run.test);
-                }
+        let recorded = match self.store.map(|store| store.append(&run)) {
+            Some(Ok(_)) => true,
+            Some(Err(error)) => {
+                self.show(Progress::erase);
+                eprintln!("tamis: {} was not recorded: {error}", run.test);
+                false
             }
-        }
+            None => false,
+        };
+        self.recorded |= recorded;
         let notes = self.told_notes(&run.notes);
         let report = &mut self.reports[n];
         report.outcome = Some(run.outcome);
         report.wall = Duration::from_micros(run.wall_us);
-        report.inputs = Some(run.observed.len() as u64);
+        report.inputs = recorded.then_some(run.observed.len() as u64);
         report.taints = run.taints.iter().map(ToString::to_string).collect();
         report.notes = notes;
         if let Some(output) = &output {
@@ -325,7 +329,7 @@ fn finish_store(project: &Project, store: Option<&Store>, recorded: bool) {
     // Losing this cache costs time only.
     let _ = project.fingerprinter.flush();
     let Some(store) = store.filter(|_| recorded) else { return };
-    let stamp = project.store_folder.join("collected");
+    let stamp = store.dir().join("collected");
     let age = std::fs::metadata(&stamp).and_then(|m| m.modified()).ok();
     let recent = age.is_some_and(|t| {
         SystemTime::now().duration_since(t).is_ok_and(|d| d < Duration::from_secs(24 * 3600))

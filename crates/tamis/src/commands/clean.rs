@@ -46,7 +46,7 @@ pub(crate) fn clean(options: &Options, only_old: bool) -> Result<i32> {
         "dropped {} of {} from {}",
         counted(records as u64, "record", "records"),
         counted(tests.len() as u64, "test", "tests"),
-        project.store_folder.display()
+        store.dir().display()
     );
     Ok(0)
 }

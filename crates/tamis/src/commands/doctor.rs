@@ -59,19 +59,19 @@ fn check_engines(text: &mut String) -> bool {
 
 /// Whether records can be read and written.
 fn check_store(project: &Project, text: &mut String) -> bool {
-    let folder = project.store_folder.display();
-    match project.existing_store() {
+    let store = match project.existing_store() {
+        Ok(Some(store)) => store,
+        Ok(None) => {
+            let _ = writeln!(text, "store     not made yet");
+            return true;
+        }
         Err(error) => {
             let _ = writeln!(text, "PROBLEM   {error:#}");
             return false;
         }
-        Ok(Some(_)) => {}
-        Ok(None) => {
-            let _ = writeln!(text, "store     {folder}: not made yet");
-            return true;
-        }
-    }
-    let probe = project.store_folder.join(".writable");
+    };
+    let folder = store.dir().display();
+    let probe = store.dir().join(".writable");
     match std::fs::write(&probe, "") {
         Ok(()) => {
             let _ = std::fs::remove_file(&probe);

@@ -48,7 +48,9 @@ pub(crate) fn status(options: &Options) -> Result<i32> {
     };
     let _ = writeln!(text, "settings  {settings}");
     let size = store.as_ref().map_or("empty".into(), |s| bytes(s.size_on_disk()));
-    let _ = writeln!(text, "store     {} ({size})", project.store_folder.display());
+    let place =
+        project.store_folder.as_ref().map_or_else(Clone::clone, |f| f.display().to_string());
+    let _ = writeln!(text, "store     {place} ({size})");
     if planned.is_empty() {
         let _ = writeln!(text, "tests     none yet; try `tamis ./check.sh`");
     } else {
