@@ -50,9 +50,9 @@ pub(crate) fn read(path: &Path, ignored: impl Fn(&Path) -> bool) -> Reading<List
             entries.sort_unstable();
             Reading::Done(Listing { entries })
         }
+        Err(error) if is_forbidden(&error) => Reading::Forbidden,
         // Also when an entry went away between its name and its kind.
         Err(error) if is_absent(&error) => Reading::Changed,
-        Err(error) if is_forbidden(&error) => Reading::Forbidden,
         Err(error) => Reading::Failed(error),
     }
 }
