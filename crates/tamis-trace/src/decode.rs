@@ -145,8 +145,10 @@ fn try_decode(call: &Call, process: Process) -> Actions {
         libc::SYS_open_tree => blind_namespace("open_tree"),
         libc::SYS_fsopen | libc::SYS_fspick => blind_namespace("fsopen"),
         libc::SYS_setns => blind_namespace("setns"),
+        libc::SYS_clone if !a.flag(0, libc::CLONE_NEWNS) => untraced(a.number(0)),
+        libc::SYS_clone3 => untraced(u64::from_ne_bytes(process.read_exact(a.number(0))?)),
         libc::SYS_unshare | libc::SYS_clone => blind_namespace("a new mount name space"),
-        libc::SYS_seccomp => one(Action::Blind(Blind::SecondTracer)),
+        libc::SYS_seccomp | libc::SYS_ptrace => one(Action::Blind(Blind::SecondTracer)),
         // The rest of the table: reads of standard input.
         _ => one(Action::Blind(Blind::StandardInput)),
     }
@@ -212,6 +214,14 @@ fn change(path: PathArg<'static>, follow: bool) -> Actions {
 
 fn blind_namespace(call: &'static str) -> Actions {
     one(Action::Blind(Blind::Namespace(call)))
+}
+
+/// A child that no tracer gets to see.
+fn untraced(clone_flags: u64) -> Actions {
+    if clone_flags & libc::CLONE_UNTRACED as u64 == 0 {
+        return Ok(Vec::new());
+    }
+    one(Action::Blind(Blind::SecondTracer))
 }
 
 fn rename(a: Arguments<'_>, flags: u64) -> Actions {

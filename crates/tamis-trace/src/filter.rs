@@ -10,12 +10,13 @@ use std::io;
 /// A filter, built before the fork and installed after it.
 #[derive(Debug, Clone)]
 pub(crate) struct Filter {
+    verdict: Verdict,
     program: Vec<libc::sock_filter>,
     handoff: i32,
 }
 
 pub(crate) struct Installed {
-    pub(crate) listener: i32,
+    pub(crate) listener: Option<i32>,
     pub(crate) no_new_privileges: bool,
 }
 
@@ -41,11 +42,7 @@ pub(crate) enum Verdict {
 impl Filter {
     pub(crate) fn new(verdict: Verdict, watch_stdin: bool) -> Self {
         let handoff = handoff_number();
-        let catch = match verdict {
-            Verdict::Notify => RETURN_NOTIFY,
-            Verdict::Trace => RETURN_TRACE,
-        };
-        Self { program: assemble(catch, watch_stdin, handoff), handoff }
+        Self { verdict, program: assemble(verdict, watch_stdin, handoff), handoff }
     }
 
     /// The descriptor number on which `sendmsg` passes, so that the listener can be handed over.
@@ -53,38 +50,33 @@ impl Filter {
         self.handoff
     }
 
-    /// Installs the filter in this process, asking for a listener. Safe between fork and exec.
+    /// Installs the filter in this process; for notifications, asks for a listener. Safe between
+    /// fork and exec.
     pub(crate) fn install(&self) -> Result<Installed, i32> {
         let new_listener = 1 << 3;
         // Without it a signal would restart calls for ever in a program that is sent many (Go).
         let wait_killable = 1 << 5;
         // Speculation mitigations that seccomp brings along would slow the test down.
         let allow_speculation = 1 << 2;
-        let base = new_listener | allow_speculation;
+        let (base, optional) = match self.verdict {
+            Verdict::Notify => (new_listener | allow_speculation, wait_killable),
+            Verdict::Trace => (allow_speculation, 0),
+        };
         let mut no_new_privileges = false;
-        let mut flags = base | wait_killable;
+        let mut flags = base | optional;
         loop {
             match self.load(flags) {
-                Ok(listener) => return Ok(Installed { listener, no_new_privileges }),
+                Ok(listener) => {
+                    let listener = (self.verdict == Verdict::Notify).then_some(listener);
+                    return Ok(Installed { listener, no_new_privileges });
+                }
                 Err(libc::EACCES) if !no_new_privileges => {
                     set_no_new_privileges()?;
                     no_new_privileges = true;
                 }
-                Err(libc::EINVAL) if flags & wait_killable != 0 => flags = base,
+                Err(libc::EINVAL) if flags != base => flags = base,
                 Err(errno) => return Err(errno),
             }
-        }
-    }
-
-    /// Installs the filter without a listener, for a tracer that is attached.
-    pub(crate) fn install_traced(&self) -> Result<bool, i32> {
-        match self.load(1 << 2) {
-            Ok(_) => Ok(false),
-            Err(libc::EACCES) => {
-                set_no_new_privileges()?;
-                self.load(1 << 2).map(|_| true)
-            }
-            Err(errno) => Err(errno),
         }
     }
 
@@ -147,17 +139,24 @@ fn argument_low(n: u32) -> u32 {
     16 + 8 * n
 }
 
-fn assemble(catch: u32, watch_stdin: bool, handoff: i32) -> Vec<libc::sock_filter> {
+fn assemble(verdict: Verdict, watch_stdin: bool, handoff: i32) -> Vec<libc::sock_filter> {
+    let (catch, more) = match verdict {
+        Verdict::Notify => (RETURN_NOTIFY, [].as_slice()),
+        Verdict::Trace => (RETURN_TRACE, syscalls::watched_when_traced()),
+    };
     let mut code = vec![
         load(4),
         jump(libc::BPF_JEQ, NATIVE_ARCHITECTURE, 1, 0),
         ret(catch),
         load(0),
-        // x32 numbers (an ABI of its own) cannot be decoded either.
-        jump(libc::BPF_JGE, X32, 0, 1),
+        // x32 numbers (an ABI of its own) cannot be decoded either. -1 is no call at all: a tracer
+        // inside made none of it.
+        jump(libc::BPF_JGE, X32, 0, 3),
+        jump(libc::BPF_JEQ, u32::MAX, 0, 1),
+        ret(RETURN_ALLOW),
         ret(catch),
     ];
-    for (number, watch) in syscalls::watched() {
+    for (number, watch) in syscalls::watched().iter().chain(more) {
         let number = *number as u32;
         let body = match watch {
             Watch::Always => vec![ret(catch)],
@@ -236,7 +235,7 @@ mod tests {
     }
 
     fn verdict(number: i64, args: [u64; 6], stdin: bool) -> u32 {
-        let code = assemble(RETURN_NOTIFY, stdin, 1021);
+        let code = assemble(Verdict::Notify, stdin, 1021);
         interpret(&code, NATIVE_ARCHITECTURE, number as u32, args)
     }
 
@@ -250,9 +249,10 @@ mod tests {
 
     #[test]
     fn foreign_calls_are_caught() {
-        let code = assemble(RETURN_NOTIFY, false, 1021);
+        let code = assemble(Verdict::Notify, false, 1021);
         assert_eq!(interpret(&code, 0x4000_0003, 4, [0; 6]), RETURN_NOTIFY);
         assert_eq!(interpret(&code, NATIVE_ARCHITECTURE, X32 + 1, [0; 6]), RETURN_NOTIFY);
+        assert_eq!(interpret(&code, NATIVE_ARCHITECTURE, u32::MAX, [0; 6]), RETURN_ALLOW);
     }
 
     #[test]
@@ -275,7 +275,22 @@ mod tests {
     }
 
     #[test]
+    fn the_tracer_s_own_reading_of_the_table_agrees_with_the_filter() {
+        let ones = [1 << 3 | 0x8002_0000, 1 << 3 | 0x8082_0000, 1, 1, 1, 1];
+        for number in 0..500 {
+            for args in [[0; 6], ones] {
+                for stdin in [false, true] {
+                    let code = assemble(Verdict::Trace, stdin, 1021);
+                    let filter = interpret(&code, NATIVE_ARCHITECTURE, number as u32, args);
+                    let read = syscalls::watches_traced(number, &args, stdin);
+                    assert_eq!(filter == RETURN_TRACE, read, "{number} {args:?} {stdin}");
+                }
+            }
+        }
+    }
+
+    #[test]
     fn the_program_fits() {
-        assert!(assemble(RETURN_NOTIFY, true, 1021).len() < 4096);
+        assert!(assemble(Verdict::Notify, true, 1021).len() < 4096);
     }
 }

@@ -3,17 +3,23 @@
 //! Engines implement [`Engine`] and deliver [`event::Event`]s; they know nothing of tests, records
 //! or fingerprints.
 
+pub mod choose;
 pub mod command;
 mod decode;
 pub mod event;
 mod filter;
 mod lifetime;
 pub mod notify;
+mod probe;
 mod process;
+pub mod ptrace;
+mod serve;
 mod shepherd;
 mod stdin;
 mod syscalls;
+mod tracer;
 
+pub use choose::{Candidate, choose, engines};
 pub use command::{Command, Ending, Finish};
 pub use event::{Action, Blind, Event, OpenHow, PathArg, Peer, Sink, Timing};
 
@@ -25,7 +31,7 @@ pub trait Engine: Send + Sync + std::fmt::Debug {
     /// The name by which the user chooses it.
     fn name(&self) -> &'static str;
 
-    /// Runs the command to its end, handing every event to `sink` on the calling thread. When
+    /// Runs the command to its end, handing every event to `sink` from one thread. When
     /// `stop` becomes true the tree is ended and the run is [`Ending::Interrupted`].
     ///
     /// An error means that the engine could not start observing; the command did not run.

@@ -28,6 +28,7 @@ pub(crate) struct Lifetime<'a> {
     forced: Option<Ending>,
     cpu: Duration,
     left_running: Vec<String>,
+    ends_survivors: bool,
     all_gone: bool,
 }
 
@@ -45,8 +46,15 @@ impl<'a> Lifetime<'a> {
             forced: None,
             cpu: Duration::ZERO,
             left_running: Vec::new(),
+            ends_survivors: false,
             all_gone: false,
         }
+    }
+
+    /// Processes that outlive the command are ended: they could not go on without the engine.
+    pub(crate) fn ending_survivors(mut self) -> Self {
+        self.ends_survivors = true;
+        self
     }
 
     pub(crate) fn shepherd(&self) -> &Shepherd {
@@ -136,7 +144,14 @@ impl<'a> Lifetime<'a> {
         }
         if !self.all_gone && self.ended.is_some_and(|e| now >= e + GRACE) {
             self.left_running = self.shepherd().running();
-            return !self.left_running.is_empty();
+            if self.left_running.is_empty() {
+                return false;
+            }
+            if !self.ends_survivors {
+                return true;
+            }
+            self.shepherd().terminate();
+            self.kill_at = Some(now + TERMINATION);
         }
         false
     }
@@ -145,7 +160,7 @@ impl<'a> Lifetime<'a> {
     pub(crate) fn finish(mut self) -> Finish {
         let shepherd = self.shepherd.take().expect("present until finish");
         let no_new_privileges = shepherd.no_new_privileges;
-        if self.left_running.is_empty() {
+        if self.left_running.is_empty() || self.ends_survivors {
             drop(shepherd);
         } else {
             shepherd.keep();

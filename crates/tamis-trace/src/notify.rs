@@ -11,11 +11,12 @@
 
 use crate::Engine;
 use crate::command::{Command, Finish};
-use crate::decode::{Call, decode};
-use crate::event::{Action, Blind, Event, Sink, Timing};
-use crate::filter::{Filter, NATIVE_ARCHITECTURE, Verdict, X32};
+use crate::decode::Call;
+use crate::event::Sink;
+use crate::filter::{Filter, Verdict};
 use crate::lifetime::Lifetime;
-use crate::process::Process;
+use crate::probe;
+use crate::serve::Server;
 use crate::shepherd::Shepherd;
 use crate::stdin::StandardInput;
 use std::io;
@@ -31,6 +32,13 @@ const SYNC_WAKE_UP: u64 = 1;
 /// See the module's head.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Notify;
+
+impl Notify {
+    /// Whether it can work here, or why not.
+    pub fn available() -> Result<(), String> {
+        probe::notify()
+    }
+}
 
 impl Engine for Notify {
     fn name(&self) -> &'static str {
@@ -51,51 +59,26 @@ impl Engine for Notify {
             .ok_or_else(|| io::Error::other("the kernel gave no notification listener"))?;
         // SAFETY: sets a flag on our own descriptor; older kernels refuse, which costs only speed.
         unsafe { libc::ioctl(listener, SET_FLAGS, SYNC_WAKE_UP) };
-        let mut server = Server { listener, stdin, sink };
+        let mut server = Server { stdin, sink };
         lifetime.go()?;
         while lifetime.wait(&mut [listener])? {
-            server.serve_one()?;
+            serve_one(listener, &mut server)?;
         }
         Ok(lifetime.finish())
     }
 }
 
-struct Server<'a> {
-    listener: RawFd,
-    stdin: StandardInput,
-    sink: &'a mut dyn Sink,
-}
-
-impl Server<'_> {
-    /// Receives one call, reports it, lets it go on.
-    fn serve_one(&mut self) -> io::Result<()> {
-        let Some(notification) = receive(self.listener)? else { return Ok(()) };
-        let data = &notification.data;
-        let process = Process { thread: notification.pid };
-        let call = Call { number: i64::from(data.nr), arguments: data.args };
-        let mut error = 0;
-        if data.arch != NATIVE_ARCHITECTURE || data.nr as u32 >= X32 {
-            self.report(notification.pid, Action::Blind(Blind::ForeignArchitecture));
-        } else if call.number == libc::SYS_io_uring_setup {
-            error = -libc::ENOSYS;
-        } else {
-            for action in decode(&call, process) {
-                if action == Action::Blind(Blind::StandardInput) && !self.stdin.is_behind(process) {
-                    continue;
-                }
-                self.report(notification.pid, action);
-            }
-        }
-        respond(self.listener, notification.id, error)
-    }
-
-    fn report(&mut self, thread: u32, action: Action<'_>) {
-        self.sink.event(Event { thread, timing: Timing::Before, action });
-    }
+/// Receives one call, reports it, lets it go on.
+fn serve_one(listener: RawFd, server: &mut Server<'_>) -> io::Result<()> {
+    let Some(notification) = receive(listener)? else { return Ok(()) };
+    let data = &notification.data;
+    let call = Call { number: i64::from(data.nr), arguments: data.args };
+    let error = server.call(notification.pid, data.arch, &call);
+    respond(listener, notification.id, error)
 }
 
 /// The next waiting call; `None` when the caller was killed meanwhile.
-fn receive(listener: RawFd) -> io::Result<Option<libc::seccomp_notif>> {
+pub(crate) fn receive(listener: RawFd) -> io::Result<Option<libc::seccomp_notif>> {
     // SAFETY: the kernel wants a zeroed structure and fills it.
     let mut notification: libc::seccomp_notif = unsafe { std::mem::zeroed() };
     // SAFETY: as above.
@@ -111,7 +94,7 @@ fn receive(listener: RawFd) -> io::Result<Option<libc::seccomp_notif>> {
 }
 
 /// Lets a call go on, or fails it with a (negative) error.
-fn respond(listener: RawFd, id: u64, error: i32) -> io::Result<()> {
+pub(crate) fn respond(listener: RawFd, id: u64, error: i32) -> io::Result<()> {
     let flags = if error == 0 { libc::SECCOMP_USER_NOTIF_FLAG_CONTINUE as u32 } else { 0 };
     let mut response = libc::seccomp_notif_resp { id, val: 0, error, flags };
     // SAFETY: the kernel reads the structure.

@@ -50,7 +50,7 @@ pub(crate) struct Shepherd {
     pid: libc::pid_t,
     /// The process that will become the command.
     pub(crate) command_pid: u32,
-    /// The listener for notifications, where a filter was asked for.
+    /// The listener for notifications, where the filter asked for them.
     pub(crate) listener: Option<OwnedFd>,
     /// Whether set-user-id programs lose their privileges in this tree.
     pub(crate) no_new_privileges: bool,
@@ -235,6 +235,8 @@ fn shepherd_main(prepared: &Prepared, socket: RawFd, stdio: [RawFd; 3], keep: &[
         let mut child_signals: libc::sigset_t = std::mem::zeroed();
         libc::sigemptyset(&raw mut child_signals);
         libc::sigaddset(&raw mut child_signals, libc::SIGCHLD);
+        // Ignored (by whoever started tamis), it would never come, and children reap themselves.
+        libc::signal(libc::SIGCHLD, libc::SIG_DFL);
         libc::sigprocmask(libc::SIG_SETMASK, &raw const child_signals, std::ptr::null_mut());
         let signals = libc::signalfd(-1, &raw const child_signals, libc::SFD_CLOEXEC);
 
@@ -381,7 +383,7 @@ fn command_main(prepared: &Prepared, link: RawFd) -> ! {
             match filter.install() {
                 Ok(installed) => {
                     hello.flag = u8::from(installed.no_new_privileges);
-                    listener = Some(installed.listener);
+                    listener = installed.listener;
                 }
                 Err(errno) => hello = Frame { kind: FAILED, value: errno, ..Frame::default() },
             }

@@ -21,9 +21,12 @@ pub(crate) enum Watch {
     },
 }
 
+use crate::filter::X32;
 use libc as l;
 
-/// ptrace is not watched: a tracer inside the tree hides nothing from a filter.
+/// ptrace is not watched: a tracer inside the tree hides nothing from a filter. clone3 is not,
+/// either: the filter cannot see its flags, and a new mount name space is a copy of the old one
+/// until one of the calls below changes it.
 pub(crate) fn watched() -> &'static [(i64, Watch)] {
     use Watch::{Always, FlagSet, MessageSent, PointerGiven, StandardInput};
     const NEW_MOUNTS: u32 = l::CLONE_NEWNS as u32;
@@ -124,7 +127,7 @@ pub(crate) fn watched() -> &'static [(i64, Watch)] {
         (l::SYS_fspick, Always),
         (l::SYS_setns, Always),
         (l::SYS_unshare, FlagSet { argument: 0, mask: NEW_MOUNTS }),
-        (l::SYS_clone, FlagSet { argument: 0, mask: NEW_MOUNTS }),
+        (l::SYS_clone, FlagSet { argument: 0, mask: NEW_MOUNTS | l::CLONE_UNTRACED as u32 }),
         (l::SYS_seccomp, FlagSet { argument: 1, mask: NEW_LISTENER }),
         (l::SYS_read, StandardInput { argument: 0 }),
         (l::SYS_readv, StandardInput { argument: 0 }),
@@ -138,6 +141,31 @@ pub(crate) fn watched() -> &'static [(i64, Watch)] {
         (l::SYS_copy_file_range, StandardInput { argument: 0 }),
         (l::SYS_sendfile, StandardInput { argument: 1 }),
     ]
+}
+
+/// Watched besides by the ptrace engine: what a second tracer does, and what would escape the first.
+pub(crate) fn watched_when_traced() -> &'static [(i64, Watch)] {
+    &[(l::SYS_ptrace, Watch::Always), (l::SYS_clone3, Watch::Always)]
+}
+
+/// Whether the ptrace engine watches this call of the native architecture: what its filter decides
+/// in the kernel.
+pub(crate) fn watches_traced(number: i64, arguments: &[u64; 6], watch_stdin: bool) -> bool {
+    let low = |n: u32| arguments[n as usize] as u32;
+    if number as u32 >= X32 {
+        return number as u32 != u32::MAX;
+    }
+    let Some((_, watch)) =
+        watched().iter().chain(watched_when_traced()).find(|(watched, _)| *watched == number)
+    else {
+        return false;
+    };
+    match *watch {
+        Watch::Always | Watch::MessageSent => true,
+        Watch::FlagSet { argument, mask } => low(argument) & mask != 0,
+        Watch::PointerGiven { argument } => arguments[argument as usize] != 0,
+        Watch::StandardInput { argument } => watch_stdin && low(argument) == 0,
+    }
 }
 
 /// Not in the libc crate for every target yet.

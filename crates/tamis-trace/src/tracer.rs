@@ -1,0 +1,167 @@
+//! Waits for the threads of a traced tree and sees to each stop.
+//!
+//! Tracing belongs to one thread, and so does the wait for the tracees. That thread must have no
+//! child of its own, or it would take the status that somebody else waits for; the caller gives it
+//! a thread of its own.
+//!
+//! Stops other than calls are passed on as if nobody watched: signals are delivered, a stop by
+//! SIGSTOP stays one until SIGCONT.
+
+use crate::decode::Call;
+use crate::filter::NATIVE_ARCHITECTURE;
+use crate::serve::Server;
+use crate::syscalls;
+use std::io;
+
+/// How the calls of the tree are made to stop.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Stopping {
+    /// By the filter, which the command has installed.
+    Filtered,
+    /// Every call stops, watched or not.
+    EveryCall,
+}
+
+pub(crate) struct Tracer<'a> {
+    pub(crate) stopping: Stopping,
+    pub(crate) watch_stdin: bool,
+    pub(crate) server: Server<'a>,
+}
+
+/// What a system-call stop is, in `ptrace_syscall_info`.
+const ENTRY: u8 = 1;
+const SECCOMP: u8 = 3;
+
+impl Tracer<'_> {
+    /// Attaches to a process, and all that will come from it. When this thread ends, so do they.
+    pub(crate) fn attach(&self, pid: libc::pid_t) -> io::Result<()> {
+        let options = libc::PTRACE_O_EXITKILL
+            | libc::PTRACE_O_TRACEFORK
+            | libc::PTRACE_O_TRACEVFORK
+            | libc::PTRACE_O_TRACECLONE
+            | libc::PTRACE_O_TRACESYSGOOD
+            | libc::PTRACE_O_TRACESECCOMP;
+        request(libc::PTRACE_SEIZE, pid, 0, options as usize)?;
+        if self.stopping == Stopping::EveryCall {
+            // A first stop, from which the process goes on stopping at calls.
+            request(libc::PTRACE_INTERRUPT, pid, 0, 0)?;
+        }
+        Ok(())
+    }
+
+    /// Serves the tree until its last thread is gone.
+    pub(crate) fn serve(&mut self) -> io::Result<()> {
+        loop {
+            let mut status = 0;
+            let which = libc::__WALL | libc::__WNOTHREAD;
+            // SAFETY: waits for the tracees of this thread.
+            let thread = unsafe { libc::waitpid(-1, &raw mut status, which) };
+            if thread < 0 {
+                let error = io::Error::last_os_error();
+                match error.raw_os_error() {
+                    Some(libc::EINTR) => continue,
+                    Some(libc::ECHILD) => return Ok(()),
+                    _ => return Err(error),
+                }
+            }
+            if libc::WIFSTOPPED(status) {
+                self.stopped(thread, status);
+            }
+        }
+    }
+
+    fn stopped(&mut self, thread: libc::pid_t, status: i32) {
+        let signal = libc::WSTOPSIG(status);
+        match status >> 16 {
+            libc::PTRACE_EVENT_SECCOMP => self.at_call(thread),
+            0 if signal == libc::SIGTRAP | 0x80 => self.at_call(thread),
+            0 => self.resume(thread, signal),
+            libc::PTRACE_EVENT_STOP if signal != libc::SIGTRAP => {
+                // Stays stopped, yet tells us when it goes on.
+                let _ = request(libc::PTRACE_LISTEN, thread, 0, 0);
+            }
+            _ => self.resume(thread, 0),
+        }
+    }
+
+    fn at_call(&mut self, thread: libc::pid_t) {
+        // SAFETY: plain data.
+        let mut info: libc::ptrace_syscall_info = unsafe { std::mem::zeroed() };
+        let size = size_of_val(&info);
+        if request(libc::PTRACE_GET_SYSCALL_INFO, thread, size, &raw mut info as usize).is_err() {
+            // Killed while it was stopped.
+            return;
+        }
+        if matches!(info.op, ENTRY | SECCOMP) {
+            // SAFETY: both variants of an entry begin with the number and the arguments.
+            let (number, arguments) = unsafe { (info.u.entry.nr, info.u.entry.args) };
+            let call = Call { number: number as i64, arguments };
+            // A filter of the test's own may stop calls that are none of ours.
+            let ours = info.arch != NATIVE_ARCHITECTURE
+                || syscalls::watches_traced(call.number, &arguments, self.watch_stdin);
+            if ours {
+                let error = self.server.call(thread as u32, info.arch, &call);
+                if error != 0 && fail_call(thread, error).is_err() {
+                    // It must not go on with a call that was refused.
+                    // SAFETY: ends a process that we trace.
+                    unsafe { libc::kill(thread, libc::SIGKILL) };
+                }
+            }
+        }
+        self.resume(thread, 0);
+    }
+
+    /// A thread that is gone meanwhile needs no resuming.
+    fn resume(&self, thread: libc::pid_t, signal: i32) {
+        let how = match self.stopping {
+            Stopping::Filtered => libc::PTRACE_CONT,
+            Stopping::EveryCall => libc::PTRACE_SYSCALL,
+        };
+        let _ = request(how, thread, 0, signal as usize);
+    }
+}
+
+/// One ptrace request.
+pub(crate) fn request(
+    what: libc::c_uint,
+    pid: libc::pid_t,
+    address: usize,
+    data: usize,
+) -> io::Result<()> {
+    // SAFETY: callers pass pointers to live memory of the size that the request wants.
+    if unsafe { libc::ptrace(what, pid, address, data) } < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    Ok(())
+}
+
+/// Replaces the call at whose entry the thread stands by none, with this (negative) result.
+fn fail_call(thread: libc::pid_t, error: i32) -> io::Result<()> {
+    // SAFETY: plain data.
+    let mut registers: libc::user_regs_struct = unsafe { std::mem::zeroed() };
+    register_set(libc::PTRACE_GETREGSET, thread, libc::NT_PRSTATUS as usize, &mut registers)?;
+    #[cfg(target_arch = "x86_64")]
+    {
+        registers.orig_rax = u64::MAX;
+        registers.rax = i64::from(error) as u64;
+    }
+    #[cfg(target_arch = "aarch64")]
+    {
+        const NT_ARM_SYSTEM_CALL: usize = 0x404;
+        let mut none = -1_i32;
+        register_set(libc::PTRACE_SETREGSET, thread, NT_ARM_SYSTEM_CALL, &mut none)?;
+        registers.regs[0] = i64::from(error) as u64;
+    }
+    register_set(libc::PTRACE_SETREGSET, thread, libc::NT_PRSTATUS as usize, &mut registers)
+}
+
+fn register_set<T>(
+    what: libc::c_uint,
+    thread: libc::pid_t,
+    set: usize,
+    value: &mut T,
+) -> io::Result<()> {
+    let mut part =
+        libc::iovec { iov_base: std::ptr::from_mut(value).cast(), iov_len: size_of::<T>() };
+    request(what, thread, set, &raw mut part as usize)
+}

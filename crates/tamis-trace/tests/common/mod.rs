@@ -1,0 +1,70 @@
+//! Shared by the integration tests.
+
+use std::collections::BTreeSet;
+use std::ffi::OsString;
+use std::fs::File;
+use std::sync::atomic::AtomicBool;
+use tamis_trace::{Action, Command, Engine, Event, Finish};
+
+pub(crate) fn command(words: &[&str]) -> Command {
+    Command {
+        words: words.iter().map(OsString::from).collect(),
+        folder: std::env::temp_dir(),
+        environment: std::env::vars_os().collect(),
+        stdin: Some(File::open("/dev/null").unwrap().into()),
+        stdout: None,
+        stderr: None,
+        timeout: None,
+        watch_stdin: false,
+    }
+}
+
+/// Every engine that works here.
+pub(crate) fn available() -> Vec<Box<dyn Engine>> {
+    let engines = tamis_trace::engines();
+    for candidate in &engines {
+        if let Err(why) = &candidate.available {
+            println!("not tried: the {} engine: {why}", candidate.name);
+        }
+    }
+    let working = engines.iter().filter(|c| c.available.is_ok());
+    working.map(|c| tamis_trace::choose(c.name).unwrap()).collect()
+}
+
+pub(crate) fn run(engine: &dyn Engine, command: Command) -> (Finish, Vec<Action<'static>>) {
+    let mut actions = Vec::new();
+    let mut sink = |event: Event<'_>| actions.push(owned(event.action));
+    let finish = engine.run(command, &mut sink, &AtomicBool::new(false)).unwrap();
+    (finish, actions)
+}
+
+pub(crate) fn owned(action: Action<'_>) -> Action<'static> {
+    let own = |p: std::borrow::Cow<'_, [u8]>| std::borrow::Cow::Owned(p.into_owned());
+    match action {
+        Action::Open { path, how } => Action::Open { path: own(path), how },
+        Action::Stat { path, follow } => Action::Stat { path: own(path), follow },
+        Action::ReadLink { path } => Action::ReadLink { path: own(path) },
+        Action::Execute { path } => Action::Execute { path: own(path) },
+        Action::Remove { path } => Action::Remove { path: own(path) },
+        Action::MakeDirectory { path } => Action::MakeDirectory { path: own(path) },
+        Action::MakeNode { path } => Action::MakeNode { path: own(path) },
+        Action::Rename { from, to, exchange } => {
+            Action::Rename { from: own(from), to: own(to), exchange }
+        }
+        Action::Link { from, to, follow } => Action::Link { from: own(from), to: own(to), follow },
+        Action::Truncate { path } => Action::Truncate { path: own(path) },
+        Action::ChangeMode { path, follow } => Action::ChangeMode { path: own(path), follow },
+        Action::Connect { peer } => Action::Connect { peer },
+        Action::Blind(blind) => Action::Blind(blind),
+    }
+}
+
+pub(crate) fn opened(actions: &[Action<'_>]) -> BTreeSet<String> {
+    actions
+        .iter()
+        .filter_map(|a| match a {
+            Action::Open { path, .. } => Some(String::from_utf8_lossy(path).into_owned()),
+            _ => None,
+        })
+        .collect()
+}
