@@ -1,7 +1,7 @@
 //! From a call at its entry to actions of the event model.
 
 use crate::event::{Action, Blind, OpenHow, PathArg, Peer};
-use crate::process::{Process, Unread};
+use crate::process::{Last, Process, Unread};
 use crate::syscalls::SYS_FCHMODAT2;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 
@@ -42,12 +42,22 @@ impl Arguments<'_> {
     /// A path relative to the directory descriptor in argument `directory`. An empty path that
     /// means the descriptor itself is nothing new: it was opened before.
     fn path_at(self, directory: Option<usize>, n: usize) -> Result<PathArg<'static>, Unread> {
+        self.path_to(Last::Follow, directory, n)
+    }
+
+    /// The same, for a call that may be about a link itself.
+    fn path_to(
+        self,
+        last: Last,
+        directory: Option<usize>,
+        n: usize,
+    ) -> Result<PathArg<'static>, Unread> {
         let path = self.process.read_path(self.number(n))?;
         if path.is_empty() {
             return Err(Unread::Nothing);
         }
         let directory = directory.map_or(libc::AT_FDCWD, |d| self.number(d) as i32);
-        Ok(self.process.absolute(directory, path)?.into())
+        Ok(self.process.absolute(directory, path, last)?.into())
     }
 
     /// The same where an empty or missing path means the descriptor itself.
@@ -56,7 +66,7 @@ impl Arguments<'_> {
         if self.number(n) != 0 {
             let path = self.process.read_path(self.number(n))?;
             if !path.is_empty() {
-                return Ok(self.process.absolute(descriptor, path)?.into());
+                return Ok(self.process.absolute(descriptor, path, Last::Follow)?.into());
             }
         }
         Ok(self.process.descriptor(descriptor)?.into())
@@ -87,20 +97,18 @@ fn try_decode(call: &Call, process: Process) -> Actions {
             let flags = u64::from_ne_bytes(process.read_exact(a.number(2))?);
             open(a.path_at(Some(0), 1)?, flags)
         }
-        libc::SYS_newfstatat => stat(a.path_at(Some(0), 1)?, !a.flag(3, no_follow)),
-        libc::SYS_statx => stat(a.path_at(Some(0), 1)?, !a.flag(2, no_follow)),
-        libc::SYS_faccessat => stat(a.path_at(Some(0), 1)?, true),
-        libc::SYS_faccessat2 => stat(a.path_at(Some(0), 1)?, !a.flag(3, no_follow)),
-        libc::SYS_name_to_handle_at => {
-            stat(a.path_at(Some(0), 1)?, a.flag(4, libc::AT_SYMLINK_FOLLOW))
-        }
+        libc::SYS_newfstatat => stat(a, Some(0), 1, !a.flag(3, no_follow)),
+        libc::SYS_statx => stat(a, Some(0), 1, !a.flag(2, no_follow)),
+        libc::SYS_faccessat => stat(a, Some(0), 1, true),
+        libc::SYS_faccessat2 => stat(a, Some(0), 1, !a.flag(3, no_follow)),
+        libc::SYS_name_to_handle_at => stat(a, Some(0), 1, a.flag(4, libc::AT_SYMLINK_FOLLOW)),
         libc::SYS_chdir | libc::SYS_statfs | libc::SYS_getxattr | libc::SYS_listxattr => {
-            stat(a.path(0)?, true)
+            stat(a, None, 0, true)
         }
-        libc::SYS_lgetxattr | libc::SYS_llistxattr => stat(a.path(0)?, false),
-        libc::SYS_inotify_add_watch => stat(a.path(1)?, true),
-        libc::SYS_fanotify_mark => stat(a.path_at(Some(3), 4)?, true),
-        libc::SYS_readlinkat => one(Action::ReadLink { path: a.path_at(Some(0), 1)? }),
+        libc::SYS_lgetxattr | libc::SYS_llistxattr => stat(a, None, 0, false),
+        libc::SYS_inotify_add_watch => stat(a, None, 1, true),
+        libc::SYS_fanotify_mark => stat(a, Some(3), 4, true),
+        libc::SYS_readlinkat => one(Action::ReadLink { path: a.path_to(Last::Keep, Some(0), 1)? }),
         libc::SYS_execve => one(Action::Execute { path: a.path(0)? }),
         libc::SYS_execveat => one(Action::Execute { path: a.path_or_descriptor(0, 1)? }),
         libc::SYS_unlinkat => one(Action::Remove { path: a.path_at(Some(0), 1)? }),
@@ -167,8 +175,10 @@ fn decode_legacy(a: Arguments<'_>) -> Option<Actions> {
                 Action::Open { path: a.path(0)?, how: OpenHow::from_flags(flags as u64) }
             }
             libc::SYS_stat | libc::SYS_access => Action::Stat { path: a.path(0)?, follow: true },
-            libc::SYS_lstat => Action::Stat { path: a.path(0)?, follow: false },
-            libc::SYS_readlink => Action::ReadLink { path: a.path(0)? },
+            libc::SYS_lstat => {
+                Action::Stat { path: a.path_to(Last::Keep, None, 0)?, follow: false }
+            }
+            libc::SYS_readlink => Action::ReadLink { path: a.path_to(Last::Keep, None, 0)? },
             libc::SYS_unlink | libc::SYS_rmdir => Action::Remove { path: a.path(0)? },
             libc::SYS_mkdir => Action::MakeDirectory { path: a.path(0)? },
             libc::SYS_mknod => Action::MakeNode { path: a.path(0)? },
@@ -204,8 +214,9 @@ fn open(path: PathArg<'static>, flags: u64) -> Actions {
     one(Action::Open { path, how: OpenHow::from_flags(flags) })
 }
 
-fn stat(path: PathArg<'static>, follow: bool) -> Actions {
-    one(Action::Stat { path, follow })
+fn stat(a: Arguments<'_>, directory: Option<usize>, n: usize, follow: bool) -> Actions {
+    let last = if follow { Last::Follow } else { Last::Keep };
+    one(Action::Stat { path: a.path_to(last, directory, n)?, follow })
 }
 
 fn change(path: PathArg<'static>, follow: bool) -> Actions {
@@ -273,7 +284,7 @@ fn peer(process: Process, address: u64, length: u64) -> Result<Option<Peer>, Unr
             [0, name @ ..] => Some(Peer::Abstract(name.to_vec())),
             name => {
                 let end = name.iter().position(|&b| b == 0).unwrap_or(name.len());
-                let path = process.absolute(libc::AT_FDCWD, name[..end].to_vec())?;
+                let path = process.absolute(libc::AT_FDCWD, name[..end].to_vec(), Last::Follow)?;
                 Some(Peer::Unix(path))
             }
         },
