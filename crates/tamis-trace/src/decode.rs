@@ -116,11 +116,18 @@ fn try_decode(call: &Call, process: Process) -> Actions {
         libc::SYS_mknodat => one(Action::MakeNode { path: a.path_at(Some(0), 1)? }),
         libc::SYS_symlinkat => one(Action::MakeNode { path: a.path_at(Some(1), 2)? }),
         libc::SYS_renameat2 => rename(a, a.number(4)),
-        libc::SYS_linkat => one(Action::Link {
-            from: a.path_or_descriptor(0, 1)?,
-            to: a.path_at(Some(2), 3)?,
-            follow: a.flag(4, libc::AT_SYMLINK_FOLLOW),
-        }),
+        libc::SYS_linkat => {
+            let to = a.path_at(Some(2), 3)?;
+            let follow = a.flag(4, libc::AT_SYMLINK_FOLLOW);
+            // The call fails by itself where this pointer is bad; what else has no path is a file
+            // that gets its first name (O_TMPFILE).
+            process.read_path(a.number(1))?;
+            one(match a.path_or_descriptor(0, 1) {
+                Ok(from) => Action::Link { from, to, follow },
+                Err(Unread::Nothing) => Action::MakeNode { path: to },
+                Err(unread) => return Err(unread),
+            })
+        }
         libc::SYS_truncate => one(Action::Truncate { path: a.path(0)? }),
         libc::SYS_fchmod | libc::SYS_fchown | libc::SYS_fsetxattr | libc::SYS_fremovexattr => {
             change(a.descriptor(0)?, true)
