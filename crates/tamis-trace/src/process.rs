@@ -83,13 +83,13 @@ impl Process {
             }
             if let Some(end) = buffer[..got].iter().position(|&b| b == 0) {
                 path.extend_from_slice(&buffer[..end]);
-                return Ok(path);
+                break;
             }
             path.extend_from_slice(&buffer[..got]);
             address += got as u64;
         }
-        // The kernel answers ENAMETOOLONG.
-        Err(Unread::Nothing)
+        // With its end it must fit, or the kernel answers ENAMETOOLONG.
+        if path.len() < PATH_MAX { Ok(path) } else { Err(Unread::Nothing) }
     }
 
     /// Makes a path absolute as this thread would.
@@ -297,5 +297,14 @@ mod tests {
     fn a_call_about_the_link_keeps_it() {
         let got = me().absolute(0, b"/proc/self/exe".to_vec(), Last::Keep).unwrap();
         assert_eq!(got, b"/proc/self/exe");
+    }
+
+    #[test]
+    fn a_path_with_its_end_must_fit() {
+        for (length, fits) in [(4095, true), (4096, false), (4100, false)] {
+            let mut text = vec![b'a'; length];
+            text.push(0);
+            assert_eq!(me().read_path(text.as_ptr() as u64).is_ok(), fits, "{length}");
+        }
     }
 }
