@@ -127,7 +127,7 @@ pub(crate) fn watched() -> &'static [(i64, Watch)] {
         (l::SYS_fspick, Always),
         (l::SYS_setns, Always),
         (l::SYS_unshare, FlagSet { argument: 0, mask: NEW_MOUNTS }),
-        (l::SYS_clone, FlagSet { argument: 0, mask: NEW_MOUNTS | l::CLONE_UNTRACED as u32 }),
+        (l::SYS_clone, FlagSet { argument: 0, mask: NEW_MOUNTS }),
         (l::SYS_seccomp, FlagSet { argument: 1, mask: NEW_LISTENER }),
         (l::SYS_read, StandardInput { argument: 0 }),
         (l::SYS_readv, StandardInput { argument: 0 }),
@@ -143,9 +143,15 @@ pub(crate) fn watched() -> &'static [(i64, Watch)] {
     ]
 }
 
-/// Watched besides by the ptrace engine: what a second tracer does, and what would escape the first.
+/// What the ptrace engine watches before all others: what a second tracer does, and what would
+/// escape the first.
 pub(crate) fn watched_when_traced() -> &'static [(i64, Watch)] {
-    &[(l::SYS_ptrace, Watch::Always), (l::SYS_clone3, Watch::Always)]
+    const MASK: u32 = (l::CLONE_NEWNS | l::CLONE_UNTRACED) as u32;
+    &[
+        (l::SYS_ptrace, Watch::Always),
+        (l::SYS_clone, Watch::FlagSet { argument: 0, mask: MASK }),
+        (l::SYS_clone3, Watch::Always),
+    ]
 }
 
 /// Whether the ptrace engine watches this call of the native architecture: what its filter decides
@@ -156,7 +162,7 @@ pub(crate) fn watches_traced(number: i64, arguments: &[u64; 6], watch_stdin: boo
         return number as u32 != u32::MAX;
     }
     let Some((_, watch)) =
-        watched().iter().chain(watched_when_traced()).find(|(watched, _)| *watched == number)
+        watched_when_traced().iter().chain(watched()).find(|(watched, _)| *watched == number)
     else {
         return false;
     };
