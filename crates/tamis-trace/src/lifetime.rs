@@ -20,6 +20,7 @@ pub(crate) struct Lifetime<'a> {
     shepherd: Option<Shepherd>,
     stop: &'a AtomicBool,
     started: Instant,
+    next_tick: Instant,
     ended: Option<Instant>,
     deadline: Option<Instant>,
     /// When to kill what did not end after SIGTERM.
@@ -39,6 +40,7 @@ impl<'a> Lifetime<'a> {
             shepherd: Some(shepherd),
             stop,
             started,
+            next_tick: started,
             ended: None,
             deadline: timeout.map(|t| started + t),
             kill_at: None,
@@ -84,17 +86,23 @@ impl<'a> Lifetime<'a> {
                 }
             }
             let (own, events) = fds.split_last().expect("at least the shepherd's");
-            if events.iter().any(|fd| fd.revents & libc::POLLIN != 0) {
+            let ready = events.iter().any(|fd| fd.revents & libc::POLLIN != 0);
+            // A tree that always has something to serve must not keep us from the clock.
+            let due = self.next_tick <= Instant::now();
+            if !ready && self.all_gone {
+                return Ok(false);
+            }
+            if !self.all_gone && (!ready || due) {
+                self.next_tick = Instant::now() + TICK;
+                if own.revents != 0 {
+                    self.hear()?;
+                }
+                if self.tick() {
+                    return Ok(false);
+                }
+            }
+            if ready {
                 return Ok(true);
-            }
-            if self.all_gone {
-                return Ok(false);
-            }
-            if own.revents != 0 {
-                self.hear()?;
-            }
-            if self.tick() {
-                return Ok(false);
             }
         }
     }
