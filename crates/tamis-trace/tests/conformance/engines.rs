@@ -1,8 +1,6 @@
 //! Every engine on small real commands.
 
-mod common;
-
-use common::{available, command, opened, run};
+use crate::common::{available, command, opened, run};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
