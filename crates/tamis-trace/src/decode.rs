@@ -2,7 +2,10 @@
 
 use crate::event::{Action, Blind, OpenHow, PathArg, Peer};
 use crate::process::{Last, Process, Unread};
-use crate::syscalls::SYS_FCHMODAT2;
+use crate::syscalls::{
+    SYS_FCHMODAT2, SYS_FILE_GETATTR, SYS_FILE_SETATTR, SYS_GETXATTRAT, SYS_LISTXATTRAT,
+    SYS_OPEN_TREE_ATTR, SYS_REMOVEXATTRAT, SYS_SETXATTRAT,
+};
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 
 /// A call as the kernel shows it.
@@ -95,6 +98,11 @@ fn try_decode(call: &Call, process: Process) -> Actions {
         libc::SYS_openat => open(a.path_at(Some(0), 1)?, a.number(2)),
         libc::SYS_openat2 => {
             let flags = u64::from_ne_bytes(process.read_exact(a.number(2))?);
+            let resolve = u64::from_ne_bytes(process.read_exact(a.number(2) + 16)?);
+            if resolve & libc::RESOLVE_IN_ROOT != 0 {
+                let why = "openat2 below a root directory of its own".to_owned();
+                return one(Action::Blind(Blind::Unresolved(why)));
+            }
             open(a.path_at(Some(0), 1)?, flags)
         }
         libc::SYS_newfstatat => stat(a, Some(0), 1, !a.flag(3, no_follow)),
@@ -106,6 +114,8 @@ fn try_decode(call: &Call, process: Process) -> Actions {
             stat(a, None, 0, true)
         }
         libc::SYS_lgetxattr | libc::SYS_llistxattr => stat(a, None, 0, false),
+        SYS_GETXATTRAT | SYS_LISTXATTRAT => stat(a, Some(0), 1, !a.flag(2, no_follow)),
+        SYS_FILE_GETATTR => stat(a, Some(0), 1, !a.flag(4, no_follow)),
         libc::SYS_inotify_add_watch => stat(a, None, 1, true),
         libc::SYS_fanotify_mark => stat(a, Some(3), 4, true),
         libc::SYS_readlinkat => one(Action::ReadLink { path: a.path_to(Last::Keep, Some(0), 1)? }),
@@ -138,6 +148,10 @@ fn try_decode(call: &Call, process: Process) -> Actions {
         libc::SYS_utimensat => change(a.path_or_descriptor(0, 1)?, !a.flag(3, no_follow)),
         libc::SYS_setxattr | libc::SYS_removexattr => change(a.path(0)?, true),
         libc::SYS_lsetxattr | libc::SYS_lremovexattr => change(a.path(0)?, false),
+        SYS_SETXATTRAT | SYS_REMOVEXATTRAT => {
+            change(a.path_or_descriptor(0, 1)?, !a.flag(2, no_follow))
+        }
+        SYS_FILE_SETATTR => change(a.path_or_descriptor(0, 1)?, !a.flag(4, no_follow)),
         libc::SYS_connect => Ok(peer(process, a.number(1), a.number(2))?
             .map(|peer| Action::Connect { peer })
             .into_iter()
@@ -157,7 +171,8 @@ fn try_decode(call: &Call, process: Process) -> Actions {
         libc::SYS_pivot_root => blind_namespace("pivot_root"),
         libc::SYS_mount | libc::SYS_move_mount => blind_namespace("mount"),
         libc::SYS_umount2 => blind_namespace("umount"),
-        libc::SYS_open_tree => blind_namespace("open_tree"),
+        libc::SYS_mount_setattr => blind_namespace("mount_setattr"),
+        libc::SYS_open_tree | SYS_OPEN_TREE_ATTR => blind_namespace("open_tree"),
         libc::SYS_fsopen | libc::SYS_fspick => blind_namespace("fsopen"),
         libc::SYS_setns => blind_namespace("setns"),
         libc::SYS_clone if !a.flag(0, libc::CLONE_NEWNS) => untraced(a.number(0)),

@@ -106,6 +106,12 @@ pub(crate) fn watched() -> &'static [(i64, Watch)] {
         (l::SYS_removexattr, Always),
         (l::SYS_lremovexattr, Always),
         (l::SYS_fremovexattr, Always),
+        (SYS_SETXATTRAT, Always),
+        (SYS_GETXATTRAT, Always),
+        (SYS_LISTXATTRAT, Always),
+        (SYS_REMOVEXATTRAT, Always),
+        (SYS_FILE_GETATTR, Always),
+        (SYS_FILE_SETATTR, Always),
         (l::SYS_statfs, Always),
         (l::SYS_inotify_add_watch, Always),
         (l::SYS_fanotify_mark, Always),
@@ -123,6 +129,8 @@ pub(crate) fn watched() -> &'static [(i64, Watch)] {
         (l::SYS_umount2, Always),
         (l::SYS_move_mount, Always),
         (l::SYS_open_tree, Always),
+        (SYS_OPEN_TREE_ATTR, Always),
+        (l::SYS_mount_setattr, Always),
         (l::SYS_fsopen, Always),
         (l::SYS_fspick, Always),
         (l::SYS_setns, Always),
@@ -176,3 +184,10 @@ pub(crate) fn watches_traced(number: i64, arguments: &[u64; 6], watch_stdin: boo
 
 /// Not in the libc crate for every target yet.
 pub(crate) const SYS_FCHMODAT2: i64 = 452;
+pub(crate) const SYS_SETXATTRAT: i64 = 463;
+pub(crate) const SYS_GETXATTRAT: i64 = 464;
+pub(crate) const SYS_LISTXATTRAT: i64 = 465;
+pub(crate) const SYS_REMOVEXATTRAT: i64 = 466;
+pub(crate) const SYS_OPEN_TREE_ATTR: i64 = 467;
+pub(crate) const SYS_FILE_GETATTR: i64 = 468;
+pub(crate) const SYS_FILE_SETATTR: i64 = 469;

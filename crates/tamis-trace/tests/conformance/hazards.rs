@@ -1,6 +1,7 @@
 //! What is known to defeat tracers: each is either seen completely, or the run is marked.
 
 use crate::common::{available, command, compile, found, opened, run};
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::Read;
 use std::path::Path;
@@ -61,6 +62,36 @@ fn calls_of_a_foreign_architecture_are_marked() {
             assert!(blinds(actions).contains(&&Blind::ForeignArchitecture), "{name}");
         });
     }
+}
+
+#[test]
+fn recent_calls_are_seen() {
+    each("recent.c", &[], |engine, _, actions| {
+        let path = |a: &Action<'static>| match a {
+            Action::Stat { path, .. } | Action::ChangeMode { path, .. } => Some(path.to_vec()),
+            _ => None,
+        };
+        let seen: BTreeSet<Vec<u8>> = actions.iter().filter_map(path).collect();
+        for call in ["fchmodat2", "setxattrat", "getxattrat", "listxattrat", "removexattrat"]
+            .into_iter()
+            .chain(["file_getattr", "file_setattr"])
+        {
+            let path = format!("/recent/{call}").into_bytes();
+            assert!(seen.contains(&path), "{call} under {}", engine.name());
+        }
+    });
+}
+
+#[test]
+fn a_root_directory_for_one_call_is_marked() {
+    each("rooted.c", &[], |engine, _, actions| {
+        assert!(!opened(actions).contains("/etc/hostname"), "{}", engine.name());
+        assert!(
+            blinds(actions).iter().any(|b| matches!(b, Blind::Unresolved(_))),
+            "{}",
+            engine.name()
+        );
+    });
 }
 
 #[test]

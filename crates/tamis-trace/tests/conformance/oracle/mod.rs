@@ -38,7 +38,8 @@ struct Oracle {
     working: Vec<Vec<u8>>,
     programs: HashMap<u32, Vec<u8>>,
     descriptors: HashMap<(u32, i32), Vec<u8>>,
-    parents: HashMap<u32, u32>,
+    /// Whose child each process is, and whether the two share a working directory.
+    parents: HashMap<u32, (u32, bool)>,
     actions: Vec<Action<'static>>,
 }
 
@@ -58,29 +59,29 @@ impl Oracle {
     fn read(mut self, log: &str) -> Vec<Action<'static>> {
         let lines = line::parse(log);
         // A child's first line may stand before the line that says whose child it is.
-        for line in &lines {
-            if let (Some(child), true) = (line.result, line.makes_process()) {
-                self.parents.insert(child as u32, line.process);
+        for line in lines.iter().filter(|line| line.makes_process()) {
+            if let Some(child) = line.result {
+                let shares = line.text.contains("CLONE_FS");
+                self.parents.insert(child as u32, (line.process, shares));
             }
         }
         for line in &lines {
-            self.settle(line.process, false);
+            self.settle(line.process);
             self.line(line);
-            if line.makes_process() {
-                if let Some(child) = line.result.filter(|&c| c > 0) {
-                    self.settle(child as u32, line.text.contains("CLONE_FS"));
-                }
+            if let (Some(child), true) = (line.result, line.makes_process()) {
+                self.settle(child as u32);
             }
         }
         self.actions
     }
 
     /// Gives a process that is seen for the first time its parent's state.
-    fn settle(&mut self, process: u32, shares: bool) {
+    fn settle(&mut self, process: u32) {
         if self.groups.contains_key(&process) {
             return;
         }
-        let parent = self.parents.get(&process).copied();
+        let (parent, shares) = self.parents.get(&process).copied().unzip();
+        let shares = shares.unwrap_or(false);
         let from = parent.and_then(|p| self.groups.get(&p)).copied();
         let group = match from {
             Some(group) if shares => group,
@@ -346,6 +347,6 @@ fn canonical(path: Vec<u8>) -> Vec<u8> {
 fn interpreter(path: &[u8]) -> Vec<u8> {
     let Ok(content) = std::fs::read(OsStr::from_bytes(path)) else { return path.to_vec() };
     let Some(first) = content.strip_prefix(b"#!") else { return path.to_vec() };
-    let mut words = first.split(|b| b.is_ascii_whitespace()).filter(|word| !word.is_empty());
+    let mut words = first.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
     canonical(words.next().unwrap_or_default().to_vec())
 }
