@@ -45,6 +45,7 @@ pub struct Finish {
     /// Processor time of all processes of the tree that ended.
     pub cpu: Duration,
     /// Programs that were still running when the main process had ended and a moment had passed.
+    /// They live on; under the ptrace engine they could not, and were ended.
     pub left_running: Vec<String>,
     /// Whether set-user-id programs ran without their privileges because of the engine.
     pub no_new_privileges: bool,

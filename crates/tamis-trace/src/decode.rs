@@ -1,8 +1,11 @@
 //! From a call at its entry to actions of the event model.
 
 use crate::event::{Action, Blind, OpenHow, PathArg, Peer};
-use crate::process::{Process, Unread};
-use crate::syscalls::SYS_FCHMODAT2;
+use crate::process::{Last, Process, Unread};
+use crate::syscalls::{
+    SYS_FCHMODAT2, SYS_FILE_GETATTR, SYS_FILE_SETATTR, SYS_GETXATTRAT, SYS_LISTXATTRAT,
+    SYS_OPEN_TREE_ATTR, SYS_REMOVEXATTRAT, SYS_SETXATTRAT,
+};
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 
 /// A call as the kernel shows it.
@@ -42,12 +45,22 @@ impl Arguments<'_> {
     /// A path relative to the directory descriptor in argument `directory`. An empty path that
     /// means the descriptor itself is nothing new: it was opened before.
     fn path_at(self, directory: Option<usize>, n: usize) -> Result<PathArg<'static>, Unread> {
+        self.path_to(Last::Follow, directory, n)
+    }
+
+    /// The same, for a call that may be about a link itself.
+    fn path_to(
+        self,
+        last: Last,
+        directory: Option<usize>,
+        n: usize,
+    ) -> Result<PathArg<'static>, Unread> {
         let path = self.process.read_path(self.number(n))?;
         if path.is_empty() {
             return Err(Unread::Nothing);
         }
         let directory = directory.map_or(libc::AT_FDCWD, |d| self.number(d) as i32);
-        Ok(self.process.absolute(directory, path)?.into())
+        Ok(self.process.absolute(directory, path, last)?.into())
     }
 
     /// The same where an empty or missing path means the descriptor itself.
@@ -56,7 +69,7 @@ impl Arguments<'_> {
         if self.number(n) != 0 {
             let path = self.process.read_path(self.number(n))?;
             if !path.is_empty() {
-                return Ok(self.process.absolute(descriptor, path)?.into());
+                return Ok(self.process.absolute(descriptor, path, Last::Follow)?.into());
             }
         }
         Ok(self.process.descriptor(descriptor)?.into())
@@ -85,22 +98,27 @@ fn try_decode(call: &Call, process: Process) -> Actions {
         libc::SYS_openat => open(a.path_at(Some(0), 1)?, a.number(2)),
         libc::SYS_openat2 => {
             let flags = u64::from_ne_bytes(process.read_exact(a.number(2))?);
+            let resolve = u64::from_ne_bytes(process.read_exact(a.number(2) + 16)?);
+            if resolve & libc::RESOLVE_IN_ROOT != 0 {
+                let why = "openat2 below a root directory of its own".to_owned();
+                return one(Action::Blind(Blind::Unresolved(why)));
+            }
             open(a.path_at(Some(0), 1)?, flags)
         }
-        libc::SYS_newfstatat => stat(a.path_at(Some(0), 1)?, !a.flag(3, no_follow)),
-        libc::SYS_statx => stat(a.path_at(Some(0), 1)?, !a.flag(2, no_follow)),
-        libc::SYS_faccessat => stat(a.path_at(Some(0), 1)?, true),
-        libc::SYS_faccessat2 => stat(a.path_at(Some(0), 1)?, !a.flag(3, no_follow)),
-        libc::SYS_name_to_handle_at => {
-            stat(a.path_at(Some(0), 1)?, a.flag(4, libc::AT_SYMLINK_FOLLOW))
-        }
+        libc::SYS_newfstatat => stat(a, Some(0), 1, !a.flag(3, no_follow)),
+        libc::SYS_statx => stat(a, Some(0), 1, !a.flag(2, no_follow)),
+        libc::SYS_faccessat => stat(a, Some(0), 1, true),
+        libc::SYS_faccessat2 => stat(a, Some(0), 1, !a.flag(3, no_follow)),
+        libc::SYS_name_to_handle_at => stat(a, Some(0), 1, a.flag(4, libc::AT_SYMLINK_FOLLOW)),
         libc::SYS_chdir | libc::SYS_statfs | libc::SYS_getxattr | libc::SYS_listxattr => {
-            stat(a.path(0)?, true)
+            stat(a, None, 0, true)
         }
-        libc::SYS_lgetxattr | libc::SYS_llistxattr => stat(a.path(0)?, false),
-        libc::SYS_inotify_add_watch => stat(a.path(1)?, true),
-        libc::SYS_fanotify_mark => stat(a.path_at(Some(3), 4)?, true),
-        libc::SYS_readlinkat => one(Action::ReadLink { path: a.path_at(Some(0), 1)? }),
+        libc::SYS_lgetxattr | libc::SYS_llistxattr => stat(a, None, 0, false),
+        SYS_GETXATTRAT | SYS_LISTXATTRAT => stat(a, Some(0), 1, !a.flag(2, no_follow)),
+        SYS_FILE_GETATTR => stat(a, Some(0), 1, !a.flag(4, no_follow)),
+        libc::SYS_inotify_add_watch => stat(a, None, 1, true),
+        libc::SYS_fanotify_mark => stat(a, Some(3), 4, true),
+        libc::SYS_readlinkat => one(Action::ReadLink { path: a.path_to(Last::Keep, Some(0), 1)? }),
         libc::SYS_execve => one(Action::Execute { path: a.path(0)? }),
         libc::SYS_execveat => one(Action::Execute { path: a.path_or_descriptor(0, 1)? }),
         libc::SYS_unlinkat => one(Action::Remove { path: a.path_at(Some(0), 1)? }),
@@ -108,11 +126,18 @@ fn try_decode(call: &Call, process: Process) -> Actions {
         libc::SYS_mknodat => one(Action::MakeNode { path: a.path_at(Some(0), 1)? }),
         libc::SYS_symlinkat => one(Action::MakeNode { path: a.path_at(Some(1), 2)? }),
         libc::SYS_renameat2 => rename(a, a.number(4)),
-        libc::SYS_linkat => one(Action::Link {
-            from: a.path_or_descriptor(0, 1)?,
-            to: a.path_at(Some(2), 3)?,
-            follow: a.flag(4, libc::AT_SYMLINK_FOLLOW),
-        }),
+        libc::SYS_linkat => {
+            let to = a.path_at(Some(2), 3)?;
+            let follow = a.flag(4, libc::AT_SYMLINK_FOLLOW);
+            // The call fails by itself where this pointer is bad; what else has no path is a file
+            // that gets its first name (O_TMPFILE).
+            process.read_path(a.number(1))?;
+            one(match a.path_or_descriptor(0, 1) {
+                Ok(from) => Action::Link { from, to, follow },
+                Err(Unread::Nothing) => Action::MakeNode { path: to },
+                Err(unread) => return Err(unread),
+            })
+        }
         libc::SYS_truncate => one(Action::Truncate { path: a.path(0)? }),
         libc::SYS_fchmod | libc::SYS_fchown | libc::SYS_fsetxattr | libc::SYS_fremovexattr => {
             change(a.descriptor(0)?, true)
@@ -123,6 +148,10 @@ fn try_decode(call: &Call, process: Process) -> Actions {
         libc::SYS_utimensat => change(a.path_or_descriptor(0, 1)?, !a.flag(3, no_follow)),
         libc::SYS_setxattr | libc::SYS_removexattr => change(a.path(0)?, true),
         libc::SYS_lsetxattr | libc::SYS_lremovexattr => change(a.path(0)?, false),
+        SYS_SETXATTRAT | SYS_REMOVEXATTRAT => {
+            change(a.path_or_descriptor(0, 1)?, !a.flag(2, no_follow))
+        }
+        SYS_FILE_SETATTR => change(a.path_or_descriptor(0, 1)?, !a.flag(4, no_follow)),
         libc::SYS_connect => Ok(peer(process, a.number(1), a.number(2))?
             .map(|peer| Action::Connect { peer })
             .into_iter()
@@ -142,7 +171,8 @@ fn try_decode(call: &Call, process: Process) -> Actions {
         libc::SYS_pivot_root => blind_namespace("pivot_root"),
         libc::SYS_mount | libc::SYS_move_mount => blind_namespace("mount"),
         libc::SYS_umount2 => blind_namespace("umount"),
-        libc::SYS_open_tree => blind_namespace("open_tree"),
+        libc::SYS_mount_setattr => blind_namespace("mount_setattr"),
+        libc::SYS_open_tree | SYS_OPEN_TREE_ATTR => blind_namespace("open_tree"),
         libc::SYS_fsopen | libc::SYS_fspick => blind_namespace("fsopen"),
         libc::SYS_setns => blind_namespace("setns"),
         libc::SYS_clone if !a.flag(0, libc::CLONE_NEWNS) => untraced(a.number(0)),
@@ -167,8 +197,10 @@ fn decode_legacy(a: Arguments<'_>) -> Option<Actions> {
                 Action::Open { path: a.path(0)?, how: OpenHow::from_flags(flags as u64) }
             }
             libc::SYS_stat | libc::SYS_access => Action::Stat { path: a.path(0)?, follow: true },
-            libc::SYS_lstat => Action::Stat { path: a.path(0)?, follow: false },
-            libc::SYS_readlink => Action::ReadLink { path: a.path(0)? },
+            libc::SYS_lstat => {
+                Action::Stat { path: a.path_to(Last::Keep, None, 0)?, follow: false }
+            }
+            libc::SYS_readlink => Action::ReadLink { path: a.path_to(Last::Keep, None, 0)? },
             libc::SYS_unlink | libc::SYS_rmdir => Action::Remove { path: a.path(0)? },
             libc::SYS_mkdir => Action::MakeDirectory { path: a.path(0)? },
             libc::SYS_mknod => Action::MakeNode { path: a.path(0)? },
@@ -204,8 +236,9 @@ fn open(path: PathArg<'static>, flags: u64) -> Actions {
     one(Action::Open { path, how: OpenHow::from_flags(flags) })
 }
 
-fn stat(path: PathArg<'static>, follow: bool) -> Actions {
-    one(Action::Stat { path, follow })
+fn stat(a: Arguments<'_>, directory: Option<usize>, n: usize, follow: bool) -> Actions {
+    let last = if follow { Last::Follow } else { Last::Keep };
+    one(Action::Stat { path: a.path_to(last, directory, n)?, follow })
 }
 
 fn change(path: PathArg<'static>, follow: bool) -> Actions {
@@ -273,7 +306,7 @@ fn peer(process: Process, address: u64, length: u64) -> Result<Option<Peer>, Unr
             [0, name @ ..] => Some(Peer::Abstract(name.to_vec())),
             name => {
                 let end = name.iter().position(|&b| b == 0).unwrap_or(name.len());
-                let path = process.absolute(libc::AT_FDCWD, name[..end].to_vec())?;
+                let path = process.absolute(libc::AT_FDCWD, name[..end].to_vec(), Last::Follow)?;
                 Some(Peer::Unix(path))
             }
         },

@@ -154,12 +154,13 @@ pub enum Blind {
     Lost(u64),
 }
 
-/// Receives the events of one run.
-pub trait Sink {
+/// Receives the events of one run. One thread calls it, not always the one that started the run: a
+/// tracer waits on a thread of its own.
+pub trait Sink: Send {
     fn event(&mut self, event: Event<'_>);
 }
 
-impl<F: FnMut(Event<'_>)> Sink for F {
+impl<F: FnMut(Event<'_>) + Send> Sink for F {
     fn event(&mut self, event: Event<'_>) {
         self(event);
     }

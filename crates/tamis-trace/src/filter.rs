@@ -140,7 +140,7 @@ fn argument_low(n: u32) -> u32 {
 }
 
 fn assemble(verdict: Verdict, watch_stdin: bool, handoff: i32) -> Vec<libc::sock_filter> {
-    let (catch, more) = match verdict {
+    let (catch, first) = match verdict {
         Verdict::Notify => (RETURN_NOTIFY, [].as_slice()),
         Verdict::Trace => (RETURN_TRACE, syscalls::watched_when_traced()),
     };
@@ -156,7 +156,7 @@ fn assemble(verdict: Verdict, watch_stdin: bool, handoff: i32) -> Vec<libc::sock
         ret(RETURN_ALLOW),
         ret(catch),
     ];
-    for (number, watch) in syscalls::watched().iter().chain(more) {
+    for (number, watch) in first.iter().chain(syscalls::watched()) {
         let number = *number as u32;
         let body = match watch {
             Watch::Always => vec![ret(catch)],

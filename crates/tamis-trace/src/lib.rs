@@ -18,8 +18,6 @@ mod shepherd;
 mod stdin;
 mod syscalls;
 mod tracer;
-mod tree;
-mod wire;
 
 pub use choose::{Candidate, choose, engines};
 pub use command::{Command, Ending, Finish};
@@ -33,7 +31,7 @@ pub trait Engine: Send + Sync + std::fmt::Debug {
     /// The name by which the user chooses it.
     fn name(&self) -> &'static str;
 
-    /// Runs the command to its end, handing every event to `sink` on the calling thread. When
+    /// Runs the command to its end, handing every event to `sink` from one thread. When
     /// `stop` becomes true the tree is ended and the run is [`Ending::Interrupted`].
     ///
     /// An error means that the engine could not start observing; the command did not run.

@@ -20,6 +20,7 @@ pub(crate) struct Lifetime<'a> {
     shepherd: Option<Shepherd>,
     stop: &'a AtomicBool,
     started: Instant,
+    next_tick: Instant,
     ended: Option<Instant>,
     deadline: Option<Instant>,
     /// When to kill what did not end after SIGTERM.
@@ -28,6 +29,7 @@ pub(crate) struct Lifetime<'a> {
     forced: Option<Ending>,
     cpu: Duration,
     left_running: Vec<String>,
+    ends_survivors: bool,
     all_gone: bool,
 }
 
@@ -38,6 +40,7 @@ impl<'a> Lifetime<'a> {
             shepherd: Some(shepherd),
             stop,
             started,
+            next_tick: started,
             ended: None,
             deadline: timeout.map(|t| started + t),
             kill_at: None,
@@ -45,8 +48,15 @@ impl<'a> Lifetime<'a> {
             forced: None,
             cpu: Duration::ZERO,
             left_running: Vec::new(),
+            ends_survivors: false,
             all_gone: false,
         }
+    }
+
+    /// Processes that outlive the command are ended: they could not go on without the engine.
+    pub(crate) fn ending_survivors(mut self) -> Self {
+        self.ends_survivors = true;
+        self
     }
 
     pub(crate) fn shepherd(&self) -> &Shepherd {
@@ -76,17 +86,23 @@ impl<'a> Lifetime<'a> {
                 }
             }
             let (own, events) = fds.split_last().expect("at least the shepherd's");
-            if events.iter().any(|fd| fd.revents & libc::POLLIN != 0) {
+            let ready = events.iter().any(|fd| fd.revents & libc::POLLIN != 0);
+            // A tree that always has something to serve must not keep us from the clock.
+            let due = self.next_tick <= Instant::now();
+            if !ready && self.all_gone {
+                return Ok(false);
+            }
+            if !self.all_gone && (!ready || due) {
+                self.next_tick = Instant::now() + TICK;
+                if own.revents != 0 {
+                    self.hear()?;
+                }
+                if self.tick() {
+                    return Ok(false);
+                }
+            }
+            if ready {
                 return Ok(true);
-            }
-            if self.all_gone {
-                return Ok(false);
-            }
-            if own.revents != 0 {
-                self.hear()?;
-            }
-            if self.tick() {
-                return Ok(false);
             }
         }
     }
@@ -136,7 +152,14 @@ impl<'a> Lifetime<'a> {
         }
         if !self.all_gone && self.ended.is_some_and(|e| now >= e + GRACE) {
             self.left_running = self.shepherd().running();
-            return !self.left_running.is_empty();
+            if self.left_running.is_empty() {
+                return false;
+            }
+            if !self.ends_survivors {
+                return true;
+            }
+            self.shepherd().terminate();
+            self.kill_at = Some(now + TERMINATION);
         }
         false
     }
@@ -145,7 +168,7 @@ impl<'a> Lifetime<'a> {
     pub(crate) fn finish(mut self) -> Finish {
         let shepherd = self.shepherd.take().expect("present until finish");
         let no_new_privileges = shepherd.no_new_privileges;
-        if self.left_running.is_empty() {
+        if self.left_running.is_empty() || self.ends_survivors {
             drop(shepherd);
         } else {
             shepherd.keep();

@@ -17,7 +17,7 @@ use crate::filter::{Filter, Verdict};
 use crate::lifetime::Lifetime;
 use crate::probe;
 use crate::serve::Server;
-use crate::shepherd::{Shepherd, Stops};
+use crate::shepherd::Shepherd;
 use crate::stdin::StandardInput;
 use std::io;
 use std::os::fd::{AsRawFd, RawFd};
@@ -48,7 +48,7 @@ impl Engine for Notify {
     fn run(&self, command: Command, sink: &mut dyn Sink, stop: &AtomicBool) -> io::Result<Finish> {
         let stdin = StandardInput::of(&command)?;
         let filter = Filter::new(Verdict::Notify, command.watch_stdin);
-        let shepherd = Shepherd::start(&command, Some(Stops::Notified(filter)))?;
+        let shepherd = Shepherd::start(&command, Some(filter))?;
         let mut lifetime = Lifetime::new(shepherd, command.timeout, stop);
         drop((command.stdin, command.stdout, command.stderr));
         let listener = lifetime

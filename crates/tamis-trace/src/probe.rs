@@ -150,8 +150,10 @@ fn trace_a_child() -> Result<(), i32> {
             }
         }
         let traced = (|| {
-            request(libc::PTRACE_SEIZE, child, 0, libc::PTRACE_O_TRACESECCOMP as usize)?;
-            request(libc::PTRACE_INTERRUPT, child, 0, 0)?;
+            let errno = |e: io::Error| e.raw_os_error().unwrap_or(libc::EIO);
+            let options = libc::PTRACE_O_EXITKILL | libc::PTRACE_O_TRACESECCOMP;
+            request(libc::PTRACE_SEIZE, child, 0, options as usize).map_err(errno)?;
+            request(libc::PTRACE_INTERRUPT, child, 0, 0).map_err(errno)?;
             let mut status = 0;
             libc::waitpid(child, &raw mut status, libc::__WALL);
             let mut info: libc::ptrace_syscall_info = std::mem::zeroed();

@@ -18,7 +18,15 @@ pub(crate) enum Unread {
     Unknown(String),
 }
 
-/// Longest path the kernel takes.
+/// What becomes of a link of /proc at the end of a path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Last {
+    Follow,
+    /// The call is about the link itself: its text is a process's state, not a file.
+    Keep,
+}
+
+/// Longest path the kernel takes, with its end.
 const PATH_MAX: usize = 4096;
 const PAGE: u64 = 4096;
 
@@ -46,7 +54,7 @@ impl Process {
             Some(libc::EFAULT | libc::ESRCH) => Err(Unread::Nothing),
             _ => Err(Unread::Unknown(format!(
                 "memory of {} is closed to us: {error}",
-                crate::tree::program_name(self.thread)
+                crate::shepherd::program_name(self.thread)
             ))),
         }
     }
@@ -75,26 +83,31 @@ impl Process {
             }
             if let Some(end) = buffer[..got].iter().position(|&b| b == 0) {
                 path.extend_from_slice(&buffer[..end]);
-                return Ok(path);
+                break;
             }
             path.extend_from_slice(&buffer[..got]);
             address += got as u64;
         }
-        // The kernel answers ENAMETOOLONG.
-        Err(Unread::Nothing)
+        // With its end it must fit, or the kernel answers ENAMETOOLONG.
+        if path.len() < PATH_MAX { Ok(path) } else { Err(Unread::Nothing) }
     }
 
     /// Makes a path absolute as this thread would.
-    pub(crate) fn absolute(self, directory: i32, path: Vec<u8>) -> Result<Vec<u8>, Unread> {
+    pub(crate) fn absolute(
+        self,
+        directory: i32,
+        path: Vec<u8>,
+        last: Last,
+    ) -> Result<Vec<u8>, Unread> {
         if path.first() == Some(&b'/') {
-            return self.through_proc(path);
+            return self.through_proc(path, last);
         }
         let mut absolute = self.directory(directory)?;
         if absolute.last() != Some(&b'/') {
             absolute.push(b'/');
         }
         absolute.extend_from_slice(&path);
-        Ok(absolute)
+        self.through_proc(absolute, last)
     }
 
     /// The path behind a directory descriptor, or the working directory.
@@ -117,7 +130,7 @@ impl Process {
                 return Err(Unread::Nothing);
             }
             Err(e) => {
-                let who = crate::tree::program_name(self.thread);
+                let who = crate::shepherd::program_name(self.thread);
                 return Err(Unread::Unknown(format!("{name} of {who}: {e}")));
             }
         };
@@ -134,48 +147,87 @@ impl Process {
         Ok(target)
     }
 
-    /// `/proc/self/...` and `/dev/fd/...` mean the thread's own things, not ours.
-    fn through_proc(self, path: Vec<u8>) -> Result<Vec<u8>, Unread> {
-        let own = |rest: &[u8]| -> Option<Result<Vec<u8>, Unread>> {
-            let text = std::str::from_utf8(rest).ok()?;
-            let (first, below) = match text.split_once('/') {
-                Some(("fd", rest)) => {
-                    let (n, below) = rest.split_once('/').unwrap_or((rest, ""));
-                    n.parse::<u32>().ok()?;
-                    (format!("fd/{n}"), below)
-                }
-                Some((first, below)) => (first.to_owned(), below),
-                None => (text.to_owned(), ""),
-            };
-            if !first.starts_with("fd/") && !matches!(first.as_str(), "cwd" | "root" | "exe") {
-                return None;
-            }
-            Some(self.link(&first).map(|mut target| {
-                if !below.is_empty() {
-                    target.push(b'/');
-                    target.extend_from_slice(below.as_bytes());
-                }
-                target
-            }))
-        };
-        let rest = if let Some(rest) = path.strip_prefix(b"/dev/fd/") {
-            [b"fd/", rest].concat()
-        } else if let Some(rest) = path.strip_prefix(b"/proc/") {
-            let Some(slash) = rest.iter().position(|&b| b == b'/') else { return Ok(path) };
-            let (who, rest) = (&rest[..slash], &rest[slash + 1..]);
-            let rest = match who {
-                b"self" => rest,
-                // /proc/thread-self/..., /proc/self/task/N/... are not used for files.
-                b"thread-self" => rest,
-                _ if who == self.thread.to_string().as_bytes() => rest,
-                _ => return Ok(path),
-            };
-            rest.to_vec()
-        } else {
+    /// Follows the links of /proc that lead to a process's own things: `/proc/self/cwd`,
+    /// `/proc/7/fd/3`, `/dev/fd/3`. To us they would mean other things, and to most filters nothing.
+    fn through_proc(self, path: Vec<u8>, last: Last) -> Result<Vec<u8>, Unread> {
+        if !path.starts_with(b"/dev/") && !path.windows(4).any(|w| w == b"proc") {
             return Ok(path);
-        };
-        own(&rest).unwrap_or(Ok(path))
+        }
+        let mut place: Vec<Vec<u8>> = Vec::new();
+        let mut rest = path.as_slice();
+        while !rest.is_empty() {
+            let end = rest.iter().position(|&b| b == b'/').unwrap_or(rest.len());
+            let name = &rest[..end];
+            rest = rest[end..].strip_prefix(b"/").unwrap_or_default();
+            match name {
+                b"" | b"." => continue,
+                b".." => drop(place.pop()),
+                _ => place.push(name.to_vec()),
+            }
+            let names: Vec<&[u8]> = place.iter().map(Vec::as_slice).collect();
+            let process = |name: &[u8]| number(name).map(|thread| Self { thread });
+            let (whose, link) = match names.as_slice() {
+                [b"proc", b"self"] => {
+                    place[1] = self.leader().to_string().into_bytes();
+                    continue;
+                }
+                [b"proc", b"thread-self"] => {
+                    place[1] = self.thread.to_string().into_bytes();
+                    continue;
+                }
+                [b"proc", _, b"task", thread] if number(thread).is_some() => {
+                    place = vec![b"proc".to_vec(), thread.to_vec()];
+                    continue;
+                }
+                [b"dev", b"fd"] => {
+                    let leader = self.leader().to_string().into_bytes();
+                    place = vec![b"proc".to_vec(), leader, b"fd".to_vec()];
+                    continue;
+                }
+                [b"dev", b"stdin"] => (Self { thread: self.leader() }, "fd/0".to_owned()),
+                [b"dev", b"stdout"] => (Self { thread: self.leader() }, "fd/1".to_owned()),
+                [b"dev", b"stderr"] => (Self { thread: self.leader() }, "fd/2".to_owned()),
+                [b"proc", pid, link @ (b"cwd" | b"root" | b"exe")] => match process(pid) {
+                    Some(whose) => (whose, String::from_utf8_lossy(link).into_owned()),
+                    None => continue,
+                },
+                [b"proc", pid, b"fd", n] => match (process(pid), number(n)) {
+                    (Some(whose), Some(n)) => (whose, format!("fd/{n}")),
+                    _ => continue,
+                },
+                _ => continue,
+            };
+            if rest.is_empty() && last == Last::Keep {
+                return Ok(path);
+            }
+            let mut target = match whose.link(&link) {
+                Ok(target) => target,
+                // A process outside of the tree that is closed to us is closed to the tree.
+                Err(Unread::Unknown(_)) if whose.leader() != self.leader() => return Ok(path),
+                Err(unread) => return Err(unread),
+            };
+            if rest.is_empty() {
+                return Ok(target);
+            }
+            target.push(b'/');
+            target.extend_from_slice(rest);
+            // The target may lie in /proc itself; what is left gets shorter each time.
+            return self.through_proc(target, last);
+        }
+        Ok(path)
     }
+
+    /// The number of the process to which this thread belongs.
+    fn leader(self) -> u32 {
+        std::fs::read_to_string(format!("/proc/{}/status", self.thread))
+            .ok()
+            .and_then(|s| s.lines().find_map(|l| l.strip_prefix("Tgid:")?.trim().parse().ok()))
+            .unwrap_or(self.thread)
+    }
+}
+
+fn number(name: &[u8]) -> Option<u32> {
+    std::str::from_utf8(name).ok()?.parse().ok()
 }
 
 #[cfg(test)]
@@ -210,16 +262,49 @@ mod tests {
     #[test]
     fn relative_paths_get_the_working_directory() {
         let cwd = std::env::current_dir().unwrap().into_os_string().into_vec();
-        let got = me().absolute(libc::AT_FDCWD, b"x/y".to_vec()).unwrap();
+        let got = me().absolute(libc::AT_FDCWD, b"x/y".to_vec(), Last::Follow).unwrap();
         assert_eq!(got, [cwd.as_slice(), b"/x/y"].concat());
     }
 
     #[test]
     fn proc_self_is_translated() {
         let cwd = std::env::current_dir().unwrap().into_os_string().into_vec();
-        let got = me().absolute(0, b"/proc/self/cwd/x".to_vec()).unwrap();
-        assert_eq!(got, [cwd.as_slice(), b"/x"].concat());
-        let got = me().absolute(0, b"/proc/self/maps".to_vec()).unwrap();
-        assert_eq!(got, b"/proc/self/maps");
+        let absolute = |path: &str| me().absolute(0, path.as_bytes().to_vec(), Last::Follow);
+        let mine = std::process::id();
+        for path in [
+            "/proc/self/cwd/x",
+            "/proc/thread-self/cwd/x",
+            "//proc/./self//cwd/x",
+            "/proc/self/../self/cwd/x",
+            &format!("/proc/{mine}/cwd/x"),
+            &format!("/proc/self/task/{mine}/cwd/x"),
+            &format!("/dev/../proc/self/cwd/../{}/x", cwd.escape_ascii()),
+        ] {
+            let got = absolute(path).unwrap();
+            assert!(
+                got.ends_with(b"/x") && got.starts_with(&cwd),
+                "{path}: {}",
+                got.escape_ascii()
+            );
+        }
+        for path in ["/proc/self/maps", "/proc/cpuinfo", "/proc/self/fd", "/proc", "/dev/null"] {
+            assert_eq!(absolute(path).unwrap(), path.as_bytes());
+        }
+        assert!(matches!(absolute("/dev/fd/4000"), Err(Unread::Nothing)));
+    }
+
+    #[test]
+    fn a_call_about_the_link_keeps_it() {
+        let got = me().absolute(0, b"/proc/self/exe".to_vec(), Last::Keep).unwrap();
+        assert_eq!(got, b"/proc/self/exe");
+    }
+
+    #[test]
+    fn a_path_with_its_end_must_fit() {
+        for (length, fits) in [(4095, true), (4096, false), (4100, false)] {
+            let mut text = vec![b'a'; length];
+            text.push(0);
+            assert_eq!(me().read_path(text.as_ptr() as u64).is_ok(), fits, "{length}");
+        }
     }
 }

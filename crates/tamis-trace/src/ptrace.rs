@@ -1,27 +1,33 @@
-//! The engine of last resort: ptrace. Works where no notification listener can be had (an older
-//! kernel, an outer listener), and costs about twice as much per call as the listener; under an
-//! outer listener every call costs, watched or not.
+//! The engine of last resort: ptrace. Works where no notification listener can be had: on an older
+//! kernel, or below an outer listener.
 //!
-//! Events are those of the notification engine, at the entry of each call; see
-//! [`crate::tracer`] for how the calls come here. Where it is weaker:
-//! - a process has one tracer: gdb, strace and sanitizers that trace do not work inside the tree,
-//!   and the run is marked when one tries;
-//! - set-user-id programs lose their privileges unless tamis may trace them (CAP_SYS_PTRACE).
+//! Events are those of the notification engine, at the entry of each call. Two ways to learn of a
+//! call:
+//! - the command carries a seccomp filter that stops the watched calls only;
+//! - below an outer listener (tamis inside tamis) the kernel would let that listener decide and
+//!   never ask our filter, so every call stops, watched or not, before it gets there.
+//!
+//! Where it is weaker:
+//! - slower per call, and much slower below an outer listener;
+//! - a process has one tracer: gdb, strace and leak checkers do not work inside the tree, and the
+//!   run is marked when one tries;
+//! - set-user-id programs lose their privileges unless tamis may trace them (CAP_SYS_PTRACE);
+//! - processes that outlive the command are ended and named: a call that the filter stops fails
+//!   when its tracer is gone.
 
 use crate::Engine;
 use crate::command::{Command, Finish};
-use crate::decode::Call;
 use crate::event::Sink;
 use crate::filter::{Filter, Verdict};
 use crate::lifetime::Lifetime;
 use crate::probe;
 use crate::serve::Server;
-use crate::shepherd::{Shepherd, Stops};
+use crate::shepherd::Shepherd;
 use crate::stdin::StandardInput;
-use crate::wire::{Answer, StoppedCall, receive, send};
+use crate::tracer::{Stopping, Tracer};
 use std::io;
-use std::os::fd::{AsRawFd, RawFd};
 use std::sync::atomic::AtomicBool;
+use std::sync::mpsc;
 
 /// See the module's head.
 #[derive(Debug, Clone, Copy, Default)]
@@ -40,50 +46,41 @@ impl Engine for Ptrace {
     }
 
     fn run(&self, command: Command, sink: &mut dyn Sink, stop: &AtomicBool) -> io::Result<Finish> {
-        let watch_stdin = command.watch_stdin;
-        let filter = (!probe::outer_listener()).then(|| Filter::new(Verdict::Trace, watch_stdin));
-        run(command, filter, sink, stop)
+        let stopping =
+            if probe::outer_listener() { Stopping::EveryCall } else { Stopping::Filtered };
+        run(command, stopping, sink, stop)
     }
 }
 
-/// Runs with the filter, or without one by stopping at every call.
 fn run(
     command: Command,
-    filter: Option<Filter>,
+    stopping: Stopping,
     sink: &mut dyn Sink,
     stop: &AtomicBool,
 ) -> io::Result<Finish> {
-    let stdin = StandardInput::of(&command)?;
-    let stops = Stops::Traced { filter, watch_stdin: command.watch_stdin };
-    let shepherd = Shepherd::start(&command, Some(stops))?;
-    let mut lifetime = Lifetime::new(shepherd, command.timeout, stop);
+    let watch_stdin = command.watch_stdin;
+    let server = Server { stdin: StandardInput::of(&command)?, sink };
+    let filter = (stopping == Stopping::Filtered).then(|| Filter::new(Verdict::Trace, watch_stdin));
+    let shepherd = Shepherd::start(&command, filter)?;
+    let pid = shepherd.command_pid as libc::pid_t;
+    let mut lifetime = Lifetime::new(shepherd, command.timeout, stop).ending_survivors();
     drop((command.stdin, command.stdout, command.stderr));
-    let calls = lifetime
-        .shepherd()
-        .listener
-        .as_ref()
-        .map(AsRawFd::as_raw_fd)
-        .ok_or_else(|| io::Error::other("the tracer gave no socket for the calls"))?;
-    let mut server = Server { stdin, sink };
-    let mut waited = [calls];
-    lifetime.go()?;
-    while lifetime.wait(&mut waited)? {
-        if !serve_one(calls, &mut server)? {
-            // The tracer has ended: from here on only the shepherd's last words count.
-            waited = [-1];
-        }
-    }
-    let mut finish = lifetime.finish();
-    finish.no_new_privileges |= !probe::may_trace_privileged();
-    Ok(finish)
-}
-
-/// Receives one call, reports it, lets it go on. False when no more will come.
-fn serve_one(calls: RawFd, server: &mut Server<'_>) -> io::Result<bool> {
-    let Some((stopped, _)) = receive::<StoppedCall>(calls, true)? else { return Ok(false) };
-    let call = Call { number: stopped.number as i64, arguments: stopped.arguments };
-    let error = server.call(stopped.thread, stopped.architecture, &call);
-    let answer = Answer { id: stopped.id, thread: stopped.thread, error };
-    // A tracer that is gone took its tree along.
-    Ok(send(calls, &answer, None).is_ok())
+    let mut tracer = Tracer { stopping, watch_stdin, server };
+    let (attached, attachment) = mpsc::sync_channel(1);
+    std::thread::scope(|scope| {
+        let served = scope.spawn(move || {
+            let done = tracer.attach(pid);
+            let works = done.is_ok();
+            // The receiver waits for exactly this.
+            let _ = attached.send(done);
+            if works { tracer.serve() } else { Ok(()) }
+        });
+        attachment.recv().map_err(io::Error::other)??;
+        lifetime.go()?;
+        while lifetime.wait(&mut [])? {}
+        let mut finish = lifetime.finish();
+        served.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
+        finish.no_new_privileges |= !probe::may_trace_privileged();
+        Ok(finish)
+    })
 }

@@ -16,12 +16,9 @@
 use crate::command::{Command, Ending};
 use crate::filter::Filter;
 use crate::notify;
-use crate::tracer::{Stopping, Tracer};
-use crate::tree::{descendants, program_name, signal_all};
-use crate::wire::{Frame, receive, send, socket_pair};
 use std::ffi::{CString, OsStr};
 use std::io;
-use std::os::fd::{AsRawFd, IntoRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsRawFd, FromRawFd, IntoRawFd, OwnedFd, RawFd};
 use std::os::unix::ffi::OsStrExt;
 use std::time::Duration;
 
@@ -46,24 +43,6 @@ enum Order {
     Keep = b'p' as isize,
 }
 
-/// How the calls of the tree come to tamis.
-#[derive(Debug)]
-pub(crate) enum Stops {
-    /// By this filter, through a listener of the kernel.
-    Notified(Filter),
-    /// Through the shepherd as a tracer, by this filter or by stopping at every call.
-    Traced { filter: Option<Filter>, watch_stdin: bool },
-}
-
-impl Stops {
-    fn filter(&self) -> Option<&Filter> {
-        match self {
-            Self::Notified(filter) => Some(filter),
-            Self::Traced { filter, .. } => filter.as_ref(),
-        }
-    }
-}
-
 /// A command that waits for its go.
 #[derive(Debug)]
 pub(crate) struct Shepherd {
@@ -71,10 +50,20 @@ pub(crate) struct Shepherd {
     pid: libc::pid_t,
     /// The process that will become the command.
     pub(crate) command_pid: u32,
-    /// Where the stopped calls come out: the kernel's listener or the tracer's socket.
+    /// The listener for notifications, where the filter asked for them.
     pub(crate) listener: Option<OwnedFd>,
     /// Whether set-user-id programs lose their privileges in this tree.
     pub(crate) no_new_privileges: bool,
+}
+
+/// Fixed-size frames on the socket between the two.
+#[repr(C)]
+#[derive(Clone, Copy, Default)]
+struct Frame {
+    kind: u8,
+    flag: u8,
+    value: i32,
+    cpu_us: u64,
 }
 
 const STARTED: u8 = 1;
@@ -90,7 +79,7 @@ struct Prepared {
     argv: Vec<*const libc::c_char>,
     envp: Vec<*const libc::c_char>,
     folder: CString,
-    stops: Option<Stops>,
+    filter: Option<Filter>,
     // The pointers above point into these.
     _words: Vec<CString>,
     _environment: Vec<CString>,
@@ -98,8 +87,8 @@ struct Prepared {
 
 impl Shepherd {
     /// Starts the shepherd and, below it, the command, which waits for [`Shepherd::go`].
-    pub(crate) fn start(command: &Command, stops: Option<Stops>) -> io::Result<Self> {
-        let prepared = Prepared::new(command, stops)?;
+    pub(crate) fn start(command: &Command, filter: Option<Filter>) -> io::Result<Self> {
+        let prepared = Prepared::new(command, filter)?;
         let (ours, theirs) = socket_pair()?;
         let stdio = [
             command.stdin.as_ref().map_or(0, AsRawFd::as_raw_fd),
@@ -116,7 +105,7 @@ impl Shepherd {
         }
         let mut shepherd =
             Self { socket: ours, pid, command_pid: 0, listener: None, no_new_privileges: false };
-        let (frame, descriptor) = receive::<Frame>(shepherd.socket.as_raw_fd(), true)?
+        let (frame, descriptor) = receive(shepherd.socket.as_raw_fd(), true)?
             .ok_or_else(|| io::Error::other("the process that starts the command died"))?;
         if frame.kind != STARTED {
             return Err(io::Error::from_raw_os_error(frame.value));
@@ -162,7 +151,7 @@ impl Shepherd {
 
     /// The next message, if there is one. The end of the shepherd counts as [`Message::AllGone`].
     pub(crate) fn message(&self) -> io::Result<Option<Message>> {
-        let frame = match receive::<Frame>(self.socket.as_raw_fd(), false) {
+        let frame = match receive(self.socket.as_raw_fd(), false) {
             Ok(Some((frame, _))) => frame,
             Ok(None) => return Ok(Some(Message::AllGone { cpu: Duration::ZERO })),
             Err(e) if e.kind() == io::ErrorKind::WouldBlock => return Ok(None),
@@ -191,7 +180,7 @@ impl Drop for Shepherd {
 }
 
 impl Prepared {
-    fn new(command: &Command, stops: Option<Stops>) -> io::Result<Self> {
+    fn new(command: &Command, filter: Option<Filter>) -> io::Result<Self> {
         let c = |s: &OsStr| CString::new(s.as_bytes()).map_err(io::Error::other);
         let words = command.words.iter().map(|w| c(w)).collect::<io::Result<Vec<_>>>()?;
         let first = command.words.first().ok_or_else(|| io::Error::other("no command given"))?;
@@ -227,7 +216,7 @@ impl Prepared {
             argv: pointers(&words),
             envp: pointers(&environment),
             folder: c(command.folder.as_os_str())?,
-            stops,
+            filter,
             _words: words,
             _environment: environment,
         })
@@ -270,179 +259,105 @@ fn shepherd_main(prepared: &Prepared, socket: RawFd, stdio: [RawFd; 3], keep: &[
         for fd in 0..3 {
             libc::dup2(null, fd);
         }
-        let hello = match receive::<Frame>(link, true) {
-            Ok(Some(hello)) if hello.0.kind == STARTED => hello,
-            Ok(Some((failure, _))) => {
-                let _ = send(socket, &failure, None);
+        let listener = match receive(link, true) {
+            Ok(Some((frame, listener))) if frame.kind == STARTED => {
+                let started = Frame { value: child, ..frame };
+                let descriptor = listener.as_ref().map(AsRawFd::as_raw_fd);
+                if send(socket, &started, descriptor).is_err() {
+                    libc::kill(child, libc::SIGKILL);
+                    libc::_exit(1);
+                }
+                listener.map(IntoRawFd::into_raw_fd)
+            }
+            Ok(Some((frame, _))) => {
+                let _ = send(socket, &frame, None);
                 libc::_exit(1);
             }
             _ => fail(socket),
         };
-        let (charge, descriptor) = match take_charge(prepared, child, hello.1) {
-            Ok(charge) => charge,
-            Err(value) => {
-                libc::kill(child, libc::SIGKILL);
-                let _ = send(socket, &Frame { kind: FAILED, value, ..Frame::default() }, None);
-                libc::_exit(1);
-            }
-        };
-        let started = Frame { value: child, ..hello.0 };
-        if send(socket, &started, descriptor.as_ref().map(AsRawFd::as_raw_fd)).is_err() {
-            libc::kill(child, libc::SIGKILL);
-            libc::_exit(1);
-        }
-        drop(descriptor);
-        Herd { child, charge, socket, socket_open: true, signals, link }.watch()
+        herd(child, listener, socket, signals, link)
     }
 }
 
-/// What the shepherd does for the tree besides reaping it.
-enum Charge {
-    Nothing,
-    /// Keeps the listener for processes that outlive the run.
-    Listener(RawFd),
-    Tracer(Tracer),
-}
-
-/// The shepherd's charge, and the descriptor that tamis gets.
-fn take_charge(
-    prepared: &Prepared,
+/// Reaps, reports and obeys until the tree is gone.
+fn herd(
     child: libc::pid_t,
-    listener: Option<OwnedFd>,
-) -> Result<(Charge, Option<OwnedFd>), i32> {
-    let errno = |e: io::Error| e.raw_os_error().unwrap_or(libc::EIO);
-    match (&prepared.stops, listener) {
-        (Some(Stops::Traced { filter, watch_stdin }), _) => {
-            let (ours, theirs) = socket_pair().map_err(errno)?;
-            let stopping = if filter.is_some() { Stopping::Filtered } else { Stopping::EveryCall };
-            let tracer = Tracer::attach(child, ours, stopping, *watch_stdin)?;
-            Ok((Charge::Tracer(tracer), Some(theirs)))
-        }
-        (_, Some(listener)) => {
-            let ours = listener.try_clone().map_err(errno)?;
-            Ok((Charge::Listener(ours.into_raw_fd()), Some(listener)))
-        }
-        (_, None) => Ok((Charge::Nothing, None)),
-    }
-}
-
-/// The shepherd at work.
-struct Herd {
-    child: libc::pid_t,
-    charge: Charge,
+    listener: Option<RawFd>,
     socket: RawFd,
-    socket_open: bool,
     signals: RawFd,
     link: RawFd,
-}
-
-impl Herd {
-    /// Reaps, reports and obeys until the tree is gone.
-    fn watch(mut self) -> ! {
-        loop {
-            let polled = |fd| libc::pollfd { fd, events: libc::POLLIN, revents: 0 };
-            let calls = match &self.charge {
-                Charge::Tracer(tracer) => tracer.poll(),
-                _ => polled(-1),
-            };
-            let socket = polled(if self.socket_open { self.socket } else { -1 });
-            let mut fds = [polled(self.signals), socket, calls];
-            // SAFETY: polls descriptors of this process.
-            unsafe { libc::poll(fds.as_mut_ptr(), fds.len() as libc::nfds_t, -1) };
-            if fds[0].revents != 0 {
-                let mut info = [0_u8; 128];
-                // SAFETY: reads one signalfd record into a large enough buffer.
-                unsafe { libc::read(self.signals, info.as_mut_ptr().cast(), info.len()) };
-                if self.reap() {
-                    let gone =
-                        Frame { kind: ALL_GONE, cpu_us: cpu_of_children(), ..Frame::default() };
-                    let _ = send(self.socket, &gone, None);
-                    // SAFETY: ends this process.
-                    unsafe { libc::_exit(0) };
-                }
-            }
-            if let (Charge::Tracer(tracer), true) = (&mut self.charge, fds[2].revents != 0) {
-                tracer.hear();
-            }
-            if fds[1].revents != 0 {
-                self.obey();
+) -> ! {
+    let mut cpu_us = 0;
+    let mut socket_open = true;
+    loop {
+        let polled = |fd| libc::pollfd { fd, events: libc::POLLIN, revents: 0 };
+        let mut fds = [polled(signals), polled(if socket_open { socket } else { -1 })];
+        // SAFETY: polls two descriptors of this process.
+        unsafe { libc::poll(fds.as_mut_ptr(), 2, -1) };
+        if fds[0].revents != 0 {
+            let mut info = [0_u8; 128];
+            // SAFETY: reads one signalfd record into a large enough buffer.
+            unsafe { libc::read(signals, info.as_mut_ptr().cast(), info.len()) };
+            if reap(child, socket, link, &mut cpu_us) {
+                let _ = send(socket, &Frame { kind: ALL_GONE, cpu_us, ..Frame::default() }, None);
+                // SAFETY: ends this process.
+                unsafe { libc::_exit(0) };
             }
         }
-    }
-
-    fn obey(&mut self) {
-        match receive::<Frame>(self.socket, false) {
+        if fds[1].revents == 0 {
+            continue;
+        }
+        match receive(socket, false) {
             Ok(Some((frame, _))) => match frame.kind {
                 b'g' => {
-                    let _ = send(self.link, &frame, None);
+                    let _ = send(link, &frame, None);
                 }
                 b't' => signal_all(libc::SIGTERM),
                 b'k' => signal_all(libc::SIGKILL),
-                b'p' => match &mut self.charge {
-                    // A tracer that ended would take the tree along.
-                    Charge::Tracer(tracer) => {
-                        tracer.alone();
-                        self.socket_open = false;
+                b'p' => {
+                    if let Some(listener) = listener {
+                        notify::serve_blindly(listener);
                     }
-                    Charge::Listener(listener) => {
-                        notify::serve_blindly(*listener);
-                        // SAFETY: ends this process.
-                        unsafe { libc::_exit(0) };
-                    }
-                    // SAFETY: as above.
-                    Charge::Nothing => unsafe { libc::_exit(0) },
-                },
+                    // SAFETY: ends this process.
+                    unsafe { libc::_exit(0) };
+                }
                 _ => {}
             },
             Err(e) if e.kind() == io::ErrorKind::WouldBlock => {}
             _ => {
                 // tamis is gone: what it ran goes too, or it would wait for answers for ever.
-                self.socket_open = false;
+                socket_open = false;
                 signal_all(libc::SIGKILL);
             }
         }
     }
-
-    /// Reaps what ended, sees to what stopped. True when no child is left.
-    fn reap(&mut self) -> bool {
-        loop {
-            let mut status = 0;
-            // SAFETY: waits for any child or traced thread of this process.
-            let pid = unsafe { libc::waitpid(-1, &raw mut status, libc::WNOHANG | libc::__WALL) };
-            match pid {
-                0 => return false,
-                -1 => return true,
-                _ => {}
-            }
-            if libc::WIFSTOPPED(status) {
-                if let Charge::Tracer(tracer) = &mut self.charge {
-                    tracer.stopped(pid, status);
-                }
-                continue;
-            }
-            if pid != self.child {
-                continue;
-            }
-            let (kind, value) = match receive::<Frame>(self.link, false) {
-                Ok(Some((frame, _))) => (NOT_STARTED, frame.value),
-                _ if libc::WIFSIGNALED(status) => (SIGNALLED, libc::WTERMSIG(status)),
-                _ => (EXITED, libc::WEXITSTATUS(status)),
-            };
-            let _ = send(self.socket, &Frame { kind, value, ..Frame::default() }, None);
-        }
-    }
 }
 
-/// Processor time of the processes that this one has reaped, and of those that they have.
-fn cpu_of_children() -> u64 {
-    // SAFETY: rusage is plain data that getrusage fills.
-    let usage = unsafe {
-        let mut usage: libc::rusage = std::mem::zeroed();
-        libc::getrusage(libc::RUSAGE_CHILDREN, &raw mut usage);
-        usage
-    };
-    let us = |t: libc::timeval| t.tv_sec as u64 * 1_000_000 + t.tv_usec as u64;
-    us(usage.ru_utime) + us(usage.ru_stime)
+/// Reaps what ended. True when no child is left.
+fn reap(child: libc::pid_t, socket: RawFd, link: RawFd, cpu_us: &mut u64) -> bool {
+    loop {
+        let mut status = 0;
+        // SAFETY: rusage is plain data that wait4 fills.
+        let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
+        // SAFETY: waits for any child of this process.
+        let pid = unsafe { libc::wait4(-1, &raw mut status, libc::WNOHANG, &raw mut usage) };
+        match pid {
+            0 => return false,
+            -1 => return true,
+            _ => {}
+        }
+        let us = |t: libc::timeval| t.tv_sec as u64 * 1_000_000 + t.tv_usec as u64;
+        *cpu_us += us(usage.ru_utime) + us(usage.ru_stime);
+        if pid != child {
+            continue;
+        }
+        let (kind, value) = match receive(link, false) {
+            Ok(Some((frame, _))) => (NOT_STARTED, frame.value),
+            _ if libc::WIFSIGNALED(status) => (SIGNALLED, libc::WTERMSIG(status)),
+            _ => (EXITED, libc::WEXITSTATUS(status)),
+        };
+        let _ = send(socket, &Frame { kind, value, ..Frame::default() }, None);
+    }
 }
 
 /// The child: becomes the command. Its end of the link closes with a successful exec.
@@ -462,7 +377,7 @@ fn command_main(prepared: &Prepared, link: RawFd) -> ! {
         let mut link = link;
         let mut hello = Frame { kind: STARTED, ..Frame::default() };
         let mut listener = None;
-        if let Some(filter) = prepared.stops.as_ref().and_then(Stops::filter) {
+        if let Some(filter) = &prepared.filter {
             // The filter lets messages on this one descriptor pass.
             link = libc::dup3(link, filter.handoff(), libc::O_CLOEXEC);
             match filter.install() {
@@ -474,10 +389,7 @@ fn command_main(prepared: &Prepared, link: RawFd) -> ! {
             }
         }
         let sent = send(link, &hello, listener);
-        if sent.is_err()
-            || hello.kind == FAILED
-            || !matches!(receive::<Frame>(link, true), Ok(Some(_)))
-        {
+        if sent.is_err() || hello.kind == FAILED || !matches!(receive(link, true), Ok(Some(_))) {
             libc::_exit(127);
         }
         if errno == 0 {
@@ -550,9 +462,148 @@ fn inherited_descriptors() -> Vec<RawFd> {
         .collect()
 }
 
+/// Signals every process below this one, again and again until no new one appears.
+fn signal_all(signal: libc::c_int) {
+    // SAFETY: getpid has no precondition.
+    let me = unsafe { libc::getpid() } as u32;
+    let mut seen = std::collections::HashSet::new();
+    loop {
+        let new: Vec<libc::pid_t> =
+            descendants(me).into_iter().filter(|&pid| seen.insert(pid)).collect();
+        if new.is_empty() {
+            return;
+        }
+        for pid in new {
+            // SAFETY: signals a process of our own tree.
+            unsafe { libc::kill(pid, signal) };
+        }
+    }
+}
+
+/// All processes below `ancestor` that are not zombies.
+fn descendants(ancestor: u32) -> Vec<libc::pid_t> {
+    let mut parents = Vec::new();
+    let Ok(entries) = std::fs::read_dir("/proc") else { return Vec::new() };
+    for entry in entries.flatten() {
+        let Some(pid) = entry.file_name().to_str().and_then(|s| s.parse::<u32>().ok()) else {
+            continue;
+        };
+        let Ok(stat) = std::fs::read(format!("/proc/{pid}/stat")) else { continue };
+        // "pid (name) state ppid ...", where the name may hold anything.
+        let Some(end) = stat.iter().rposition(|&b| b == b')') else { continue };
+        let rest = String::from_utf8_lossy(&stat[end + 1..]).into_owned();
+        let mut fields = rest.split_ascii_whitespace();
+        let (state, parent) = (fields.next(), fields.next().and_then(|p| p.parse::<u32>().ok()));
+        if let Some(parent) = parent {
+            parents.push((pid, parent, state == Some("Z")));
+        }
+    }
+    let mut found = vec![ancestor];
+    let mut at = 0;
+    while at < found.len() {
+        let above = found[at];
+        found.extend(parents.iter().filter(|p| p.1 == above).map(|p| p.0));
+        at += 1;
+    }
+    found
+        .into_iter()
+        .skip(1)
+        .filter(|pid| parents.iter().any(|p| p.0 == *pid && !p.2))
+        .map(|pid| pid as libc::pid_t)
+        .collect()
+}
+
+/// The file name of a process's program, or its short name.
+pub(crate) fn program_name(pid: u32) -> String {
+    std::fs::read_link(format!("/proc/{pid}/exe"))
+        .ok()
+        .and_then(|p| p.file_name().map(|n| n.to_string_lossy().into_owned()))
+        .or_else(|| {
+            std::fs::read_to_string(format!("/proc/{pid}/comm")).ok().map(|s| s.trim().to_owned())
+        })
+        .unwrap_or_else(|| format!("process {pid}"))
+}
+
 fn fail(socket: RawFd) -> ! {
     let value = io::Error::last_os_error().raw_os_error().unwrap_or(libc::EIO);
     let _ = send(socket, &Frame { kind: FAILED, value, ..Frame::default() }, None);
     // SAFETY: ends this process.
     unsafe { libc::_exit(1) }
+}
+
+fn socket_pair() -> io::Result<(OwnedFd, OwnedFd)> {
+    let mut fds = [0; 2];
+    let kind = libc::SOCK_SEQPACKET | libc::SOCK_CLOEXEC;
+    // SAFETY: fills the two descriptors, which we then own.
+    unsafe {
+        if libc::socketpair(libc::AF_UNIX, kind, 0, fds.as_mut_ptr()) != 0 {
+            return Err(io::Error::last_os_error());
+        }
+        Ok((OwnedFd::from_raw_fd(fds[0]), OwnedFd::from_raw_fd(fds[1])))
+    }
+}
+
+/// Space for one control message with one descriptor, aligned as the kernel wants it.
+#[repr(C, align(8))]
+struct Control([u8; 32]);
+
+fn send(socket: RawFd, frame: &Frame, descriptor: Option<RawFd>) -> io::Result<()> {
+    let mut part = libc::iovec {
+        iov_base: std::ptr::from_ref(frame).cast_mut().cast(),
+        iov_len: size_of::<Frame>(),
+    };
+    let mut control = Control([0; 32]);
+    // SAFETY: msghdr is plain data; all pointers live until sendmsg returns.
+    unsafe {
+        let mut message: libc::msghdr = std::mem::zeroed();
+        message.msg_iov = &raw mut part;
+        message.msg_iovlen = 1;
+        if let Some(fd) = descriptor {
+            message.msg_control = (&raw mut control).cast();
+            message.msg_controllen = libc::CMSG_SPACE(4) as usize;
+            let header = libc::CMSG_FIRSTHDR(&raw const message);
+            (*header).cmsg_level = libc::SOL_SOCKET;
+            (*header).cmsg_type = libc::SCM_RIGHTS;
+            (*header).cmsg_len = libc::CMSG_LEN(4) as usize;
+            libc::CMSG_DATA(header).cast::<RawFd>().write_unaligned(fd);
+        }
+        if libc::sendmsg(socket, &raw const message, libc::MSG_NOSIGNAL) < 0 {
+            return Err(io::Error::last_os_error());
+        }
+    }
+    Ok(())
+}
+
+/// The next frame; `None` when the other end is gone.
+fn receive(socket: RawFd, wait: bool) -> io::Result<Option<(Frame, Option<OwnedFd>)>> {
+    let mut frame = Frame::default();
+    let mut part = libc::iovec { iov_base: (&raw mut frame).cast(), iov_len: size_of::<Frame>() };
+    let mut control = Control([0; 32]);
+    // SAFETY: as in `send`; a received descriptor is ours.
+    unsafe {
+        let mut message: libc::msghdr = std::mem::zeroed();
+        message.msg_iov = &raw mut part;
+        message.msg_iovlen = 1;
+        message.msg_control = (&raw mut control).cast();
+        message.msg_controllen = size_of::<Control>();
+        let flags = libc::MSG_CMSG_CLOEXEC | if wait { 0 } else { libc::MSG_DONTWAIT };
+        let got = loop {
+            let got = libc::recvmsg(socket, &raw mut message, flags);
+            if got >= 0 || *libc::__errno_location() != libc::EINTR {
+                break got;
+            }
+        };
+        if got < 0 {
+            return Err(io::Error::last_os_error());
+        }
+        if got as usize != size_of::<Frame>() {
+            return Ok(None);
+        }
+        let header = libc::CMSG_FIRSTHDR(&raw const message);
+        let descriptor =
+            (!header.is_null() && (*header).cmsg_type == libc::SCM_RIGHTS).then(|| {
+                OwnedFd::from_raw_fd(libc::CMSG_DATA(header).cast::<RawFd>().read_unaligned())
+            });
+        Ok(Some((frame, descriptor)))
+    }
 }

@@ -106,6 +106,12 @@ pub(crate) fn watched() -> &'static [(i64, Watch)] {
         (l::SYS_removexattr, Always),
         (l::SYS_lremovexattr, Always),
         (l::SYS_fremovexattr, Always),
+        (SYS_SETXATTRAT, Always),
+        (SYS_GETXATTRAT, Always),
+        (SYS_LISTXATTRAT, Always),
+        (SYS_REMOVEXATTRAT, Always),
+        (SYS_FILE_GETATTR, Always),
+        (SYS_FILE_SETATTR, Always),
         (l::SYS_statfs, Always),
         (l::SYS_inotify_add_watch, Always),
         (l::SYS_fanotify_mark, Always),
@@ -123,11 +129,13 @@ pub(crate) fn watched() -> &'static [(i64, Watch)] {
         (l::SYS_umount2, Always),
         (l::SYS_move_mount, Always),
         (l::SYS_open_tree, Always),
+        (SYS_OPEN_TREE_ATTR, Always),
+        (l::SYS_mount_setattr, Always),
         (l::SYS_fsopen, Always),
         (l::SYS_fspick, Always),
         (l::SYS_setns, Always),
         (l::SYS_unshare, FlagSet { argument: 0, mask: NEW_MOUNTS }),
-        (l::SYS_clone, FlagSet { argument: 0, mask: NEW_MOUNTS | l::CLONE_UNTRACED as u32 }),
+        (l::SYS_clone, FlagSet { argument: 0, mask: NEW_MOUNTS }),
         (l::SYS_seccomp, FlagSet { argument: 1, mask: NEW_LISTENER }),
         (l::SYS_read, StandardInput { argument: 0 }),
         (l::SYS_readv, StandardInput { argument: 0 }),
@@ -143,9 +151,15 @@ pub(crate) fn watched() -> &'static [(i64, Watch)] {
     ]
 }
 
-/// Watched besides by the ptrace engine: what a second tracer does, and what would escape the first.
+/// What the ptrace engine watches before all others: what a second tracer does, and what would
+/// escape the first.
 pub(crate) fn watched_when_traced() -> &'static [(i64, Watch)] {
-    &[(l::SYS_ptrace, Watch::Always), (l::SYS_clone3, Watch::Always)]
+    const MASK: u32 = (l::CLONE_NEWNS | l::CLONE_UNTRACED) as u32;
+    &[
+        (l::SYS_ptrace, Watch::Always),
+        (l::SYS_clone, Watch::FlagSet { argument: 0, mask: MASK }),
+        (l::SYS_clone3, Watch::Always),
+    ]
 }
 
 /// Whether the ptrace engine watches this call of the native architecture: what its filter decides
@@ -156,7 +170,7 @@ pub(crate) fn watches_traced(number: i64, arguments: &[u64; 6], watch_stdin: boo
         return number as u32 != u32::MAX;
     }
     let Some((_, watch)) =
-        watched().iter().chain(watched_when_traced()).find(|(watched, _)| *watched == number)
+        watched_when_traced().iter().chain(watched()).find(|(watched, _)| *watched == number)
     else {
         return false;
     };
@@ -170,3 +184,10 @@ pub(crate) fn watches_traced(number: i64, arguments: &[u64; 6], watch_stdin: boo
 
 /// Not in the libc crate for every target yet.
 pub(crate) const SYS_FCHMODAT2: i64 = 452;
+pub(crate) const SYS_SETXATTRAT: i64 = 463;
+pub(crate) const SYS_GETXATTRAT: i64 = 464;
+pub(crate) const SYS_LISTXATTRAT: i64 = 465;
+pub(crate) const SYS_REMOVEXATTRAT: i64 = 466;
+pub(crate) const SYS_OPEN_TREE_ATTR: i64 = 467;
+pub(crate) const SYS_FILE_GETATTR: i64 = 468;
+pub(crate) const SYS_FILE_SETATTR: i64 = 469;

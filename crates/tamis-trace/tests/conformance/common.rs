@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::fs::File;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use tamis_trace::{Action, Command, Engine, Event, Finish};
 
@@ -67,4 +68,39 @@ pub(crate) fn opened(actions: &[Action<'_>]) -> BTreeSet<String> {
             _ => None,
         })
         .collect()
+}
+
+/// A file of the corpus.
+pub(crate) fn corpus(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/corpus").join(name)
+}
+
+/// The absolute path of a program; says so where it is not installed.
+pub(crate) fn found(program: &str) -> Option<String> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let place = std::env::split_paths(&path).map(|d| d.join(program)).find(|p| p.is_file());
+    if place.is_none() {
+        println!("not tried: {program} is not installed");
+    }
+    place.map(|p| p.display().to_string())
+}
+
+/// Builds a C program of the corpus. None where there is no compiler, or the options do not work
+/// here.
+pub(crate) fn compile(name: &str, options: &[&str], into: &Path) -> Option<PathBuf> {
+    let gcc = found("gcc")?;
+    let program = into.join(name.split('.').next().unwrap_or(name));
+    let built = std::process::Command::new(gcc)
+        .args(["-w", "-pthread", "-o"])
+        .args([program.as_os_str(), corpus(name).as_os_str()])
+        .args(options)
+        .output()
+        .unwrap();
+    if built.status.success() {
+        return Some(program);
+    }
+    let why = String::from_utf8_lossy(&built.stderr);
+    assert!(!options.is_empty(), "{name} does not build: {why}");
+    println!("not tried: {name} with {options:?} does not build: {why}");
+    None
 }
