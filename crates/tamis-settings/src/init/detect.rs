@@ -127,11 +127,13 @@ fn pytest(root: &Path) -> Option<Find> {
         ["tests/**/test_*.py", "tests/**/*_test.py", "test/**/test_*.py", "test/**/*_test.py"];
     let near_code = ["test_*.py", "*_test.py", "src/**/test_*.py", "src/**/*_test.py"];
     let patterns = if set_up { [folders, near_code].concat() } else { folders.to_vec() };
-    let alternative = "To run the whole suite as one test instead, remove `each` and the {}.";
-    if let Some(mut find) =
-        files(root, "pytest", "Python test files", &patterns, |_| "python3 -m pytest -q {}".into())
-    {
-        find.comment.push(alternative.to_owned());
+    let run = "python3 -m pytest -q -p no:cacheprovider {}";
+    if let Some(mut find) = files(root, "pytest", "Python test files", &patterns, |_| run.into()) {
+        find.comment.extend([
+            "Without pytest's cache, which all of them would read and write at the same time."
+                .into(),
+            "To run the whole suite as one test instead, remove `each` and the {}.".into(),
+        ]);
         return Some(find);
     }
     set_up.then(|| {

@@ -78,7 +78,7 @@ fn one_test_per_file() {
     assert_eq!(one(&[("test/a.sh", "#! /bin/sh\n")]), pair("shell", "sh {}"));
     assert_eq!(one(&[("t/basic.t", "")]), pair("tap", "prove {}"));
     assert_eq!(one(&[("test/unit/a.bats", "")]), pair("bats", "bats {}"));
-    let pytest = pair("pytest", "python3 -m pytest -q {}");
+    let pytest = pair("pytest", "python3 -m pytest -q -p no:cacheprovider {}");
     assert_eq!(one(&[("tests/test_a.py", "")]), pytest);
     assert_eq!(one(&[("pyproject.toml", "[tool.pytest.ini_options]"), ("test_a.py", "")]), pytest);
     let (settings, text) = init_for(&[("tests/test_a.py", ""), ("tests/x/b_test.py", "")]);
