@@ -9,8 +9,7 @@ use tamis_core::record::Observed;
 use tamis_core::{Hash, PathMap, Question, Scheme, Taint, Value};
 use tamis_fs::{Fingerprinter, Options};
 use tamis_observe::{Context, Judgement, Observations, Observer, Rules, Services};
-use tamis_trace::notify::Notify;
-use tamis_trace::{Command, Ending, Engine};
+use tamis_trace::{Command, Ending};
 
 /// Only the project counts, so that the expectations stay small.
 struct ProjectOnly(PathBuf);
@@ -22,12 +21,13 @@ impl Rules for ProjectOnly {
 }
 
 struct Project {
+    engine: &'static str,
     _dir: tempfile::TempDir,
     root: PathBuf,
 }
 
 impl Project {
-    fn new(files: &[(&str, &str)]) -> Self {
+    fn new(engine: &'static str, files: &[(&str, &str)]) -> Self {
         let dir = tempfile::tempdir().unwrap();
         let root = dir.path().canonicalize().unwrap();
         for (name, content) in files {
@@ -35,7 +35,7 @@ impl Project {
             fs::create_dir_all(path.parent().unwrap()).unwrap();
             fs::write(path, content).unwrap();
         }
-        Self { _dir: dir, root }
+        Self { engine, _dir: dir, root }
     }
 
     fn run(&self, script: &str) -> Observations {
@@ -65,11 +65,50 @@ impl Project {
             timeout: None,
             watch_stdin: false,
         };
-        let finish = Notify.run(command, &mut observer, &AtomicBool::new(false)).unwrap();
+        let engine = tamis_trace::choose::choose(self.engine).unwrap();
+        let finish = engine.run(command, &mut observer, &AtomicBool::new(false)).unwrap();
         assert!(matches!(finish.ending, Ending::Exited(_)), "{:?}", finish.ending);
         observer.finish(finish.no_new_privileges)
     }
 }
+
+/// Every expectation is tried with every engine that works here.
+macro_rules! with_every_engine {
+    ($($engine:ident)*: $tests:tt) => {
+        $(mod $engine { with_every_engine!(@ $engine $tests); })*
+    };
+    (@ $engine:ident { $($test:ident)* }) => {
+        $(#[test]
+        fn $test() {
+            match tamis_trace::choose::choose(stringify!($engine)) {
+                Ok(_) => super::$test(stringify!($engine)),
+                Err(why) => println!("not tried: {why}"),
+            }
+        })*
+    };
+}
+
+with_every_engine!(notify ptrace ebpf: {
+    what_is_read_is_an_input
+    what_is_looked_at_is_an_input_by_content
+    what_is_absent_is_an_input
+    a_file_that_the_test_makes_is_no_input
+    a_file_that_was_looked_for_and_then_made_was_absent_before
+    a_file_that_is_read_and_then_overwritten_keeps_what_was_read
+    a_file_that_is_replaced_before_it_is_read_is_no_input
+    what_was_in_a_file_before_an_append_counts_if_it_is_read
+    a_write_that_failed_makes_nothing_its_own
+    names_are_those_from_before
+    everything_in_a_folder_that_the_test_made_is_its_own
+    a_renamed_file_is_read_and_a_renamed_foreign_folder_taints
+    links_count_as_links_and_as_targets
+    a_link_that_the_test_turns_is_followed_anew
+    the_interpreter_of_a_script_counts
+    the_executable_bit_counts
+    somebody_elses_change_during_the_run_taints
+    a_change_of_mode_is_the_tests_own
+    exclusive_creation_asks_whether_the_name_is_free
+});
 
 type Asked = BTreeMap<(String, Scheme), Observed>;
 
@@ -101,23 +140,20 @@ fn raw(observations: &Observations) -> Vec<(String, Value, Option<Value>)> {
     states(observations, Scheme::Raw)
 }
 
-#[test]
-fn what_is_read_is_an_input() {
-    let p = Project::new(&[("a", "one"), ("b", "two")]);
+fn what_is_read_is_an_input(engine: &'static str) {
+    let p = Project::new(engine, &[("a", "one"), ("b", "two")]);
     let seen = p.run("cat a");
     assert_eq!(raw(&seen), [("a".into(), content("one"), None)]);
     assert!(seen.taints.is_empty(), "{:?}", seen.taints);
 }
 
-#[test]
-fn what_is_looked_at_is_an_input_by_content() {
-    let p = Project::new(&[("a", "one")]);
+fn what_is_looked_at_is_an_input_by_content(engine: &'static str) {
+    let p = Project::new(engine, &[("a", "one")]);
     assert_eq!(raw(&p.run("test -e a")), [("a".into(), content("one"), None)]);
 }
 
-#[test]
-fn what_is_absent_is_an_input() {
-    let p = Project::new(&[]);
+fn what_is_absent_is_an_input(engine: &'static str) {
+    let p = Project::new(engine, &[]);
     let seen = p.run("test -e none; cat deep/none");
     assert_eq!(
         raw(&seen),
@@ -125,74 +161,66 @@ fn what_is_absent_is_an_input() {
     );
 }
 
-#[test]
-fn a_file_that_the_test_makes_is_no_input() {
-    let p = Project::new(&[]);
+fn a_file_that_the_test_makes_is_no_input(engine: &'static str) {
+    let p = Project::new(engine, &[]);
     let seen = p.run("echo x > made; cat made; test -e made; rm made");
     assert_eq!(raw(&seen), []);
     assert!(seen.taints.is_empty(), "{:?}", seen.taints);
     assert!(seen.left_behind.is_empty());
 }
 
-#[test]
-fn a_file_that_was_looked_for_and_then_made_was_absent_before() {
-    let p = Project::new(&[]);
+fn a_file_that_was_looked_for_and_then_made_was_absent_before(engine: &'static str) {
+    let p = Project::new(engine, &[]);
     let seen = p.run("test -e made || echo x > made; cat made");
     assert_eq!(raw(&seen), [("made".into(), Value::Absent, Some(content("x\n")))]);
     assert_eq!(seen.left_behind.iter().map(ToString::to_string).collect::<Vec<_>>(), ["made"]);
 }
 
-#[test]
-fn a_file_that_is_read_and_then_overwritten_keeps_what_was_read() {
-    let p = Project::new(&[("a", "one")]);
+fn a_file_that_is_read_and_then_overwritten_keeps_what_was_read(engine: &'static str) {
+    let p = Project::new(engine, &[("a", "one")]);
     let seen = p.run("cat a; echo two > a; cat a");
     assert_eq!(raw(&seen), [("a".into(), content("one"), Some(content("two\n")))]);
     assert!(seen.taints.is_empty(), "{:?}", seen.taints);
     assert!(seen.left_behind.is_empty(), "it was there before");
 }
 
-#[test]
-fn a_file_that_is_replaced_before_it_is_read_is_no_input() {
-    let p = Project::new(&[("a", "one")]);
+fn a_file_that_is_replaced_before_it_is_read_is_no_input(engine: &'static str) {
+    let p = Project::new(engine, &[("a", "one")]);
     assert_eq!(raw(&p.run("echo two > a; cat a")), []);
-    let p = Project::new(&[("a", "one")]);
+    let p = Project::new(engine, &[("a", "one")]);
     assert_eq!(raw(&p.run("echo two > b; perl -e 'rename(\"b\", \"a\")'; cat a")), []);
 }
 
-#[test]
-fn what_was_in_a_file_before_an_append_counts_if_it_is_read() {
-    let p = Project::new(&[("log", "one\n")]);
+fn what_was_in_a_file_before_an_append_counts_if_it_is_read(engine: &'static str) {
+    let p = Project::new(engine, &[("log", "one\n")]);
     let seen = p.run("echo two >> log; grep -c . log");
     assert_eq!(raw(&seen), [("log".into(), content("one\n"), Some(content("one\ntwo\n")))]);
-    let p = Project::new(&[("log", "one\n")]);
+    let p = Project::new(engine, &[("log", "one\n")]);
     assert_eq!(raw(&p.run("echo two >> log")), []);
 }
 
-#[test]
-fn a_write_that_failed_makes_nothing_its_own() {
-    let p = Project::new(&[]);
+fn a_write_that_failed_makes_nothing_its_own(engine: &'static str) {
+    let p = Project::new(engine, &[]);
     let seen = p.run("(echo x > none/f); test -e none/f; exit 0");
     assert_eq!(raw(&seen), [("none/f".into(), Value::Absent, None)]);
 }
 
-#[test]
-fn names_are_those_from_before() {
-    let p = Project::new(&[("d/a", ""), ("d/b", "")]);
+fn names_are_those_from_before(engine: &'static str) {
+    let p = Project::new(engine, &[("d/a", ""), ("d/b", "")]);
     let plain = states(&p.run("ls d"), Scheme::Listing);
-    let p = Project::new(&[("d/a", ""), ("d/b", "")]);
+    let p = Project::new(engine, &[("d/a", ""), ("d/b", "")]);
     let seen = p.run("echo > d/own; rm d/b; ls d");
     let own = states(&seen, Scheme::Listing);
     assert_eq!(own[0].1, plain[0].1, "as if the test had not touched it");
     assert!(own[0].2.is_some(), "and what it left");
     assert!(seen.taints.is_empty(), "{:?}", seen.taints);
-    let p = Project::new(&[("d/a", ""), ("d/b", "")]);
+    let p = Project::new(engine, &[("d/a", ""), ("d/b", "")]);
     let before = states(&p.run("ls d; touch d/later; ls d; rm d/later"), Scheme::Listing);
     assert_eq!((before[0].1, before[0].2), (plain[0].1, None));
 }
 
-#[test]
-fn everything_in_a_folder_that_the_test_made_is_its_own() {
-    let p = Project::new(&[]);
+fn everything_in_a_folder_that_the_test_made_is_its_own(engine: &'static str) {
+    let p = Project::new(engine, &[]);
     let seen = p.run("mkdir d; echo x > d/x; ls d; cat d/x; mv d e; cat e/x; test -e e/none; ls e");
     assert_eq!(states(&seen, Scheme::Listing), []);
     let paths: Vec<String> = raw(&seen).into_iter().map(|r| r.0).collect();
@@ -200,19 +228,17 @@ fn everything_in_a_folder_that_the_test_made_is_its_own() {
     assert_eq!(seen.left_behind.iter().map(ToString::to_string).collect::<Vec<_>>(), ["e"]);
 }
 
-#[test]
-fn a_renamed_file_is_read_and_a_renamed_foreign_folder_taints() {
-    let p = Project::new(&[("a", "one")]);
+fn a_renamed_file_is_read_and_a_renamed_foreign_folder_taints(engine: &'static str) {
+    let p = Project::new(engine, &[("a", "one")]);
     let seen = p.run("mv a b; cat b; mv b a");
     assert_eq!(raw(&seen).iter().find(|r| r.0 == "a").unwrap().1, content("one"));
-    let p = Project::new(&[("d/a", "one")]);
+    let p = Project::new(engine, &[("d/a", "one")]);
     let seen = p.run("mv d e; cat e/a; mv e d");
     assert!(seen.taints.iter().any(|t| matches!(t, Taint::Unresolved(_))), "{:?}", seen.taints);
 }
 
-#[test]
-fn links_count_as_links_and_as_targets() {
-    let p = Project::new(&[("real/a", "one")]);
+fn links_count_as_links_and_as_targets(engine: &'static str) {
+    let p = Project::new(engine, &[("real/a", "one")]);
     std::os::unix::fs::symlink("real", p.root.join("link")).unwrap();
     let seen = p.run("cat link/a");
     assert_eq!(raw(&seen), [("real/a".into(), content("one"), None)]);
@@ -220,19 +246,19 @@ fn links_count_as_links_and_as_targets() {
     assert!(states(&seen, Scheme::Kind).contains(&link));
 }
 
-#[test]
-fn a_link_that_the_test_turns_is_followed_anew() {
-    let p = Project::new(&[("one/a", "1"), ("two/a", "2")]);
+fn a_link_that_the_test_turns_is_followed_anew(engine: &'static str) {
+    let p = Project::new(engine, &[("one/a", "1"), ("two/a", "2")]);
     std::os::unix::fs::symlink("one", p.root.join("link")).unwrap();
     let seen = p.run("cat link/a; ln -sfn two link; cat link/a");
     let paths: Vec<String> = raw(&seen).into_iter().map(|r| r.0).collect();
     assert!(paths.contains(&"one/a".into()) && paths.contains(&"two/a".into()), "{paths:?}");
 }
 
-#[test]
-fn the_interpreter_of_a_script_counts() {
-    let p =
-        Project::new(&[("my-shell", "#!/bin/sh\nexec sh \"$@\"\n"), ("script", "echo hello\n")]);
+fn the_interpreter_of_a_script_counts(engine: &'static str) {
+    let p = Project::new(
+        engine,
+        &[("my-shell", "#!/bin/sh\nexec sh \"$@\"\n"), ("script", "echo hello\n")],
+    );
     let line = format!("#!{}\necho hello\n", p.root.join("my-shell").display());
     fs::write(p.root.join("script"), line).unwrap();
     for name in ["my-shell", "script"] {
@@ -243,9 +269,8 @@ fn the_interpreter_of_a_script_counts() {
     assert!(paths.contains(&"my-shell".into()) && paths.contains(&"script".into()), "{paths:?}");
 }
 
-#[test]
-fn the_executable_bit_counts() {
-    let p = Project::new(&[("s", "#!/bin/sh\n")]);
+fn the_executable_bit_counts(engine: &'static str) {
+    let p = Project::new(engine, &[("s", "#!/bin/sh\n")]);
     let before = raw(&p.run("./s; exit 0"));
     fs::set_permissions(p.root.join("s"), std::os::unix::fs::PermissionsExt::from_mode(0o755))
         .unwrap();
@@ -253,9 +278,8 @@ fn the_executable_bit_counts() {
     assert_ne!(before[0].1, after[0].1);
 }
 
-#[test]
-fn somebody_elses_change_during_the_run_taints() {
-    let p = Project::new(&[("a", "one")]);
+fn somebody_elses_change_during_the_run_taints(engine: &'static str) {
+    let p = Project::new(engine, &[("a", "one")]);
     let root = p.root.clone();
     let meddler = std::thread::spawn(move || {
         while !root.join("ready").exists() {
@@ -274,17 +298,15 @@ fn somebody_elses_change_during_the_run_taints() {
     }
 }
 
-#[test]
-fn a_change_of_mode_is_the_tests_own() {
-    let p = Project::new(&[("s", "#!/bin/sh\n")]);
+fn a_change_of_mode_is_the_tests_own(engine: &'static str) {
+    let p = Project::new(engine, &[("s", "#!/bin/sh\n")]);
     let seen = p.run("chmod +x s; ./s");
     assert!(seen.taints.is_empty(), "{:?}", seen.taints);
     assert_eq!(raw(&seen)[0].1, content("#!/bin/sh\n"), "not executable before");
 }
 
-#[test]
-fn exclusive_creation_asks_whether_the_name_is_free() {
-    let p = Project::new(&[]);
+fn exclusive_creation_asks_whether_the_name_is_free(engine: &'static str) {
+    let p = Project::new(engine, &[]);
     let seen = p.run("set -C; echo x > lock; rm lock");
     assert!(states(&seen, Scheme::Kind).contains(&("lock".into(), Value::Absent, None)));
 }
