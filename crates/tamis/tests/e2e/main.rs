@@ -1,0 +1,11 @@
+//! The `tamis` binary as a user calls it. One program for all of these tests: they share the
+//! support code, and linking once is cheaper than linking five times.
+
+mod adversary;
+mod cli_settings;
+mod cli_store;
+mod cli_streams;
+mod cli_verbs;
+mod paper_cases;
+mod property;
+mod support;
