@@ -223,15 +223,17 @@ impl Prepared {
     }
 }
 
+const TERMINAL_SIGNALS: [libc::c_int; 4] =
+    [libc::SIGINT, libc::SIGQUIT, libc::SIGTERM, libc::SIGHUP];
+
 /// The life of the shepherd process.
 fn shepherd_main(prepared: &Prepared, socket: RawFd, stdio: [RawFd; 3], keep: &[RawFd]) -> ! {
     // SAFETY: plain system calls on descriptors and memory of this process.
     unsafe {
         libc::prctl(libc::PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
         // Signals of the terminal reach the command by itself; the shepherd stays to reap.
-        for signal in [libc::SIGINT, libc::SIGQUIT, libc::SIGTERM, libc::SIGHUP, libc::SIGPIPE] {
-            libc::signal(signal, libc::SIG_IGN);
-        }
+        let before = TERMINAL_SIGNALS.map(|signal| libc::signal(signal, libc::SIG_IGN));
+        libc::signal(libc::SIGPIPE, libc::SIG_IGN);
         let mut child_signals: libc::sigset_t = std::mem::zeroed();
         libc::sigemptyset(&raw mut child_signals);
         libc::sigaddset(&raw mut child_signals, libc::SIGCHLD);
@@ -250,7 +252,7 @@ fn shepherd_main(prepared: &Prepared, socket: RawFd, stdio: [RawFd; 3], keep: &[
         let child = libc::fork();
         match child {
             -1 => fail(socket),
-            0 => command_main(prepared, childs_link),
+            0 => command_main(prepared, childs_link, before),
             _ => {}
         }
         libc::close(childs_link);
@@ -361,12 +363,16 @@ fn reap(child: libc::pid_t, socket: RawFd, link: RawFd, cpu_us: &mut u64) -> boo
 }
 
 /// The child: becomes the command. Its end of the link closes with a successful exec.
-fn command_main(prepared: &Prepared, link: RawFd) -> ! {
+fn command_main(prepared: &Prepared, link: RawFd, before: [libc::sighandler_t; 4]) -> ! {
     // SAFETY: system calls between fork and exec, on memory prepared before the fork.
     unsafe {
-        for signal in [libc::SIGINT, libc::SIGQUIT, libc::SIGTERM, libc::SIGHUP, libc::SIGPIPE] {
-            libc::signal(signal, libc::SIG_DFL);
+        // What whoever started tamis ignores (nohup, a shell's background job) stays ignored.
+        for (signal, before) in TERMINAL_SIGNALS.into_iter().zip(before) {
+            let keep = before == libc::SIG_IGN;
+            libc::signal(signal, if keep { libc::SIG_IGN } else { libc::SIG_DFL });
         }
+        // Rust itself ignores this one.
+        libc::signal(libc::SIGPIPE, libc::SIG_DFL);
         let mut none: libc::sigset_t = std::mem::zeroed();
         libc::sigemptyset(&raw mut none);
         libc::sigprocmask(libc::SIG_SETMASK, &raw const none, std::ptr::null_mut());

@@ -1,6 +1,7 @@
-//! tamis inside tamis: the inner one falls back to ptrace, both see what the command does.
+//! tamis inside tamis: the inner one falls back to ptrace, both see what the command does. And tamis
+//! inside surroundings of other kinds.
 
-use crate::common::{command, opened, run};
+use crate::common::{available, command, opened, run};
 use std::sync::atomic::AtomicBool;
 use tamis_trace::{Ending, Event};
 
@@ -35,6 +36,27 @@ fn inner() {
     let mut sink = |_: Event<'_>| {};
     let finish = engine.run(command(&["sleep", "60"]), &mut sink, &stop).unwrap();
     assert_eq!(finish.ending, Ending::Interrupted);
+}
+
+/// Under a shell that ignores SIGHUP, as nohup does, the command can ignore it, too.
+#[test]
+fn ignored_signals_stay_ignored() {
+    let test = std::env::current_exe().unwrap();
+    let script = format!("trap '' HUP; exec {} --exact nested::inner_signals -q", test.display());
+    let ran = std::process::Command::new("/bin/sh").args(["-c", &script]).env(INNER, "1").status();
+    assert!(ran.unwrap().success());
+}
+
+#[test]
+fn inner_signals() {
+    if std::env::var_os(INNER).is_none() {
+        return;
+    }
+    let script = "kill -HUP $$; sleep 0.01; exit 0";
+    for engine in available() {
+        let (finish, _) = run(engine.as_ref(), command(&["/bin/sh", "-c", script]));
+        assert_eq!(finish.ending, Ending::Exited(0), "{}", engine.name());
+    }
 }
 
 #[test]

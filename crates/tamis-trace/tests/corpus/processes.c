@@ -30,6 +30,11 @@ static void *execs(void *name) {
     return NULL;
 }
 
+static void *sits(void *unused) {
+    pause();
+    return unused;
+}
+
 static void wait_for(pid_t pid) {
     int status;
     if (waitpid(pid, &status, __WALL) != pid || !WIFEXITED(status) || WEXITSTATUS(status) != 0) {
@@ -119,6 +124,8 @@ int main(int argc, char **argv) {
         /* The whole process becomes another program by a thread that is not its first; others sit
            in calls meanwhile. */
         pthread_create(&threads[1], NULL, in_thread, "beside-exec");
+        pthread_join(threads[1], NULL);
+        pthread_create(&threads[1], NULL, sits, NULL);
         pthread_create(&threads[0], NULL, execs, "by-thread-exec");
         pause();
     }
@@ -126,7 +133,7 @@ int main(int argc, char **argv) {
     if ((pid = fork()) == 0) {
         /* The first thread ends before the others. */
         pthread_create(&threads[0], NULL, execs, "by-last-thread");
-        pthread_exit(NULL);
+        syscall(SYS_exit, 0);
     }
     wait_for(pid);
     return 0;
