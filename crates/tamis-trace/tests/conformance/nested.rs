@@ -3,19 +3,23 @@
 
 use crate::common::{available, command, opened, run};
 use std::sync::atomic::AtomicBool;
-use tamis_trace::{Ending, Event};
+use tamis_trace::{Action, Ending, Event};
 
 /// Makes the inner test below do its work.
 const INNER: &str = "TAMIS_TEST_INNER";
 
-fn run_inner(engine: &str) -> (Ending, Vec<tamis_trace::Action<'static>>) {
-    let engine = tamis_trace::choose(engine).unwrap();
+/// Runs tests of this program under the notification engine. None where it takes engines that do
+/// not work here.
+fn below_a_listener(tests: &[&str]) -> Option<(Ending, Vec<Action<'static>>)> {
+    let (Ok(outer), Ok(_)) = (tamis_trace::choose("notify"), tamis_trace::choose("ptrace")) else {
+        println!("not tried: it takes both engines");
+        return None;
+    };
     let test = std::env::current_exe().unwrap();
-    let test = test.to_str().unwrap();
-    let mut c = command(&[test, "--exact", "nested::inner", "--test-threads=1", "-q"]);
+    let mut c = command(&[&[test.to_str().unwrap(), "--exact", "-q"], tests].concat());
     c.environment.push((INNER.into(), "1".into()));
-    let (finish, actions) = run(engine.as_ref(), c);
-    (finish.ending, actions)
+    let (finish, actions) = run(outer.as_ref(), c);
+    Some((finish.ending, actions))
 }
 
 #[test]
@@ -60,12 +64,18 @@ fn inner_signals() {
 }
 
 #[test]
-fn below_a_listener_ptrace_sees_every_call() {
-    if tamis_trace::choose("notify").is_err() || tamis_trace::choose("ptrace").is_err() {
-        println!("not tried: it takes both engines");
-        return;
-    }
-    let (ending, actions) = run_inner("notify");
+fn below_a_listener_ptrace_works() {
+    let Some((ending, actions)) = below_a_listener(&["nested::inner"]) else { return };
     assert_eq!(ending, Ending::Exited(0));
     assert!(opened(&actions).contains("/etc/hostname"));
+}
+
+#[test]
+fn below_a_listener_ptrace_sees_the_same() {
+    let tests = ["names", "relative", "odd", "processes", "unnamed", "signals"];
+    let tests: Vec<String> = tests.iter().map(|test| format!("programs::c_{test}")).collect();
+    let mut tests: Vec<&str> = tests.iter().map(String::as_str).collect();
+    tests.extend(["programs::shell", "programs::python", "hazards::io_uring_is_refused_or_marked"]);
+    let Some((ending, _)) = below_a_listener(&tests) else { return };
+    assert_eq!(ending, Ending::Exited(0));
 }
