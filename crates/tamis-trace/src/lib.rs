@@ -18,6 +18,7 @@ mod shepherd;
 mod stdin;
 mod syscalls;
 mod tracer;
+mod tree;
 
 pub use choose::{Candidate, choose, engines};
 pub use command::{Command, Ending, Finish};

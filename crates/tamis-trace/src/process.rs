@@ -54,7 +54,7 @@ impl Process {
             Some(libc::EFAULT | libc::ESRCH) => Err(Unread::Nothing),
             _ => Err(Unread::Unknown(format!(
                 "memory of {} is closed to us: {error}",
-                crate::shepherd::program_name(self.thread)
+                crate::tree::program_name(self.thread)
             ))),
         }
     }
@@ -130,7 +130,7 @@ impl Process {
                 return Err(Unread::Nothing);
             }
             Err(e) => {
-                let who = crate::shepherd::program_name(self.thread);
+                let who = crate::tree::program_name(self.thread);
                 return Err(Unread::Unknown(format!("{name} of {who}: {e}")));
             }
         };
