@@ -67,7 +67,7 @@ impl Case {
 
 /// The name of a bare command.
 pub(crate) fn command_name(words: &[OsString]) -> String {
-    words::join(&words.iter().map(|w| w.to_string_lossy()).collect::<Vec<_>>())
+    words::join(words)
 }
 
 pub(crate) fn command_key(project: &Project, words: &[OsString]) -> TestKey {
@@ -193,7 +193,7 @@ fn printed_lines(suite: &Suite, words: &[String], folder: &std::path::Path) -> R
 /// Words given by the user as a text to find a test by.
 pub(crate) fn wanted_name(words: &[OsString]) -> String {
     match words {
-        [one] => one.to_string_lossy().into_owned(),
+        [one] => one.to_str().map_or_else(|| command_name(words), str::to_owned),
         _ => command_name(words),
     }
 }
