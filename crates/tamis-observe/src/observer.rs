@@ -88,14 +88,6 @@ impl<'a> Observer<'a> {
         self.taints.insert(taint);
     }
 
-    /// Counts a file as read before the run began (standard input, say).
-    pub fn read_before(&mut self, path: &Path, program: &str) {
-        self.programs.set(0, program.to_owned());
-        let (program, _) = self.programs.of(0);
-        let act = Act { program, timing: Timing::Before };
-        self.ask_followed(path.as_os_str().as_bytes(), true, Wish::Content, Access::READ, act);
-    }
-
     fn program_of(&mut self, thread: u32, timing: Timing) -> usize {
         let (program, new) = self.programs.of(thread);
         if new && timing == Timing::Before {
