@@ -144,11 +144,11 @@ impl<'a> Observer<'a> {
     }
 
     fn resolve(&mut self, path: &[u8], follow: bool, act: Act) -> Option<Vec<u8>> {
-        let resolved = self.resolver.resolve(path, follow)?;
+        let resolved = self.resolver.resolve(path, follow);
         for link in &resolved.links {
             self.ask(link, Wish::Kind, Access::FOLLOW, act);
         }
-        Some(resolved.path)
+        (!resolved.circle).then_some(resolved.path)
     }
 
     fn judge(&self, path: &[u8], program: usize) -> Judgement {
