@@ -225,6 +225,9 @@ impl<'a> Observer<'a> {
     /// The tree is about to change what is at a resolved path.
     fn change(&mut self, path: &[u8], change: Change, act: Act) {
         if self.judge(path, act.program) == Judgement::Ignore {
+            if change == Change::Replaced {
+                self.touch_parent_of_ignored(path, act);
+            }
             return;
         }
         if act.timing != Timing::Before && !self.entries.contains_key(path) {
@@ -248,6 +251,16 @@ impl<'a> Observer<'a> {
         let name_before = entry.name_before();
         if change == Change::Replaced {
             self.touch_parent(path, name_before, act);
+        }
+    }
+
+    /// What does not count itself still comes and goes in a folder that may count: the time stamps
+    /// of that folder move by the hand of the test.
+    fn touch_parent_of_ignored(&mut self, path: &[u8], act: Act) {
+        let parent = split(path).map(|(parent, _)| parent);
+        if parent.is_some_and(|p| self.judge(p, act.program) != Judgement::Ignore) {
+            let before = Entry::new(before_a_change(path, act.timing)).name_before();
+            self.touch_parent(path, before, act);
         }
     }
 
