@@ -88,14 +88,6 @@ impl<'a> Observer<'a> {
         self.taints.insert(taint);
     }
 
-    /// Counts a file as read before the run began (standard input, say).
-    pub fn read_before(&mut self, path: &Path, program: &str) {
-        self.programs.set(0, program.to_owned());
-        let (program, _) = self.programs.of(0);
-        let act = Act { program, timing: Timing::Before };
-        self.ask_followed(path.as_os_str().as_bytes(), true, Wish::Content, Access::READ, act);
-    }
-
     fn program_of(&mut self, thread: u32, timing: Timing) -> usize {
         let (program, new) = self.programs.of(thread);
         if new && timing == Timing::Before {
@@ -152,11 +144,11 @@ impl<'a> Observer<'a> {
     }
 
     fn resolve(&mut self, path: &[u8], follow: bool, act: Act) -> Option<Vec<u8>> {
-        let resolved = self.resolver.resolve(path, follow)?;
+        let resolved = self.resolver.resolve(path, follow);
         for link in &resolved.links {
             self.ask(link, Wish::Kind, Access::FOLLOW, act);
         }
-        Some(resolved.path)
+        (!resolved.circle).then_some(resolved.path)
     }
 
     fn judge(&self, path: &[u8], program: usize) -> Judgement {
@@ -233,6 +225,9 @@ impl<'a> Observer<'a> {
     /// The tree is about to change what is at a resolved path.
     fn change(&mut self, path: &[u8], change: Change, act: Act) {
         if self.judge(path, act.program) == Judgement::Ignore {
+            if change == Change::Replaced {
+                self.touch_parent_of_ignored(path, act);
+            }
             return;
         }
         if act.timing != Timing::Before && !self.entries.contains_key(path) {
@@ -256,6 +251,16 @@ impl<'a> Observer<'a> {
         let name_before = entry.name_before();
         if change == Change::Replaced {
             self.touch_parent(path, name_before, act);
+        }
+    }
+
+    /// What does not count itself still comes and goes in a folder that may count: the time stamps
+    /// of that folder move by the hand of the test.
+    fn touch_parent_of_ignored(&mut self, path: &[u8], act: Act) {
+        let parent = split(path).map(|(parent, _)| parent);
+        if parent.is_some_and(|p| self.judge(p, act.program) != Judgement::Ignore) {
+            let before = Entry::new(before_a_change(path, act.timing)).name_before();
+            self.touch_parent(path, before, act);
         }
     }
 

@@ -15,6 +15,8 @@ pub(crate) struct Resolved {
     pub(crate) path: Vec<u8>,
     /// The links that were followed, each by its own resolved path.
     pub(crate) links: Vec<Vec<u8>>,
+    /// The links lead in a circle: the process gets an error, and there is no path.
+    pub(crate) circle: bool,
 }
 
 #[derive(Debug, Default)]
@@ -27,9 +29,8 @@ pub(crate) struct Resolver {
 const MOST_LINKS: usize = 40;
 
 impl Resolver {
-    /// Resolves an absolute path; a link at its end only where `follow` says so. `None` for a loop
-    /// of links, which the process gets an error for.
-    pub(crate) fn resolve(&mut self, path: &[u8], follow: bool) -> Option<Resolved> {
+    /// Resolves an absolute path; a link at its end only where `follow` says so.
+    pub(crate) fn resolve(&mut self, path: &[u8], follow: bool) -> Resolved {
         let mut resolved = Resolved::default();
         // A slash at the end means the folder behind a link.
         let follow = follow || path.len() > 1 && path.ends_with(b"/");
@@ -53,7 +54,7 @@ impl Resolver {
             }
             let Some(target) = self.target(&resolved.path) else { continue };
             if resolved.links.len() == MOST_LINKS {
-                return None;
+                return Resolved { circle: true, ..resolved };
             }
             resolved.links.push(resolved.path.clone());
             if target.first() == Some(&b'/') {
@@ -66,7 +67,7 @@ impl Resolver {
         if resolved.path.is_empty() {
             resolved.path.push(b'/');
         }
-        Some(resolved)
+        resolved
     }
 
     fn target(&mut self, path: &[u8]) -> Option<Vec<u8>> {
@@ -123,10 +124,10 @@ mod tests {
         symlink("../link/file", root.join("real/last")).unwrap();
         let mut resolver = Resolver::default();
         let path = root.join("link/./last").into_os_string().into_vec();
-        let followed = resolver.resolve(&path, true).unwrap();
+        let followed = resolver.resolve(&path, true);
         assert_eq!(text(&followed), root.join("real/file").to_str().unwrap());
         assert_eq!(followed.links.len(), 3);
-        let kept = resolver.resolve(&path, false).unwrap();
+        let kept = resolver.resolve(&path, false);
         assert_eq!(text(&kept), root.join("real/last").to_str().unwrap());
         assert_eq!(kept.links.len(), 1);
     }
@@ -138,18 +139,19 @@ mod tests {
         std::fs::create_dir_all(root.join("a/b")).unwrap();
         symlink("a/b", root.join("link")).unwrap();
         let path = root.join("link/../x").into_os_string().into_vec();
-        let resolved = Resolver::default().resolve(&path, true).unwrap();
+        let resolved = Resolver::default().resolve(&path, true);
         assert_eq!(text(&resolved), root.join("a/x").to_str().unwrap());
-        let above = Resolver::default().resolve(b"/../..", true).unwrap();
+        let above = Resolver::default().resolve(b"/../..", true);
         assert_eq!(text(&above), "/");
     }
 
     #[test]
-    fn a_loop_is_no_path() {
+    fn a_circle_is_no_path_but_its_links_are_known() {
         let dir = tempfile::tempdir().unwrap();
         symlink("loop", dir.path().join("loop")).unwrap();
         let path = dir.path().join("loop").into_os_string().into_vec();
-        assert_eq!(Resolver::default().resolve(&path, true), None);
+        let resolved = Resolver::default().resolve(&path, true);
+        assert!(resolved.circle && resolved.links.iter().any(|l| l.ends_with(b"/loop")));
     }
 
     #[test]
@@ -159,7 +161,7 @@ mod tests {
         std::fs::create_dir(root.join("real")).unwrap();
         symlink("real", root.join("link")).unwrap();
         let path = [root.join("link").as_os_str().as_bytes(), b"/"].concat();
-        let resolved = Resolver::default().resolve(&path, false).unwrap();
+        let resolved = Resolver::default().resolve(&path, false);
         assert_eq!(text(&resolved), root.join("real").to_str().unwrap());
     }
 }

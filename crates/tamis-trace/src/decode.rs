@@ -22,8 +22,21 @@ pub(crate) fn decode(call: &Call, process: Process) -> Vec<Action<'static>> {
     match try_decode(call, process) {
         Ok(actions) => actions,
         Err(Unread::Nothing) => Vec::new(),
+        // Opened anew it can be read under another number.
+        Err(Unread::StandardInput) if is_open(call) => {
+            vec![Action::Blind(Blind::StandardInput)]
+        }
+        Err(Unread::StandardInput) => Vec::new(),
         Err(Unread::Unknown(why)) => vec![Action::Blind(Blind::Unresolved(why))],
     }
+}
+
+fn is_open(call: &Call) -> bool {
+    #[cfg(target_arch = "x86_64")]
+    if call.number == libc::SYS_open {
+        return true;
+    }
+    matches!(call.number, libc::SYS_openat | libc::SYS_openat2)
 }
 
 /// Reads path arguments of one call.

@@ -14,6 +14,8 @@ pub(crate) struct Process {
 pub(crate) enum Unread {
     /// The call itself will fail (bad pointer), or the process is gone: nothing to observe.
     Nothing,
+    /// It is about what is behind descriptor 0, which has no path (`/dev/stdin`), or one of a device.
+    StandardInput,
     /// It may succeed and we do not know what it is about.
     Unknown(String),
 }
@@ -136,7 +138,11 @@ impl Process {
         };
         // Pipes, sockets and anonymous files have no path; nothing is looked up in them, nor in a
         // directory that is gone.
-        if target.first() != Some(&b'/') || target.starts_with(b"/memfd:") {
+        let nameless = target.first() != Some(&b'/') || target.starts_with(b"/memfd:");
+        if name == "fd/0" && (nameless || target.starts_with(b"/dev/")) {
+            return Err(Unread::StandardInput);
+        }
+        if nameless {
             return Err(Unread::Nothing);
         }
         if target.ends_with(b" (deleted)")

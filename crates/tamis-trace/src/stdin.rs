@@ -22,6 +22,7 @@ impl StandardInput {
         let number = command.stdin.as_ref().map_or(0, AsRawFd::as_raw_fd);
         // A closed descriptor cannot be read.
         let given = fs::metadata(format!("/proc/self/fd/{number}")).ok();
+        let given = given.filter(|_| command.watch_stdin);
         Ok(Self { given: given.as_ref().map(place) })
     }
 

@@ -30,7 +30,10 @@ pub(crate) struct Case {
 impl Case {
     /// The question that stands for how the test is started, and its answer now.
     pub(crate) fn start_fact(&self) -> (String, Value) {
-        let mut parts: Vec<&[u8]> = self.words.iter().map(|w| w.as_encoded_bytes()).collect();
+        // The count tells the last words from the first variable.
+        let count = self.words.len().to_le_bytes();
+        let mut parts: Vec<&[u8]> = vec![&count];
+        parts.extend(self.words.iter().map(|w| w.as_encoded_bytes()));
         for (name, value) in &self.variables {
             parts.push(name.as_encoded_bytes());
             parts.push(value.as_encoded_bytes());
@@ -67,7 +70,7 @@ impl Case {
 
 /// The name of a bare command.
 pub(crate) fn command_name(words: &[OsString]) -> String {
-    words::join(&words.iter().map(|w| w.to_string_lossy()).collect::<Vec<_>>())
+    words::join(words)
 }
 
 pub(crate) fn command_key(project: &Project, words: &[OsString]) -> TestKey {
@@ -193,7 +196,7 @@ fn printed_lines(suite: &Suite, words: &[String], folder: &std::path::Path) -> R
 /// Words given by the user as a text to find a test by.
 pub(crate) fn wanted_name(words: &[OsString]) -> String {
     match words {
-        [one] => one.to_string_lossy().into_owned(),
+        [one] => one.to_str().map_or_else(|| command_name(words), str::to_owned),
         _ => command_name(words),
     }
 }
@@ -245,6 +248,23 @@ mod tests {
 
     fn key(suite: &str, name: &str, folder: &str) -> TestKey {
         TestKey { suite: suite.into(), name: name.into(), folder: folder.into() }
+    }
+
+    #[test]
+    fn words_and_variables_are_told_apart() {
+        let case = |words: &[&str], variables: &[(&str, &str)]| Case {
+            key: key("s", "x", "."),
+            words: words.iter().map(OsString::from).collect(),
+            folder: PathBuf::from("/"),
+            variables: variables.iter().map(|(n, v)| (n.into(), v.into())).collect(),
+            timeout: None,
+            demand: Demand::None,
+            run_all_on: Vec::new(),
+            suite_jobs: None,
+        };
+        let by_words = case(&["sh", "A", "b"], &[]).start_fact();
+        assert_ne!(by_words, case(&["sh"], &[("A", "b")]).start_fact());
+        assert_eq!(by_words, case(&["sh", "A", "b"], &[]).start_fact());
     }
 
     #[test]

@@ -2,18 +2,17 @@
 
 use crate::cases::Case;
 use crate::project::Project;
+use crate::stdin::{self, Input};
 use crate::world::World;
 use anyhow::{Context as _, Result};
 use std::fs::File;
 use std::io::{PipeReader, Read};
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
-use std::os::unix::fs::FileTypeExt;
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use tamis_core::record::Run;
-use tamis_core::{Outcome, Taint};
+use tamis_core::{Outcome, Question, Taint};
 use tamis_observe::{Context, Observations, Observer};
 use tamis_trace::{Command, Ending, Engine};
 
@@ -61,22 +60,17 @@ pub(crate) fn execute(
         services: &project.services,
     });
     let mut surroundings = world.surroundings(case);
-    let watch_stdin = match given_input(streams) {
-        Input::Nothing => false,
-        Input::File(path) => {
-            observer.read_before(&path, "standard input");
-            false
-        }
-        Input::Stream => true,
-    };
+    let inherits = matches!(streams, Streams::Inherit | Streams::InheritAsErrors);
+    let input = inherits.then(Input::of_ours);
+    let watch_stdin = matches!(input, Some(Input::Nothing | Input::Stream));
     let collector = match streams {
         Streams::Collect => Some(Collector::start()?),
         _ => None,
     };
     let (stdout, stderr) = outputs(streams, collector.as_ref())?;
-    let stdin = match streams {
-        Streams::Inherit | Streams::InheritAsErrors => None,
-        _ => Some(File::open("/dev/null").context("/dev/null cannot be opened")?.into()),
+    let stdin = match inherits {
+        true => None,
+        false => Some(File::open("/dev/null").context("/dev/null cannot be opened")?.into()),
     };
     let command = Command {
         words: case.words.clone(),
@@ -106,9 +100,22 @@ pub(crate) fn execute(
     for program in &finish.left_running {
         observer.taint(Taint::LeftRunning(program.clone()));
     }
-    let Observations { mut observed, taints, notes, left_behind } =
+    let Observations { mut observed, mut taints, notes, left_behind } =
         observer.finish(finish.no_new_privileges);
     observed.append(&mut surroundings);
+    let counts = match input {
+        Some(Input::File(..)) => true,
+        Some(Input::Nothing) => {
+            // That it was empty can be compared.
+            let read = taints.contains(&Taint::StandardInput);
+            taints.retain(|t| *t != Taint::StandardInput);
+            read
+        }
+        Some(Input::Stream) | None => false,
+    };
+    if counts {
+        observed.push(stdin::observed(world.answer(&Question::Fact(stdin::FACT.into()))));
+    }
     let run = Run {
         test: case.key.clone(),
         outcome,
@@ -126,32 +133,6 @@ pub(crate) fn execute(
 
 fn micros(duration: Duration) -> u64 {
     u64::try_from(duration.as_micros()).unwrap_or(u64::MAX)
-}
-
-/// What the test finds on its standard input.
-enum Input {
-    Nothing,
-    /// A file, which can be fingerprinted.
-    File(PathBuf),
-    /// A pipe, a socket or a terminal: what is read from it cannot be compared.
-    Stream,
-}
-
-fn given_input(streams: Streams) -> Input {
-    if !matches!(streams, Streams::Inherit | Streams::InheritAsErrors) {
-        return Input::Nothing;
-    }
-    let Ok(metadata) = std::fs::metadata("/proc/self/fd/0") else { return Input::Nothing };
-    if metadata.is_file() {
-        return match std::fs::read_link("/proc/self/fd/0") {
-            Ok(path) if path.exists() => Input::File(path),
-            _ => Input::Stream,
-        };
-    }
-    let kind = metadata.file_type();
-    // SAFETY: asks about our own standard input.
-    let terminal = unsafe { libc::isatty(0) } == 1;
-    if kind.is_char_device() && !terminal { Input::Nothing } else { Input::Stream }
 }
 
 fn outputs(

@@ -9,6 +9,7 @@ mod plan;
 mod project;
 mod reason;
 mod run;
+mod stdin;
 mod terminal;
 mod words;
 mod world;

@@ -224,10 +224,23 @@ fn store_folder(
         "no cache folder for the records: neither XDG_CACHE_HOME nor HOME is set; \
          name a folder with --store DIR",
     )?;
-    let name = paths.root().file_name().map_or("root".into(), |n| n.to_string_lossy().into_owned());
+    let name = shown_name(paths.root());
     let name: String =
         name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).take(40).collect();
     Ok(cache.join("projects").join(format!("{name}-{}", identity(paths.root()))))
+}
+
+/// A name for people who look into the cache. The same for all work trees of a repository: it is a
+/// part of the place where their records are.
+fn shown_name(root: &Path) -> String {
+    let mut folder = root.to_path_buf();
+    if git_work_tree(root).as_deref() == Some(root) {
+        folder = git_common_folder(root);
+        if folder.ends_with(".git") {
+            folder.pop();
+        }
+    }
+    folder.file_name().map_or("root".into(), |n| n.to_string_lossy().into_owned())
 }
 
 /// What makes this project itself: the repository, so that its work trees share their records, and
@@ -284,6 +297,8 @@ mod tests {
         let target = main.join(".git/worktrees/tree");
         fs::write(tree.join(".git"), format!("gitdir: {}\n", target.display())).unwrap();
         assert_eq!(identity(&main), identity(&tree));
+        assert_eq!((shown_name(&main), shown_name(&tree)), ("main".into(), "main".into()));
+        assert_eq!(shown_name(&tree.join("sub")), "sub");
         assert_eq!(identity(&main.join("sub")), identity(&tree.join("sub")));
         assert_ne!(identity(&main), identity(&main.join("sub")));
     }

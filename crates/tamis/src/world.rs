@@ -2,6 +2,7 @@
 
 use crate::cases::Case;
 use crate::project::Project;
+use crate::stdin::{self, Input};
 use std::collections::HashMap;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -32,6 +33,10 @@ impl<'a> World<'a> {
         // SAFETY: geteuid has no precondition.
         let root = unsafe { libc::geteuid() } == 0;
         facts.insert(ROOT_FACT.into(), Value::text(if root { b"yes" } else { b"no" }));
+        if cases.iter().any(|case| case.key.suite.is_empty()) {
+            let input = Input::of_ours().value(&project.fingerprinter);
+            facts.insert(stdin::FACT.into(), input);
+        }
         Self { project, variables, facts }
     }
 

@@ -72,6 +72,13 @@ fn a_pipe_on_standard_input_passes_through_and_is_never_skipped() {
         assert_eq!(got.text(), text, "{}", got.stderr);
     }
     assert!(project.tamis(&["doctor"]).text().contains("standard input"));
+    // Also under another name.
+    for name in ["/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"] {
+        for text in ["first", "second"] {
+            let got = ended_with_input(project.command().args(["cat", name]), text.as_bytes());
+            assert_eq!(got.text(), text, "{name}: {}", got.stderr);
+        }
+    }
     // A test that is given a pipe and does not look at it may be skipped.
     let words = ["sh", "-c", "echo done"];
     assert_eq!(ended_with_input(project.command().args(words), b"x").text(), "done\n");
@@ -105,10 +112,22 @@ fn another_kind_of_standard_input_is_another_input() {
     assert_eq!(got.text(), "1\n", "{}", got.stderr);
     let got = ended_with_input(project.command().arg("cat"), b"piped");
     assert_eq!(got.text(), "piped", "{}", got.stderr);
-    let file = File::open(project.path("one")).expect("there");
-    let words = ["sh", "-c", "exec 3<&0 </dev/null; cat <&3"];
-    assert_eq!(project.tamis(&words).text(), "");
-    assert_eq!(ended(project.command().args(words).stdin(file)).text(), "1\n");
+    let other_ways = [
+        ["sh", "-c", "exec 3<&0 </dev/null; cat <&3"],
+        ["sh", "-c", "cat /dev/stdin"],
+        ["sh", "-c", "cat | cat"],
+        ["sh", "-c", "while read x; do echo $x; done"],
+    ];
+    for words in other_ways {
+        let file = File::open(project.path("one")).expect("there");
+        assert_eq!(project.tamis(&words).text(), "");
+        assert!(project.tamis(&words).stderr.contains("skipped"), "{words:?}");
+        let got = ended(project.command().args(words).stdin(file));
+        assert_eq!(got.text(), "1\n", "{words:?} {}", got.stderr);
+    }
+    // Who does not read it is not bothered by another one.
+    project.assert_ran(&["echo"]);
+    assert_eq!(ended_with_input(project.command().arg("echo"), b"x").text(), "");
 }
 
 #[test]

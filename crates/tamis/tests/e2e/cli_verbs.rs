@@ -25,7 +25,7 @@ fn options_stand_before_the_command_and_the_rest_is_its_own() {
     let got = project.tamis(&words);
     assert_eq!(got.text(), "--json|-j|--store|x|--help|", "{}", got.stderr);
     assert!(fs::read_dir(store).expect("the store").next().is_some());
-    assert!(!project.beside("cache/tamis/projects").exists(), "no other store was made");
+    assert!(!project.beside("home/.cache/tamis/projects").exists(), "no other store was made");
     let again = project.tamis(&words);
     assert!(again.stdout.is_empty() && again.stderr.contains("skipped"), "{}", again.stderr);
     // Other words are another test.

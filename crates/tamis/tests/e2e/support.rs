@@ -43,8 +43,8 @@ impl Project {
     pub(crate) fn new() -> Self {
         let base = tempfile::tempdir().expect("a temp folder");
         let root = base.path().canonicalize().expect("a real path").join("project");
-        for folder in ["project", "home", "cache"] {
-            fs::create_dir(base.path().join(folder)).expect("a folder");
+        for folder in ["project", "home/.cache"] {
+            fs::create_dir_all(base.path().join(folder)).expect("a folder");
         }
         Self { base, root, variables: Vec::new() }
     }
@@ -130,7 +130,7 @@ impl Project {
             .env_clear()
             .env("PATH", std::env::var_os("PATH").unwrap_or_else(|| "/usr/bin:/bin".into()))
             .env("HOME", self.beside("home"))
-            .env("XDG_CACHE_HOME", self.beside("cache"))
+            .env("XDG_CACHE_HOME", self.beside("home/.cache"))
             .env("LC_ALL", "C")
             .envs(self.variables.iter().cloned())
             .current_dir(&self.root)
