@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0-only
+//
+// The kernel as the program sees it: helpers, structures, registers.
+
+#pragma once
+
+typedef unsigned char u8;
+typedef unsigned short u16;
+typedef unsigned int u32;
+typedef unsigned long long u64;
+typedef int s32;
+typedef long long s64;
+
+#define SEC(name) __attribute__((section(name), used))
+#define INLINE static inline __attribute__((always_inline))
+// Global functions are verified once, not once per caller.
+#define SHARED __attribute__((noinline))
+
+// ---- helpers of the kernel, by their fixed numbers -----------------------------------------------
+
+static void *(*const map_lookup)(void *map, const void *key) = (void *)1;
+static long (*const map_update)(void *map, const void *key, const void *value, u64 flags) = (void *)2;
+static long (*const map_delete)(void *map, const void *key) = (void *)3;
+static u64 (*const monotonic_ns)(void) = (void *)5;
+static u64 (*const current_pid_tgid)(void) = (void *)14;
+static u64 (*const current_task)(void) = (void *)35;
+static long (*const read_user)(void *to, u32 size, const void *from) = (void *)112;
+static long (*const read_kernel)(void *to, u32 size, const void *from) = (void *)113;
+static long (*const read_user_str)(void *to, u32 size, const void *from) = (void *)114;
+static long (*const read_kernel_str)(void *to, u32 size, const void *from) = (void *)115;
+static long (*const ns_current_pid_tgid)(u64 dev, u64 ino, void *to, u32 size) = (void *)120;
+static long (*const ring_output)(void *ring, void *data, u64 size, u64 flags) = (void *)130;
+
+#define BPF_MAP_TYPE_HASH 1
+#define BPF_MAP_TYPE_PERCPU_ARRAY 6
+#define BPF_MAP_TYPE_RINGBUF 27
+#define BPF_ANY 0
+#define BPF_RB_NO_WAKEUP 1
+
+#define MAP_UINT(name, number) int(*name)[number]
+#define MAP_TYPE(name, type) type *name
+
+// ---- the kernel's structures: only the fields that are read, found by name at load time ----------
+
+#define RELOCATED __attribute__((preserve_access_index))
+
+struct vfsmount {
+    struct dentry *mnt_root;
+} RELOCATED;
+
+struct mount {
+    struct mount *mnt_parent;
+    struct dentry *mnt_mountpoint;
+    struct vfsmount mnt;
+} RELOCATED;
+
+struct path {
+    struct vfsmount *mnt;
+    struct dentry *dentry;
+} RELOCATED;
+
+struct qstr {
+    const unsigned char *name;
+} RELOCATED;
+
+struct hlist_bl_node {
+    struct hlist_bl_node **pprev;
+} RELOCATED;
+
+struct dentry {
+    struct hlist_bl_node d_hash;
+    struct dentry *d_parent;
+    struct qstr d_name;
+} RELOCATED;
+
+struct inode;
+
+struct file {
+    struct path f_path;
+    struct inode *f_inode;
+} RELOCATED;
+
+struct fdtable {
+    u32 max_fds;
+    struct file **fd;
+} RELOCATED;
+
+struct files_struct {
+    struct fdtable *fdt;
+} RELOCATED;
+
+struct fs_struct {
+    struct path root;
+    struct path pwd;
+} RELOCATED;
+
+struct thread_info {
+    unsigned long flags;
+    u32 status;
+} RELOCATED;
+
+struct task_struct {
+    struct thread_info thread_info;
+    s32 pid;
+    struct fs_struct *fs;
+    struct files_struct *files;
+} RELOCATED;
+
+struct linux_binprm {
+    const char *filename;
+} RELOCATED;
+
+#define READ(to, from) read_kernel(&(to), sizeof(to), (const void *)(from))
+
+// The saved registers are the machine's ABI, not a matter of the kernel's version.
+#if defined(__TARGET_ARCH_x86)
+#define REGISTERS 16
+#define NUMBER_SLOT 15
+#define ARGUMENTS(to, r)                                                                           \
+    ((to)[0] = (r)[14], (to)[1] = (r)[13], (to)[2] = (r)[12], (to)[3] = (r)[7], (to)[4] = (r)[9],  \
+     (to)[5] = (r)[8])
+#elif defined(__TARGET_ARCH_arm64)
+#define REGISTERS 36
+#define NUMBER_SLOT 35
+#define ARGUMENTS(to, r)                                                                           \
+    ((to)[0] = (r)[34], (to)[1] = (r)[1], (to)[2] = (r)[2], (to)[3] = (r)[3], (to)[4] = (r)[4],    \
+     (to)[5] = (r)[5])
+#else
+#error "no register layout for this machine"
+#endif
