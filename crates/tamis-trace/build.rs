@@ -8,8 +8,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-const SOURCES: [&str; 3] =
-    ["src/ebpf/program.c", "src/ebpf/kernel.h", "src/ebpf/shared.h"];
+const SOURCES: [&str; 4] =
+    ["src/ebpf/program.c", "src/ebpf/building.h", "src/ebpf/kernel.h", "src/ebpf/shared.h"];
 
 fn main() {
     for source in SOURCES {

@@ -46,7 +46,12 @@ impl Decoder {
 
     /// Hands the events of one record to the sink. `epoch_offset_ns` leads from the record's clock to
     /// CLOCK_REALTIME.
-    pub(super) fn decode(&mut self, record: &Record<'_>, epoch_offset_ns: i64, sink: &mut dyn Sink) {
+    pub(super) fn decode(
+        &mut self,
+        record: &Record<'_>,
+        epoch_offset_ns: i64,
+        sink: &mut dyn Sink,
+    ) {
         let action = match self.action(record) {
             Ok(action) => action,
             Err(Unread::Nothing) => return,
@@ -261,12 +266,16 @@ fn peer(call: &str, name: &Name<'_>, result: i64) -> Found<Peer> {
     let family = bytes.first_chunk::<2>().ok_or(Unread::Nothing)?;
     let port = || bytes.get(2..4).map(|p| u16::from_be_bytes([p[0], p[1]]));
     let found = match i32::from(u16::from_ne_bytes(*family)) {
-        libc::AF_INET => bytes.get(4..).and_then(|ip| ip.first_chunk::<4>()).zip(port()).map(
-            |(ip, port)| Peer::Inet(SocketAddr::from((Ipv4Addr::from(*ip), port))),
-        ),
-        libc::AF_INET6 => bytes.get(8..).and_then(|ip| ip.first_chunk::<16>()).zip(port()).map(
-            |(ip, port)| Peer::Inet(SocketAddr::from((Ipv6Addr::from(*ip), port))),
-        ),
+        libc::AF_INET => bytes
+            .get(4..)
+            .and_then(|ip| ip.first_chunk::<4>())
+            .zip(port())
+            .map(|(ip, port)| Peer::Inet(SocketAddr::from((Ipv4Addr::from(*ip), port)))),
+        libc::AF_INET6 => bytes
+            .get(8..)
+            .and_then(|ip| ip.first_chunk::<16>())
+            .zip(port())
+            .map(|(ip, port)| Peer::Inet(SocketAddr::from((Ipv6Addr::from(*ip), port)))),
         libc::AF_UNIX => match &bytes[2..] {
             [] => None,
             [0, abstract_name @ ..] => Some(Peer::Abstract(abstract_name.to_vec())),
@@ -303,7 +312,9 @@ mod tests {
                         Action::Stat { path: path.into_owned().into(), follow }
                     }
                     Action::Execute { path } => Action::Execute { path: path.into_owned().into() },
-                    Action::MakeNode { path } => Action::MakeNode { path: path.into_owned().into() },
+                    Action::MakeNode { path } => {
+                        Action::MakeNode { path: path.into_owned().into() }
+                    }
                     Action::Connect { peer } => Action::Connect { peer },
                     Action::Blind(blind) => Action::Blind(blind),
                     other => panic!("not expected: {other:?}"),
@@ -328,7 +339,10 @@ mod tests {
     }
 
     fn opened(path: &[u8]) -> Action<'static> {
-        Action::Open { path: path.to_vec().into(), how: OpenHow { read: true, ..OpenHow::default() } }
+        Action::Open {
+            path: path.to_vec().into(),
+            how: OpenHow { read: true, ..OpenHow::default() },
+        }
     }
 
     #[test]
@@ -409,9 +423,7 @@ mod tests {
     #[test]
     fn addresses() {
         let mut sample = Sample::new(Kind::Connect, libc::SYS_connect);
-        let inet = |bytes: &[u8]| {
-            [(libc::AF_INET as u16).to_ne_bytes().as_slice(), bytes].concat()
-        };
+        let inet = |bytes: &[u8]| [(libc::AF_INET as u16).to_ne_bytes().as_slice(), bytes].concat();
         sample.pieces[0] = inet(&[0, 80, 127, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0]);
         let peer = Peer::Inet("127.0.0.1:80".parse().unwrap());
         assert_eq!(one(&sample), Action::Connect { peer });

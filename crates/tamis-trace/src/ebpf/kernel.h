@@ -22,16 +22,19 @@ static void *(*const map_lookup)(void *map, const void *key) = (void *)1;
 static long (*const map_update)(void *map, const void *key, const void *value, u64 flags) = (void *)2;
 static long (*const map_delete)(void *map, const void *key) = (void *)3;
 static u64 (*const monotonic_ns)(void) = (void *)5;
+static long (*const tail_call)(void *context, void *programs, u32 index) = (void *)12;
 static u64 (*const current_pid_tgid)(void) = (void *)14;
-static u64 (*const current_task)(void) = (void *)35;
 static long (*const read_user)(void *to, u32 size, const void *from) = (void *)112;
 static long (*const read_kernel)(void *to, u32 size, const void *from) = (void *)113;
 static long (*const read_user_str)(void *to, u32 size, const void *from) = (void *)114;
 static long (*const read_kernel_str)(void *to, u32 size, const void *from) = (void *)115;
 static long (*const ns_current_pid_tgid)(u64 dev, u64 ino, void *to, u32 size) = (void *)120;
 static long (*const ring_output)(void *ring, void *data, u64 size, u64 flags) = (void *)130;
+// Fields behind this pointer are read by plain loads, which cost far less than `read_kernel`.
+static struct task_struct *(*const current_task)(void) = (void *)158;
 
 #define BPF_MAP_TYPE_HASH 1
+#define BPF_MAP_TYPE_PROG_ARRAY 3
 #define BPF_MAP_TYPE_PERCPU_ARRAY 6
 #define BPF_MAP_TYPE_RINGBUF 27
 #define BPF_ANY 0
@@ -111,6 +114,7 @@ struct linux_binprm {
 } RELOCATED;
 
 #define READ(to, from) read_kernel(&(to), sizeof(to), (const void *)(from))
+#define OFFSET(type, field) __builtin_preserve_field_info(((struct type *)0)->field, 0)
 
 // The saved registers are the machine's ABI, not a matter of the kernel's version.
 #if defined(__TARGET_ARCH_x86)

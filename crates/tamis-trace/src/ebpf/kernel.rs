@@ -3,14 +3,14 @@
 use super::PROGRAM;
 use super::ring::Ring;
 use super::table::Table;
-use aya::maps::{Array, HashMap, MapData, MapError};
+use aya::maps::{Array, HashMap, Map, MapData, MapError, ProgramArray};
 use aya::programs::{ProgramError, RawTracePoint};
 use aya::{Ebpf, EbpfError, EbpfLoader, Pod};
 use std::collections::HashSet;
 use std::error::Error;
 use std::os::fd::AsFd;
-use std::{fmt, fs};
 use std::os::unix::fs::MetadataExt;
+use std::{fmt, fs};
 
 /// Programs and the tracepoints they sit on. The tree comes first: no call may be seen of a task
 /// whose fork was not.
@@ -60,6 +60,8 @@ unsafe impl Pod for Tracked {}
 pub(super) struct Kernel {
     // Detached and unloaded when dropped.
     _programs: Ebpf,
+    // Emptied by the kernel when the last descriptor of it is closed.
+    _jumps: ProgramArray<MapData>,
     roots: HashMap<MapData, u32, Root>,
     runs: HashMap<MapData, u32, Run>,
     tracked: HashMap<MapData, u32, Tracked>,
@@ -83,7 +85,7 @@ impl Kernel {
         Self::load_object(program).map_err(|error| explain(&error))
     }
 
-    fn load_object(program: &[u8]) -> Result<(Self, Ring), LoadError> {
+    fn load_object(code: &[u8]) -> Result<(Self, Ring), LoadError> {
         let table = Table::new().to_bytes();
         let (device, inode) = own_pid_namespace()?;
         let mut object = EbpfLoader::new()
@@ -91,17 +93,19 @@ impl Kernel {
             .override_global("PID_NAMESPACE_DEVICE", &device, true)
             .override_global("PID_NAMESPACE_INODE", &inode, true)
             .map_max_entries("events", RING_SIZE)
-            .load(program)?;
+            .load(code)?;
+        let mut jumps = ProgramArray::try_from(take_map(&mut object, "programs")?)?;
+        let finish = program(&mut object, "finish")?;
+        finish.load()?;
+        jumps.set(0, finish.fd()?, 0)?;
         for (name, tracepoint) in PROGRAMS {
-            let program: &mut RawTracePoint =
-                object.program_mut(name).ok_or(LoadError::Missing(name))?.try_into()?;
+            let program = program(&mut object, name)?;
             program.load()?;
             program.attach(tracepoint)?;
         }
-        let mut map = |name| object.take_map(name).ok_or(LoadError::Missing(name));
-        let events: MapData = match map("events")? {
-            aya::maps::Map::RingBuf(data) => data,
-            _ => return Err(LoadError::Missing("events")),
+        let mut map = |name| take_map(&mut object, name);
+        let Map::RingBuf(events) = map("events")? else {
+            return Err(LoadError::Missing("events"));
         };
         let ring = Ring::open(events.fd().as_fd(), RING_SIZE)?;
         let kernel = Self {
@@ -110,6 +114,7 @@ impl Kernel {
             tracked: HashMap::try_from(map("tracked")?)?,
             waiting_count: Array::try_from(map(".bss")?)?,
             waiting: HashSet::new(),
+            _jumps: jumps,
             _programs: object,
         };
         Ok((kernel, ring))
@@ -171,6 +176,17 @@ impl Kernel {
     }
 }
 
+fn program<'a>(
+    object: &'a mut Ebpf,
+    name: &'static str,
+) -> Result<&'a mut RawTracePoint, LoadError> {
+    Ok(object.program_mut(name).ok_or(LoadError::Missing(name))?.try_into()?)
+}
+
+fn take_map(object: &mut Ebpf, name: &'static str) -> Result<Map, LoadError> {
+    object.take_map(name).ok_or(LoadError::Missing(name))
+}
+
 /// Device (as the kernel writes it) and inode of our own name space of process numbers.
 fn own_pid_namespace() -> std::io::Result<(u64, u64)> {
     let metadata = fs::metadata("/proc/self/ns/pid")?;
@@ -191,7 +207,8 @@ impl LockedMemory {
             return Self(None);
         }
         let mut before = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
-        let unlimited = libc::rlimit { rlim_cur: libc::RLIM_INFINITY, rlim_max: libc::RLIM_INFINITY };
+        let unlimited =
+            libc::rlimit { rlim_cur: libc::RLIM_INFINITY, rlim_max: libc::RLIM_INFINITY };
         // SAFETY: reads and sets a limit of this process.
         let raised = unsafe {
             libc::getrlimit(libc::RLIMIT_MEMLOCK, &raw mut before) == 0
@@ -252,7 +269,10 @@ fn explain(error: &LoadError) -> String {
             let log = verifier_log.to_string();
             let mut last: Vec<&str> = log.lines().rev().take(4).collect();
             last.reverse();
-            return format!("the kernel refused the eBPF program ({io_error}): {}", last.join("; "));
+            return format!(
+                "the kernel refused the eBPF program ({io_error}): {}",
+                last.join("; ")
+            );
         }
         LoadError::Object(error) => error,
         LoadError::Program(error) => error,

@@ -98,7 +98,9 @@ impl Receiver<'_> {
         let offset = epoch_offset_ns();
         for bytes in records(bytes) {
             let Some(record) = Record::parse(bytes) else {
-                self.blind(Blind::Unresolved("a record of the kernel is not understood".to_owned()));
+                self.blind(Blind::Unresolved(
+                    "a record of the kernel is not understood".to_owned(),
+                ));
                 continue;
             };
             if record.kind == Kind::Adopted {

@@ -36,8 +36,7 @@ pub(super) struct Name<'a> {
     pub(super) marks: u8,
 }
 
-/// Names of directories from the innermost outwards, each ended by a zero byte; `None` where the
-/// kernel side sent none.
+/// Names of directories from the innermost outwards, each ended by a zero byte.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Base<'a>(&'a [u8]);
 
@@ -74,10 +73,11 @@ impl<'a> Record<'a> {
             data = rest;
             Some(piece)
         };
-        let mut name = |lengths: usize, marks: u8| {
-            let raw = take(short(lengths))?;
-            let base = Base(take(short(lengths + 2))?);
-            Some(Name { path: raw.strip_suffix(b"\0").unwrap_or(raw), raw, base, marks })
+        let (paths, bases) =
+            ([take(short(40))?, take(short(42))?], [take(short(44))?, take(short(46))?]);
+        let name = |which: usize, marks: u8| {
+            let (raw, base) = (paths[which], Base(bases[which]));
+            Name { path: raw.strip_suffix(b"\0").unwrap_or(raw), raw, base, marks }
         };
         Some(Self {
             thread: u32::from_ne_bytes(word(4)?),
@@ -86,7 +86,7 @@ impl<'a> Record<'a> {
             argument: u64::from_ne_bytes(at(24)?),
             number: u32::from_ne_bytes(word(32)?),
             kind: Kind::from_number(short(36))?,
-            names: [name(40, marks as u8)?, name(44, (marks >> 8) as u8)?],
+            names: [name(0, marks as u8), name(1, (marks >> 8) as u8)],
         })
     }
 }
@@ -101,6 +101,7 @@ pub(super) struct Sample {
     pub(super) result: i64,
     pub(super) argument: u64,
     pub(super) marks: u16,
+    /// Path, base, second path, second base.
     pub(super) pieces: [Vec<u8>; 4],
 }
 
@@ -121,10 +122,12 @@ impl Sample {
         bytes.extend((self.number as u32).to_ne_bytes());
         bytes.extend((self.kind as u16).to_ne_bytes());
         bytes.extend(self.marks.to_ne_bytes());
-        for piece in &self.pieces {
+        let [path, base, second_path, second_base] = &self.pieces;
+        let pieces = [path, second_path, base, second_base];
+        for piece in pieces {
             bytes.extend((piece.len() as u16).to_ne_bytes());
         }
-        for piece in &self.pieces {
+        for piece in pieces {
             bytes.extend_from_slice(piece);
         }
         bytes

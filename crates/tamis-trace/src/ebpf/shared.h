@@ -83,9 +83,9 @@ volatile u32 WAITING = 0;
 
 #define PATH_LIMIT 4096
 #define NAME_LIMIT 256
-#define DEPTH_LIMIT 80
+#define DEPTH_LIMIT 64
 #define ADDRESS_LIMIT 128
-// Offsets in `data` stay below this power of two; a last piece may reach beyond it.
+// Two paths and two bases. A piece starts below this power of two.
 #define DATA_LIMIT 16384
 
 struct record {
@@ -97,9 +97,10 @@ struct record {
     u32 number;
     u16 kind;
     u16 marks;
-    // Lengths in `data`: path, base, second path, second base. A base is the names from the innermost
-    // directory outwards, each ended by a zero byte.
-    u16 lengths[4];
+    // The pieces of `data`: path, second path, base, second base. A base is the names from the
+    // innermost directory outwards, each ended by a zero byte.
+    u16 path_length[2];
+    u16 base_length[2];
     u8 data[DATA_LIMIT + PATH_LIMIT];
 };
 #define RECORD_HEAD __builtin_offsetof(struct record, data)
@@ -107,6 +108,18 @@ struct record {
 struct scratch {
     // Not 0 while a program on this processor fills it.
     u32 busy;
+    // The walk from a directory outwards: where the names end so far, what was found, where it starts,
+    // where the task's root is.
+    volatile u32 end;
+    volatile u32 marks;
+    void *volatile mount;
+    void *volatile dentry;
+    void *volatile root_mount;
+    void *volatile root_dentry;
+    // How much of `record.data` is filled, and which bases are still to be added.
+    u32 used;
+    u32 wants_base[2];
+    s32 base_descriptor[2];
     u64 registers[REGISTERS];
     u64 arguments[8];
     struct record record;
@@ -158,6 +171,14 @@ struct {
     MAP_TYPE(key, u32);
     MAP_TYPE(value, struct scratch);
 } scratch SEC(".maps");
+
+// `finish` alone.
+struct {
+    MAP_UINT(type, BPF_MAP_TYPE_PROG_ARRAY);
+    MAP_UINT(max_entries, 1);
+    MAP_TYPE(key, u32);
+    MAP_TYPE(value, u32);
+} programs SEC(".maps");
 
 struct {
     MAP_UINT(type, BPF_MAP_TYPE_RINGBUF);

@@ -120,17 +120,7 @@ impl Row {
     const fn new(number: i64, name: &'static str, kind: Kind) -> Self {
         let (directory, path) = ([0; 2], [0; 2]);
         let follow = Follow::Yes;
-        Self {
-            number,
-            name,
-            kind,
-            directory,
-            path,
-            argument: 0,
-            output: 0,
-            output_size: 0,
-            follow,
-        }
+        Self { number, name, kind, directory, path, argument: 0, output: 0, output_size: 0, follow }
     }
 
     /// A path relative to the working directory.

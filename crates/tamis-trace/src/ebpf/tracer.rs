@@ -69,7 +69,11 @@ impl Tracer {
     }
 
     /// Starts to observe the tree whose root is the waiting process `pid`.
-    pub(super) fn observe(self: &Arc<Self>, pid: u32, watch_stdin: bool) -> io::Result<Observation> {
+    pub(super) fn observe(
+        self: &Arc<Self>,
+        pid: u32,
+        watch_stdin: bool,
+    ) -> io::Result<Observation> {
         let run = self.next_run.fetch_add(1, Ordering::Relaxed);
         // SAFETY: a new descriptor, which we own.
         let signal = unsafe {

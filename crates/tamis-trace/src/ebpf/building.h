@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0-only
+//
+// Building and sending one record, and the directory that a relative path starts from.
+
+#pragma once
+
+#include "shared.h"
+
+INLINE struct scratch *this_scratch(void)
+{
+    u32 zero = 0;
+    return map_lookup(&scratch, &zero);
+}
+
+INLINE void count_lost(u32 run)
+{
+    struct run *entry = map_lookup(&runs, &run);
+    if (entry)
+        __sync_fetch_and_add(&entry->lost, 1);
+}
+
+INLINE void release(struct scratch *s)
+{
+    s->busy = 0;
+}
+
+// The record under construction, or null when it cannot be built now (then the run is told).
+INLINE struct scratch *begin(u32 run, u32 thread, u32 kind, s64 result)
+{
+    struct scratch *s = this_scratch();
+    if (!s)
+        return 0;
+    if (s->busy) {
+        count_lost(run);
+        return 0;
+    }
+    s->busy = 1;
+    s->record.run = run;
+    s->record.thread = thread;
+    s->record.result = result;
+    s->record.argument = 0;
+    s->record.number = 0;
+    s->record.kind = kind;
+    s->record.marks = 0;
+    s->record.path_length[0] = s->record.path_length[1] = 0;
+    s->record.base_length[0] = s->record.base_length[1] = 0;
+    s->used = 0;
+    s->wants_base[0] = s->wants_base[1] = 0;
+    return s;
+}
+
+INLINE void submit(struct scratch *s)
+{
+    u64 size = RECORD_HEAD + (s->used & (2 * DATA_LIMIT - 1));
+    if (size > sizeof(struct record))
+        size = sizeof(struct record);
+    s->record.time = monotonic_ns();
+    // The reader looks by itself at short intervals: a wake-up would cost more than the record.
+    if (ring_output(&events, &s->record, size, BPF_RB_NO_WAKEUP))
+        count_lost(s->record.run);
+}
+
+INLINE void mark(struct scratch *s, u32 which, u32 marks)
+{
+    s->record.marks |= (u16)(marks << (which * 8));
+}
+
+INLINE void want_base(struct scratch *s, u32 which, s32 descriptor)
+{
+    s->wants_base[which] = 1;
+    s->base_descriptor[which] = descriptor;
+}
+
+// Ends a program: adds the bases that are wanted and sends the record. The bases are the expensive
+// part for the verifier, so they are in one program that the others jump to.
+INLINE void send(void *context, struct scratch *s)
+{
+    if (s->wants_base[0] || s->wants_base[1]) {
+        tail_call(context, &programs, 0);
+        // Only a jump that failed comes here.
+        mark(s, 0, MARK_BASE_UNREADABLE);
+        mark(s, 1, MARK_BASE_UNREADABLE);
+    }
+    submit(s);
+    release(s);
+}
+
+INLINE void send_bare(u32 run, u32 thread, u32 kind)
+{
+    struct scratch *s = begin(run, thread, kind, 0);
+    if (!s)
+        return;
+    submit(s);
+    release(s);
+}
+
+// ---- bases ---------------------------------------------------------------------------------------
+
+// The two fields stand close together in every kernel so far: one read instead of two.
+INLINE long read_dentry(struct dentry *dentry, struct dentry **parent, const unsigned char **name)
+{
+    if (OFFSET(dentry, d_name.name) - OFFSET(dentry, d_parent) == 16) {
+        u64 near[3];
+        long failed = read_kernel(near, sizeof(near), &dentry->d_parent);
+        *parent = (void *)near[0];
+        *name = (void *)near[2];
+        return failed;
+    }
+    return READ(*parent, &dentry->d_parent) || READ(*name, &dentry->d_name.name);
+}
+
+// Appends the names from `s->dentry` on `s->mount` outwards up to the task's root. Returns marks.
+//
+// Written so that the verifier meets every round of the loop in one state only: there is one way back
+// to its head, and the offset is kept in memory, where the verifier does not follow it.
+SHARED u32 append_names(u32 from)
+{
+    struct scratch *s = this_scratch();
+    if (!s)
+        return MARK_BASE_UNREADABLE;
+    struct vfsmount *mounted = s->mount;
+    struct dentry *dentry = s->dentry;
+    struct dentry *top;
+    void *hashed;
+
+    if (READ(top, &mounted->mnt_root) || READ(hashed, &dentry->d_hash.pprev))
+        return MARK_BASE_UNREADABLE;
+    s->marks = hashed || dentry == top ? 0 : MARK_BASE_DELETED;
+    s->end = from;
+
+    for (u32 depth = 0; depth < DEPTH_LIMIT; depth++) {
+        struct dentry *parent;
+        const unsigned char *name;
+        long length = 0;
+
+        if (dentry == s->root_dentry && mounted == s->root_mount)
+            return s->marks;
+        if (dentry == top) {
+            struct mount *own = (void *)mounted - OFFSET(mount, mnt);
+            struct mount *outer;
+            if (READ(outer, &own->mnt_parent) || READ(parent, &own->mnt_mountpoint))
+                return MARK_BASE_UNREADABLE;
+            // The outermost mount without having met the task's root.
+            if (outer == own)
+                return MARK_BASE_DETACHED;
+            mounted = &outer->mnt;
+            if (READ(top, &mounted->mnt_root))
+                return MARK_BASE_UNREADABLE;
+        } else {
+            if (read_dentry(dentry, &parent, &name))
+                return MARK_BASE_UNREADABLE;
+            if (parent == dentry)
+                return MARK_BASE_DETACHED;
+            length = read_kernel_str(&s->record.data[s->end & (DATA_LIMIT - 1)], NAME_LIMIT, name);
+            if (length < 0)
+                return MARK_BASE_UNREADABLE;
+        }
+        dentry = parent;
+        s->end += length;
+        if (s->end - from > PATH_LIMIT - NAME_LIMIT)
+            return MARK_BASE_LONG;
+    }
+    return MARK_BASE_LONG;
+}
+
+#define AT_FDCWD (-100)
+
+INLINE struct file *file_of(s32 descriptor)
+{
+    struct task_struct *task = current_task();
+    struct files_struct *files = task->files;
+    struct file *file = 0;
+    if (!files)
+        return 0;
+    struct fdtable *table = files->fdt;
+    if (descriptor < 0 || (u32)descriptor >= table->max_fds)
+        return 0;
+    struct file **slots = table->fd;
+    READ(file, slots + descriptor);
+    return file;
+}
+
+INLINE u64 inode_of(s32 descriptor)
+{
+    struct file *file = file_of(descriptor);
+    u64 inode = 0;
+    if (file)
+        READ(inode, &file->f_inode);
+    return inode;
+}
+
+// Adds the base of path `which`: the directory that a descriptor or AT_FDCWD names.
+INLINE u32 add_base(struct scratch *s, u32 which)
+{
+    struct task_struct *task = current_task();
+    struct fs_struct *fs = task->fs;
+    s32 descriptor = s->base_descriptor[which];
+    u32 from = s->used;
+
+    if (!fs)
+        return MARK_BASE_UNREADABLE;
+    s->root_mount = fs->root.mnt;
+    s->root_dentry = fs->root.dentry;
+    if (descriptor == AT_FDCWD) {
+        s->mount = fs->pwd.mnt;
+        s->dentry = fs->pwd.dentry;
+    } else {
+        struct file *file = file_of(descriptor);
+        void *mounted, *dentry;
+        if (!file || READ(mounted, &file->f_path.mnt) || READ(dentry, &file->f_path.dentry))
+            return MARK_BASE_UNREADABLE;
+        s->mount = mounted;
+        s->dentry = dentry;
+    }
+    s->end = from;
+    u32 marks = append_names(from);
+    s->record.base_length[which] = s->end - from;
+    s->used = s->end;
+    return marks;
+}
+
+// Where `send` jumps to. Not attached to anything.
+SEC("raw_tracepoint/finish")
+int finish(void *context __attribute__((unused)))
+{
+    struct scratch *s = this_scratch();
+    if (!s)
+        return 0;
+    if (s->wants_base[0])
+        mark(s, 0, add_base(s, 0));
+    if (s->wants_base[1])
+        mark(s, 1, add_base(s, 1));
+    submit(s);
+    release(s);
+    return 0;
+}
