@@ -154,12 +154,13 @@ impl Place {
         path
     }
 
-    /// Compiles a C program whose `main` has this body; `None` where there is no C compiler.
-    fn compile(&self, body: &str, options: &[&str]) -> Option<PathBuf> {
-        let source = self.write(
-            "program.c",
-            &format!("{C_HEAD}\nint main(int argc, char **argv) {{\n{body}\nreturn 0; }}\n"),
-        );
+    /// Compiles a C program whose `main` has this body; what stands before a line `main:` is outside
+    /// of it. `None` where there is no C compiler.
+    fn compile(&self, text: &str, options: &[&str]) -> Option<PathBuf> {
+        let (functions, body) = text.split_once("main:").unwrap_or(("", text));
+        let main = "int main(int argc, char **argv) {";
+        let source = format!("{C_HEAD}\n{functions}\n{main}\n{body}\nreturn 0; }}\n");
+        let source = self.write("program.c", &source);
         let program = self.join("program");
         let status = std::process::Command::new("cc")
             .args(["-w", "-D_GNU_SOURCE", "-pthread", "-o"])

@@ -32,6 +32,8 @@ static long (*const ns_current_pid_tgid)(u64 dev, u64 ino, void *to, u32 size) =
 static long (*const ring_output)(void *ring, void *data, u64 size, u64 flags) = (void *)130;
 // Fields behind this pointer are read by plain loads, which cost far less than `read_kernel`.
 static struct task_struct *(*const current_task)(void) = (void *)158;
+// The registers of the call that the task is in, likewise (Linux 5.15).
+static struct pt_regs *(*const saved_registers)(struct task_struct *task) = (void *)175;
 
 #define BPF_MAP_TYPE_HASH 1
 #define BPF_MAP_TYPE_PROG_ARRAY 3
@@ -116,19 +118,25 @@ struct linux_binprm {
 #define READ(to, from) read_kernel(&(to), sizeof(to), (const void *)(from))
 #define OFFSET(type, field) __builtin_preserve_field_info(((struct type *)0)->field, 0)
 
-// The saved registers are the machine's ABI, not a matter of the kernel's version.
+// The number and the arguments of the call that the task is in.
 #if defined(__TARGET_ARCH_x86)
-#define REGISTERS 16
-#define NUMBER_SLOT 15
+struct pt_regs {
+    unsigned long r10, r9, r8, dx, si, di, orig_ax;
+} RELOCATED;
+#define NUMBER(r) ((u32)(r)->orig_ax)
 #define ARGUMENTS(to, r)                                                                           \
-    ((to)[0] = (r)[14], (to)[1] = (r)[13], (to)[2] = (r)[12], (to)[3] = (r)[7], (to)[4] = (r)[9],  \
-     (to)[5] = (r)[8])
+    ((to)[0] = (r)->di, (to)[1] = (r)->si, (to)[2] = (r)->dx, (to)[3] = (r)->r10,                  \
+     (to)[4] = (r)->r8, (to)[5] = (r)->r9)
 #elif defined(__TARGET_ARCH_arm64)
-#define REGISTERS 36
-#define NUMBER_SLOT 35
+struct pt_regs {
+    u64 regs[31];
+    u64 orig_x0;
+    s32 syscallno;
+} RELOCATED;
+#define NUMBER(r) ((u32)(r)->syscallno)
 #define ARGUMENTS(to, r)                                                                           \
-    ((to)[0] = (r)[34], (to)[1] = (r)[1], (to)[2] = (r)[2], (to)[3] = (r)[3], (to)[4] = (r)[4],    \
-     (to)[5] = (r)[5])
+    ((to)[0] = (r)->orig_x0, (to)[1] = (r)->regs[1], (to)[2] = (r)->regs[2],                       \
+     (to)[3] = (r)->regs[3], (to)[4] = (r)->regs[4], (to)[5] = (r)->regs[5])
 #else
 #error "no register layout for this machine"
 #endif

@@ -81,7 +81,6 @@ impl Kernel {
     /// Loads and attaches the kernel side.
     pub(super) fn load() -> Result<(Self, Ring), String> {
         let program = PROGRAM.map_err(str::to_owned)?;
-        let _unlimited = LockedMemory::raise_if_counted();
         Self::load_object(program).map_err(|error| explain(&error))
     }
 
@@ -192,39 +191,6 @@ fn own_pid_namespace() -> std::io::Result<(u64, u64)> {
     let metadata = fs::metadata("/proc/self/ns/pid")?;
     let (major, minor) = (libc::major(metadata.dev()), libc::minor(metadata.dev()));
     Ok((u64::from(major) << 20 | u64::from(minor), metadata.ino()))
-}
-
-/// Before Linux 5.11 maps count against the limit of locked memory. Raised while loading only: the
-/// commands we run must not see it.
-struct LockedMemory(Option<libc::rlimit>);
-
-impl LockedMemory {
-    fn raise_if_counted() -> Self {
-        let release = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
-        let mut parts = release.split('.').map(|part| part.parse::<u32>().unwrap_or(0));
-        let version = (parts.next().unwrap_or(0), parts.next().unwrap_or(0));
-        if version >= (5, 11) {
-            return Self(None);
-        }
-        let mut before = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
-        let unlimited =
-            libc::rlimit { rlim_cur: libc::RLIM_INFINITY, rlim_max: libc::RLIM_INFINITY };
-        // SAFETY: reads and sets a limit of this process.
-        let raised = unsafe {
-            libc::getrlimit(libc::RLIMIT_MEMLOCK, &raw mut before) == 0
-                && libc::setrlimit(libc::RLIMIT_MEMLOCK, &raw const unlimited) == 0
-        };
-        Self(raised.then_some(before))
-    }
-}
-
-impl Drop for LockedMemory {
-    fn drop(&mut self) {
-        if let Some(before) = self.0 {
-            // SAFETY: sets a limit of this process back.
-            unsafe { libc::setrlimit(libc::RLIMIT_MEMLOCK, &raw const before) };
-        }
-    }
 }
 
 #[derive(Debug)]

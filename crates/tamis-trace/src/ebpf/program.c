@@ -122,7 +122,7 @@ struct message {
     u32 unused;
 };
 #define MESSAGE_STRIDE 64
-#define MESSAGE_LIMIT 8
+#define MESSAGE_LIMIT 4
 
 // Adds the address of the message at `header`. False when it has none.
 INLINE u32 add_message(struct scratch *s, u64 header)
@@ -281,9 +281,8 @@ int on_exec(struct context *context)
 #define TIF_32BIT (1 << 22)
 
 // Whether the call that is being made is of another machine's numbering.
-INLINE u32 is_foreign(u64 number)
+INLINE u32 is_foreign(struct task_struct *task, u32 number)
 {
-    struct task_struct *task = current_task();
 #if defined(__TARGET_ARCH_x86)
     return (task->thread_info.status & TS_COMPAT) || ((s32)number >= 0 && (number & X32_BIT));
 #else
@@ -340,11 +339,10 @@ INLINE u32 collect(struct scratch *s, const volatile struct call *call, struct t
 SEC("raw_tracepoint/sys_exit")
 int on_return(struct context *context)
 {
-    const u64 *saved = (void *)context->args[0];
-    u64 number = 0;
-    READ(number, saved + NUMBER_SLOT);
-    number = (u32)number;
-    u32 foreign = is_foreign(number);
+    struct task_struct *self = current_task();
+    struct pt_regs *registers = saved_registers(self);
+    u32 number = NUMBER(registers);
+    u32 foreign = is_foreign(self, number);
     const volatile struct call *call = &CALLS[number & (CALL_LIMIT - 1)];
     u32 kind = number < CALL_LIMIT ? call->kind : NOTHING;
     if (kind == NOTHING && !foreign)
@@ -370,12 +368,7 @@ int on_return(struct context *context)
     struct scratch *s = begin(task->run, thread, kind, (s64)context->args[1]);
     if (!s)
         return 0;
-    if (read_kernel(s->registers, sizeof(s->registers), saved)) {
-        count_lost(task->run);
-        release(s);
-        return 0;
-    }
-    ARGUMENTS(s->arguments, s->registers);
+    ARGUMENTS(s->arguments, registers);
     s->record.number = number;
     if (call->argument)
         s->record.argument = s->arguments[(call->argument - 1) & 7];
@@ -389,7 +382,7 @@ int on_return(struct context *context)
 SEC("raw_tracepoint/sys_enter")
 int on_entry(struct context *context)
 {
-    u64 number = (u32)context->args[1];
+    u32 number = (u32)context->args[1];
     if (number >= CALL_LIMIT)
         return 0;
     u32 kind = CALLS[number & (CALL_LIMIT - 1)].kind;
@@ -397,17 +390,16 @@ int on_entry(struct context *context)
         return 0;
     u32 thread = (u32)current_pid_tgid();
     struct tracked *task = map_lookup(&tracked, &thread);
-    if (!task || is_foreign(number))
+    struct task_struct *self = current_task();
+    if (!task || is_foreign(self, number))
         return 0;
     struct scratch *s = begin(task->run, thread, BASE, 0);
     if (!s)
         return 0;
     s32 descriptor = AT_FDCWD;
-    const u64 *saved = (void *)context->args[0];
     if (kind == EXECUTE_AT) {
-        if (read_kernel(s->registers, sizeof(s->registers), saved))
-            count_lost(task->run);
-        ARGUMENTS(s->arguments, s->registers);
+        struct pt_regs *registers = saved_registers(self);
+        ARGUMENTS(s->arguments, registers);
         descriptor = (s32)s->arguments[0];
     }
     s->record.argument = (u32)descriptor;

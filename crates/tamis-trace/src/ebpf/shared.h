@@ -108,19 +108,19 @@ struct record {
 struct scratch {
     // Not 0 while a program on this processor fills it.
     u32 busy;
-    // The walk from a directory outwards: where the names end so far, what was found, where it starts,
-    // where the task's root is.
+    // The walk from a directory outwards: where the names end so far, what was found, where it is,
+    // where its mount and the task's root begin.
     volatile u32 end;
     volatile u32 marks;
     void *volatile mount;
     void *volatile dentry;
+    void *volatile top;
     void *volatile root_mount;
     void *volatile root_dentry;
     // How much of `record.data` is filled, and which bases are still to be added.
     u32 used;
     u32 wants_base[2];
     s32 base_descriptor[2];
-    u64 registers[REGISTERS];
     u64 arguments[8];
     struct record record;
 };

@@ -28,6 +28,7 @@ fn threads_keep_their_own_order() {
             for (int i = 0; i < 200; i++) { sprintf(name, "/t/%ld/%d", (long)n, i); access(name, R_OK); }
             return 0;
         }
+        main:
         pthread_t threads[8];
         for (long n = 0; n < 8; n++) pthread_create(&threads[n], 0, work, (void *)n);
         for (int n = 0; n < 8; n++) pthread_join(threads[n], 0);
@@ -57,6 +58,7 @@ fn a_thread_that_executes() {
         engine,
         r#"
         void *work(void *p) { execl("/bin/cat", "cat", "f", (char *)0); return 0; }
+        main:
         pthread_t thread;
         pthread_create(&thread, 0, work, 0);
         for (;;) pause();
