@@ -68,7 +68,16 @@ INLINE void mark(struct scratch *s, u32 which, u32 marks)
 INLINE void want_base(struct scratch *s, u32 which, s32 descriptor)
 {
     s->wants_base[which] = 1;
+    s->link_address[which] = 0;
     s->base_descriptor[which] = descriptor;
+}
+
+// The path at `address` may start with a link of the task's own in /proc; if so, its target is the
+// base.
+INLINE void want_own_link(struct scratch *s, u32 which, u64 address)
+{
+    s->wants_base[which] = 1;
+    s->link_address[which] = address;
 }
 
 // Ends a program: adds the bases that are wanted and sends the record. The bases are the expensive
@@ -168,6 +177,8 @@ SHARED u32 append_names(u32 from)
 }
 
 #define AT_FDCWD (-100)
+// Our own: the program that the task runs.
+#define PROGRAM_FILE (-1000)
 
 INLINE struct file *file_of(s32 descriptor)
 {
@@ -193,6 +204,77 @@ INLINE u64 inode_of(s32 descriptor)
     return inode;
 }
 
+#define BYTE(n) s->head[(n) & 63]
+#define IS(n, a, b, c) (BYTE(n) == (a) && BYTE((n) + 1) == (b) && BYTE((n) + 2) == (c))
+#define NO_LINK (-1)
+
+// The decimal number at `at` of the head: its end in the upper half, its value (or NO_LINK where
+// there is no digit) in the lower.
+SHARED u64 decimal(u32 at)
+{
+    struct scratch *s = this_scratch();
+    u32 number = 0, i;
+    if (!s)
+        return (u32)NO_LINK;
+    for (i = 0; i < 7; i++) {
+        u8 digit = BYTE(at + i);
+        if (digit < '0' || digit > '9')
+            break;
+        number = number * 10 + (digit - '0');
+    }
+    return (u64)(at + i) << 32 | (i ? number : (u32)NO_LINK);
+}
+
+// Which of its own things the task names by a path like /proc/self/fd/3, /proc/7/cwd or /dev/stdin:
+// a descriptor, AT_FDCWD, PROGRAM_FILE or NO_LINK. Only the task itself can tell where these lead.
+SHARED s32 own_link(u64 address)
+{
+    struct scratch *s = this_scratch();
+    if (!s)
+        return NO_LINK;
+    struct {
+        u32 pid;
+        u32 tgid;
+    } inside = {};
+    u32 at;
+    read_user_str(s->head, 48, (void *)address);
+    if (IS(0, '/', 'd', 'e') && IS(2, 'e', 'v', '/')) {
+        if (IS(5, 'f', 'd', '/'))
+            return (s32)decimal(8);
+        if (IS(5, 's', 't', 'd'))
+            return BYTE(8) == 'i' ? 0 : BYTE(8) == 'o' ? 1 : BYTE(8) == 'e' ? 2 : NO_LINK;
+        return NO_LINK;
+    }
+    if (!IS(0, '/', 'p', 'r') || !IS(3, 'o', 'c', '/'))
+        return NO_LINK;
+    ns_current_pid_tgid(PID_NAMESPACE_DEVICE, PID_NAMESPACE_INODE, &inside, sizeof(inside));
+    if (IS(6, 's', 'e', 'l') && BYTE(9) == 'f') {
+        at = 10;
+    } else if (IS(6, 't', 'h', 'r') && IS(14, 'e', 'l', 'f')) {
+        at = 17;
+    } else {
+        u64 found = decimal(6);
+        u32 process = (u32)found;
+        at = found >> 32;
+        if (!process || (process != inside.tgid && process != inside.pid))
+            return NO_LINK;
+    }
+    if (IS(at, '/', 't', 'a') && IS(at + 3, 's', 'k', '/')) {
+        u64 found = decimal(at + 6);
+        u32 thread = (u32)found;
+        at = found >> 32;
+        if (!thread || (thread != inside.tgid && thread != inside.pid))
+            return NO_LINK;
+    }
+    if (BYTE(at) != '/')
+        return NO_LINK;
+    if (IS(at + 1, 'c', 'w', 'd'))
+        return AT_FDCWD;
+    if (IS(at + 1, 'e', 'x', 'e'))
+        return PROGRAM_FILE;
+    return IS(at + 1, 'f', 'd', '/') ? (s32)decimal(at + 4) : NO_LINK;
+}
+
 // Adds the base of path `which`: the directory that a descriptor or AT_FDCWD names.
 INLINE u32 add_base(struct scratch *s, u32 which)
 {
@@ -200,14 +282,30 @@ INLINE u32 add_base(struct scratch *s, u32 which)
     struct fs_struct *fs = task->fs;
     s32 descriptor = s->base_descriptor[which];
     u32 from = s->used;
+    u32 marks = 0;
 
     if (!fs)
         return MARK_BASE_UNREADABLE;
+    if (s->link_address[which]) {
+        descriptor = own_link(s->link_address[which]);
+        if (descriptor == NO_LINK)
+            return 0;
+        marks = MARK_OWN_LINK;
+    }
     s->root_mount = fs->root.mnt;
     s->root_dentry = fs->root.dentry;
     if (descriptor == AT_FDCWD) {
         s->mount = fs->pwd.mnt;
         s->dentry = fs->pwd.dentry;
+    } else if (descriptor == PROGRAM_FILE) {
+        struct mm_struct *memory = task->mm;
+        if (!memory)
+            return MARK_BASE_UNREADABLE;
+        struct file *file = memory->exe_file;
+        if (!file)
+            return MARK_BASE_UNREADABLE;
+        s->mount = file->f_path.mnt;
+        s->dentry = file->f_path.dentry;
     } else {
         struct file *file = file_of(descriptor);
         void *mounted, *dentry;
@@ -217,7 +315,7 @@ INLINE u32 add_base(struct scratch *s, u32 which)
         s->dentry = dentry;
     }
     s->end = from;
-    u32 marks = append_names(from);
+    marks |= append_names(from);
     s->record.base_length[which] = s->end - from;
     s->used = s->end;
     return marks;

@@ -1,8 +1,9 @@
 //! From records of the kernel side to events.
 
+use super::own::{self, Target};
 use super::record::{
-    BASE_DELETED, BASE_DETACHED, BASE_LONG, BASE_UNREADABLE, MORE_MESSAGES, Name, PATH_OVERWRITTEN,
-    PATH_UNREADABLE, Record,
+    BASE_DELETED, BASE_DETACHED, BASE_LONG, BASE_UNREADABLE, MORE_MESSAGES, Name, OWN_LINK,
+    PATH_OVERWRITTEN, PATH_UNREADABLE, Record,
 };
 use super::table::{Kind, Row, Table};
 use crate::event::{Action, Blind, Event, OpenHow, PathArg, Peer, Sink, Timing};
@@ -66,7 +67,8 @@ impl Decoder {
         let row = self.table.row(record.number);
         let call = row.map_or("execve", |row| row.name);
         let [first, second] = &record.names;
-        let path = |name| absolute(call, name, record.result);
+        let path = |name| absolute(call, name, record.result, Last::Follow);
+        let kept = |name| absolute(call, name, record.result, Last::Keep);
         let follow = row.is_none_or(|row: &Row| row.follows(record.argument));
         Ok(match record.kind {
             Kind::Open => Action::Open { path: path(first)?, how: open_how(record) },
@@ -77,12 +79,13 @@ impl Decoder {
                 let how = OpenHow::from_flags(u64::from(record.argument as u32));
                 Action::Open { path: path(first)?, how }
             }
+            Kind::Stat if !follow => Action::Stat { path: kept(first)?, follow },
             Kind::Stat => Action::Stat { path: path(first)?, follow },
             Kind::Chdir => {
                 let sent = self.bases.remove(&record.thread);
                 Action::Stat { path: from_sent_base(call, first, sent, record)?, follow: true }
             }
-            Kind::ReadLink => Action::ReadLink { path: path(first)? },
+            Kind::ReadLink => Action::ReadLink { path: kept(first)? },
             Kind::Execute => Action::Execute { path: path(first)? },
             Kind::ExecuteAt => {
                 self.bases.remove(&record.thread);
@@ -92,6 +95,11 @@ impl Decoder {
                 let sent = self.bases.remove(&(record.argument as u32));
                 Action::Execute { path: executed(first, sent, record.result)? }
             }
+            // A directory that removed itself has its name still.
+            Kind::Remove if record.result == 0 => {
+                let named = Name { marks: first.marks & !BASE_DELETED, ..*first };
+                Action::Remove { path: path(&named)? }
+            }
             Kind::Remove => Action::Remove { path: path(first)? },
             Kind::MakeDirectory => Action::MakeDirectory { path: path(first)? },
             Kind::MakeNode => Action::MakeNode { path: path(first)? },
@@ -100,7 +108,12 @@ impl Decoder {
                 to: path(second)?,
                 exchange: record.argument & u64::from(libc::RENAME_EXCHANGE) != 0,
             },
-            Kind::Link => Action::Link { from: path(first)?, to: path(second)?, follow },
+            Kind::Link => match (path(first), path(second)?) {
+                (Ok(from), to) => Action::Link { from, to, follow },
+                // A file that gets its first name (O_TMPFILE).
+                (Err(Unread::Nothing), path) => Action::MakeNode { path },
+                (Err(unread), _) => return Err(unread),
+            },
             Kind::Truncate => Action::Truncate { path: path(first)? },
             Kind::ChangeMode => Action::ChangeMode { path: path(first)?, follow },
             Kind::Connect | Kind::SendTo | Kind::SendMessage | Kind::SendMessages => {
@@ -167,13 +180,51 @@ fn readable(call: &str, marks: u8) -> Found<()> {
     Ok(())
 }
 
-fn absolute<'a>(call: &str, name: &Name<'a>, result: i64) -> Found<PathArg<'a>> {
+/// What a link at the end of a path means to the call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Last {
+    Follow,
+    Keep,
+}
+
+fn absolute<'a>(call: &str, name: &Name<'a>, result: i64, last: Last) -> Found<PathArg<'a>> {
     readable(call, name.marks)?;
     if name.path.starts_with(b"/") {
-        return Ok(Cow::Borrowed(name.path));
+        return through_proc(call, Cow::Borrowed(name.path), name, result, last);
     }
     usable_base(call, name.marks, name.path, result)?;
-    Ok(Cow::Owned(join(name.base.to_path(), name.path)))
+    let joined = Cow::Owned(join(name.base.to_path(), name.path));
+    // The base was that of the path; where a link on it leads was not sent.
+    let unmarked = Name { marks: 0, ..*name };
+    through_proc(call, joined, &unmarked, result, last)
+}
+
+/// Follows the links of /proc that are the process's own.
+fn through_proc<'a>(
+    call: &str,
+    path: PathArg<'a>,
+    name: &Name<'_>,
+    result: i64,
+    last: Last,
+) -> Found<PathArg<'a>> {
+    let Some(link) = own::find(&path) else { return Ok(path) };
+    if link.rest.is_empty() && last == Last::Keep {
+        return Ok(path);
+    }
+    let target = match link.target {
+        Target::Root => join(Vec::new(), link.rest),
+        Target::Directory | Target::File if name.marks & OWN_LINK != 0 => {
+            usable_base(call, name.marks, link.rest, result)?;
+            join(name.base.to_path(), link.rest)
+        }
+        Target::Directory | Target::File => {
+            let path = path.escape_ascii();
+            return unknown(format!("where {path} led when {call} used it is not known"));
+        }
+    };
+    // Only the first link was sent along; what is left gets shorter each time.
+    let rest = Name { marks: 0, ..*name };
+    through_proc(call, Cow::Owned(target), &rest, result, last)
 }
 
 /// Whether the base leads to the path.
@@ -222,15 +273,19 @@ fn from_sent_base<'a>(
     sent: Option<SentBase>,
     record: &Record<'_>,
 ) -> Found<PathArg<'a>> {
-    readable(call, name.marks)?;
     if name.path.starts_with(b"/") {
-        return Ok(Cow::Borrowed(name.path));
+        // Where its own working directory was before cannot be told from where it is now.
+        let moved = own::find(name.path).is_some_and(|link| link.target == Target::Directory);
+        let marks = if moved { name.marks & !OWN_LINK } else { name.marks };
+        return absolute(call, &Name { marks, ..*name }, record.result, Last::Follow);
     }
+    readable(call, name.marks)?;
     let Some(sent) = sent else {
         return unknown(format!("the directory that {call} starts from was not seen"));
     };
     usable_base(call, sent.marks, name.path, record.result)?;
-    Ok(Cow::Owned(join(sent.path, name.path)))
+    let joined = Cow::Owned(join(sent.path, name.path));
+    through_proc(call, joined, &Name { marks: 0, ..*name }, record.result, Last::Follow)
 }
 
 /// The program of a successful exec. For execveat the kernel names it `/dev/fd/N` or
@@ -251,7 +306,7 @@ fn executed<'a>(name: &Name<'a>, sent: Option<SentBase>, result: i64) -> Found<P
             return Ok(Cow::Owned(join(sent.path, rest)));
         }
     }
-    absolute("execve", name, result)
+    absolute("execve", name, result, Last::Follow)
 }
 
 /// The address, if it is of a kind that leads out of the process.
@@ -282,7 +337,7 @@ fn peer(call: &str, name: &Name<'_>, result: i64) -> Found<Peer> {
             path => {
                 let end = path.iter().position(|&b| b == 0).unwrap_or(path.len());
                 let named = Name { path: &path[..end], ..*name };
-                Some(Peer::Unix(absolute(call, &named, result)?.into_owned()))
+                Some(Peer::Unix(absolute(call, &named, result, Last::Follow)?.into_owned()))
             }
         },
         _ => None,

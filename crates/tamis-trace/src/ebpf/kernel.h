@@ -104,14 +104,20 @@ struct thread_info {
     u32 status;
 } RELOCATED;
 
+struct mm_struct {
+    struct file *exe_file;
+} RELOCATED;
+
 struct task_struct {
     struct thread_info thread_info;
     s32 pid;
+    struct mm_struct *mm;
     struct fs_struct *fs;
     struct files_struct *files;
 } RELOCATED;
 
 struct linux_binprm {
+    const char *interp;
     const char *filename;
 } RELOCATED;
 

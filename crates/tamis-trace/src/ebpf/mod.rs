@@ -20,6 +20,7 @@
 mod available;
 mod decode;
 mod kernel;
+mod own;
 mod record;
 mod ring;
 mod table;

@@ -66,8 +66,13 @@ INLINE u32 add_path(struct scratch *s, const volatile struct call *call, u32 whi
     }
     s->record.path_length[which] = length;
     s->used = at + length;
-    if (first != '/' && call->directory[which] != BASE_SENT)
+    if (first == '/') {
+        u8 second = s->record.data[at + 1], third = s->record.data[at + 2];
+        if ((second == 'p' && third == 'r') || (second == 'd' && third == 'e'))
+            want_own_link(s, which, address);
+    } else if (call->directory[which] != BASE_SENT) {
         want_own_base(s, call, which);
+    }
     return 1;
 }
 
@@ -257,7 +262,7 @@ int on_exec(struct context *context)
     if (!s)
         return 0;
     struct linux_binprm *program = (void *)context->args[2];
-    const char *name;
+    const char *name, *interpreter;
     s->record.argument = before;
     long length = -1;
     if (!READ(name, &program->filename))
@@ -267,8 +272,16 @@ int on_exec(struct context *context)
     } else {
         s->record.path_length[0] = length;
         s->used = length;
-        if (s->record.data[0] != '/')
+        u8 second = s->record.data[1];
+        if (s->record.data[0] != '/') {
             want_base(s, 0, AT_FDCWD);
+        } else if ((second == 'p' || second == 'd') && !READ(interpreter, &program->interp) &&
+                   interpreter == name) {
+            // Perhaps a link of the task's own in /proc, of which we know where it led: to the
+            // program that runs now. (Of a script that would be the interpreter.)
+            mark(s, 0, MARK_OWN_LINK);
+            want_base(s, 0, PROGRAM_FILE);
+        }
     }
     send(context, s);
     return 0;

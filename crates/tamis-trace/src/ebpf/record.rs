@@ -10,6 +10,7 @@ pub(super) const BASE_LONG: u8 = 8;
 pub(super) const BASE_DELETED: u8 = 16;
 pub(super) const BASE_DETACHED: u8 = 32;
 pub(super) const MORE_MESSAGES: u8 = 64;
+pub(super) const OWN_LINK: u8 = 128;
 
 const HEAD: usize = 48;
 

@@ -80,6 +80,8 @@ volatile u32 WAITING = 0;
 #define MARK_BASE_DELETED 16
 #define MARK_BASE_DETACHED 32
 #define MARK_MORE_MESSAGES 64
+// The base is what the first link of the path into the task's own /proc folder leads to.
+#define MARK_OWN_LINK 128
 
 #define PATH_LIMIT 4096
 #define NAME_LIMIT 256
@@ -121,7 +123,10 @@ struct scratch {
     u32 used;
     u32 wants_base[2];
     s32 base_descriptor[2];
+    u64 link_address[2];
     u64 arguments[8];
+    // The beginning of a path that may lead through /proc.
+    u8 head[64];
     struct record record;
 };
 
