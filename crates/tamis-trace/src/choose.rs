@@ -1,6 +1,7 @@
 //! Which engine a run gets.
 
 use crate::Engine;
+use crate::ebpf::{self, Ebpf};
 use crate::notify::Notify;
 use crate::ptrace::Ptrace;
 
@@ -20,6 +21,7 @@ struct Entry {
 
 /// The best first.
 const ENGINES: &[Entry] = &[
+    Entry { name: "ebpf", available: ebpf::available, make: || Box::new(Ebpf::default()) },
     Entry { name: "notify", available: Notify::available, make: || Box::new(Notify) },
     Entry { name: "ptrace", available: Ptrace::available, make: || Box::new(Ptrace) },
 ];

@@ -6,6 +6,7 @@
 pub mod choose;
 pub mod command;
 mod decode;
+pub mod ebpf;
 pub mod event;
 mod filter;
 mod lifetime;

@@ -1,0 +1,116 @@
+//! Whether the engine can work here, without loading it.
+
+use super::PROGRAM;
+use std::fs;
+use std::io;
+
+const CAP_SYS_ADMIN: u64 = 1 << 21;
+const CAP_PERFMON: u64 = 1 << 38;
+const CAP_BPF: u64 = 1 << 39;
+const RIGHTS: &str = "the eBPF engine needs CAP_BPF and CAP_PERFMON, for instance as root";
+
+/// Whether the engine can work here; if not, why. Takes well under a millisecond.
+pub fn available() -> Result<(), String> {
+    PROGRAM.map_err(str::to_owned)?;
+    let capabilities = effective_capabilities().unwrap_or(0);
+    let has = |capability| capabilities & (capability | CAP_SYS_ADMIN) != 0;
+    if !has(CAP_BPF) || !has(CAP_PERFMON) {
+        return Err(RIGHTS.to_owned());
+    }
+    if !fs::exists("/sys/kernel/btf/vmlinux").unwrap_or(false) {
+        return Err("the kernel does not describe its types: /sys/kernel/btf/vmlinux is missing \
+                    (CONFIG_DEBUG_INFO_BTF)"
+            .to_owned());
+    }
+    let lockdown = fs::read_to_string("/sys/kernel/security/lockdown").unwrap_or_default();
+    if lockdown.contains("[confidentiality]") {
+        return Err("the kernel is locked down to confidentiality: no program may read its memory"
+            .to_owned());
+    }
+    load_smallest_program()
+}
+
+fn effective_capabilities() -> Option<u64> {
+    let status = fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("CapEff:"))?;
+    u64::from_str_radix(line.trim(), 16).ok()
+}
+
+/// The head of `union bpf_attr` for BPF_PROG_LOAD.
+#[repr(C)]
+struct ProgramAttributes {
+    kind: u32,
+    instruction_count: u32,
+    instructions: u64,
+    license: u64,
+    log_level: u32,
+    log_size: u32,
+    log_buffer: u64,
+    kernel_version: u32,
+    flags: u32,
+}
+
+/// Loads a program that calls the newest helpers which the real one needs. That tells whether
+/// bpf(2) is there, allowed (containers often forbid it to root, too) and new enough.
+fn load_smallest_program() -> Result<(), String> {
+    const BPF_PROG_LOAD: libc::c_int = 5;
+    const RAW_TRACEPOINT: u32 = 17;
+    const MOVE_R1_R0: u64 = 0x01bf;
+    const ZERO_R0: u64 = 0x00b7;
+    const EXIT: u64 = 0x0095;
+    let call = |helper: u64| 0x0085 | helper << 32;
+    // bpf_task_pt_regs(bpf_get_current_task_btf())
+    let code = [call(158), MOVE_R1_R0, call(175), ZERO_R0, EXIT];
+    let attributes = ProgramAttributes {
+        kind: RAW_TRACEPOINT,
+        instruction_count: code.len() as u32,
+        instructions: code.as_ptr() as u64,
+        license: c"Dual MIT/GPL".as_ptr() as u64,
+        log_level: 0,
+        log_size: 0,
+        log_buffer: 0,
+        kernel_version: 0,
+        flags: 0,
+    };
+    // SAFETY: the kernel reads the attributes and what they point to; a descriptor that it returns
+    // is ours to close.
+    let fd = unsafe {
+        libc::syscall(
+            libc::SYS_bpf,
+            BPF_PROG_LOAD,
+            &raw const attributes,
+            size_of::<ProgramAttributes>(),
+        )
+    };
+    if fd >= 0 {
+        // SAFETY: as above.
+        unsafe { libc::close(fd as libc::c_int) };
+        return Ok(());
+    }
+    let error = io::Error::last_os_error();
+    Err(match error.raw_os_error() {
+        Some(libc::EPERM | libc::EACCES) => {
+            format!("{RIGHTS}; here bpf(2) is not permitted (a container?)")
+        }
+        Some(libc::ENOSYS) => "this kernel has no bpf(2)".to_owned(),
+        Some(libc::EINVAL) => "the eBPF engine needs Linux 5.15 or newer".to_owned(),
+        _ => format!("bpf(2) does not work here: {error}"),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn own_capabilities_can_be_read() {
+        assert!(effective_capabilities().is_some());
+    }
+
+    #[test]
+    fn the_answer_is_yes_or_a_reason() {
+        if let Err(reason) = available() {
+            assert!(!reason.is_empty());
+        }
+    }
+}
