@@ -37,14 +37,25 @@ pub(crate) enum Change {
     Replaced,
 }
 
+/// The answer from before the tree changed anything.
+#[derive(Debug, Clone)]
+pub(crate) enum Taken {
+    NotYet,
+    Answer(Answer),
+    /// It was changed before it could be taken.
+    Lost,
+}
+
 /// One question about the path.
 #[derive(Debug, Clone)]
 pub(crate) struct Asked {
     pub(crate) scheme: Scheme,
-    /// The answer from before, once it was taken.
-    pub(crate) answer: Option<Answer>,
+    pub(crate) taken: Taken,
     pub(crate) access: Access,
     pub(crate) program: usize,
+    /// For names that were looked at after they had changed (engines that report afterwards): when
+    /// the call was.
+    pub(crate) late: Option<u64>,
 }
 
 #[derive(Debug)]

@@ -1,10 +1,11 @@
 //! Receives events and keeps the books. The model is in the crate's head.
 
-use crate::entry::{Asked, Before, Change, Entry, Name};
+use crate::entry::{Asked, Before, Change, Entry, Name, Taken};
 use crate::interpreter::interpreter;
 use crate::network::{self, Meaning, Services};
 use crate::programs::Programs;
 use crate::resolve::Resolver;
+use crate::result::take;
 use crate::{Judgement, Rules};
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ffi::OsStr;
@@ -61,7 +62,7 @@ enum Wish {
 }
 
 /// Time stamps of files lag behind the clock by up to one tick of the kernel.
-const CLOCK_LAG_NS: i128 = 20_000_000;
+pub(crate) const CLOCK_LAG_NS: i128 = 20_000_000;
 
 /// Notes of one kind that are kept; more would not help anybody.
 const MOST_NOTES: usize = 20;
@@ -174,11 +175,13 @@ impl<'a> Observer<'a> {
         match entry.question(scheme) {
             Some(asked) => asked.access = asked.access.with(access),
             None => {
-                let answer = kept.filter(|_| scheme == Scheme::Raw);
-                entry.asked.push(Asked { scheme, answer, access, program: act.program });
+                let kept = kept.filter(|_| scheme == Scheme::Raw);
+                let taken = kept.map_or(Taken::NotYet, Taken::Answer);
+                let late = names_moved_since(scheme, &entry.before, act.timing);
+                entry.asked.push(Asked { scheme, taken, access, program: act.program, late });
             }
         }
-        if eager || entry.change != Change::None {
+        if eager || entry.change != Change::None || !entry.touched.is_empty() {
             self.answer(path);
         }
     }
@@ -194,17 +197,12 @@ impl<'a> Observer<'a> {
     fn answer(&mut self, path: &[u8]) {
         let Some(entry) = self.entries.get_mut(path) else { return };
         let file = Path::new(OsStr::from_bytes(path));
-        for asked in entry.asked.iter_mut().filter(|a| a.answer.is_none()) {
-            asked.answer = match &entry.before {
-                _ if asked.scheme == Scheme::Listing && !entry.touched.is_empty() => {
-                    crate::result::listing_before(self.context.fingerprinter, file, &entry.touched)
-                }
-                Before::There(seen) => {
-                    self.context.fingerprinter.answer_as_seen(file, asked.scheme, seen)
-                }
-                Before::Absent | Before::Changed(_) | Before::Unknown => None,
-            };
+        let mut asked = std::mem::take(&mut entry.asked);
+        for asked in asked.iter_mut().filter(|a| matches!(a.taken, Taken::NotYet)) {
+            let answer = take(self.context.fingerprinter, file, entry, asked.scheme);
+            asked.taken = answer.map_or(Taken::Lost, Taken::Answer);
         }
+        entry.asked = asked;
     }
 
     fn note_temp(&mut self, path: &[u8], access: Access, act: Act) {
@@ -335,9 +333,10 @@ impl<'a> Observer<'a> {
                 if entry.change == Change::None && entry.question(Scheme::Kind).is_none() {
                     entry.asked.push(Asked {
                         scheme: Scheme::Kind,
-                        answer: None,
+                        taken: Taken::NotYet,
                         access: Access::STAT,
                         program: act.program,
+                        late: None,
                     });
                 }
             }
@@ -408,6 +407,7 @@ impl<'a> Observer<'a> {
                 self.ask(&to, Wish::Content, Access::READ, act);
             }
         }
+        let unseen = act.timing != Timing::Before && !self.entries.contains_key(&from);
         for path in [&from, &to] {
             let moved = path == &from || exchange;
             if moved && self.is_foreign_directory(path, act) {
@@ -417,7 +417,7 @@ impl<'a> Observer<'a> {
                 )));
             }
         }
-        if act.timing != Timing::Before && !self.entries.contains_key(&from) {
+        if unseen {
             return self.renamed_unseen(&from, &to, act);
         }
         if act.timing != Timing::Before && !self.entries.contains_key(&to) {
@@ -681,17 +681,32 @@ fn first_look(path: &[u8], timing: Timing) -> Before {
     }
 }
 
+/// The time of a listing after which the names in the directory changed, before our look.
+fn names_moved_since(scheme: Scheme, before: &Before, timing: Timing) -> Option<u64> {
+    match (before, timing) {
+        (Before::There(identity), Timing::After { time_ns, .. })
+            if scheme == Scheme::Listing
+                && identity.mtime_ns + CLOCK_LAG_NS > i128::from(time_ns) =>
+        {
+            Some(time_ns)
+        }
+        _ => None,
+    }
+}
+
+/// When something was born, if the file system tells.
+pub(crate) fn birth_ns(path: &Path) -> Option<i128> {
+    let born = std::fs::symlink_metadata(path).ok()?.created().ok()?;
+    Some(born.duration_since(std::time::UNIX_EPOCH).ok()?.as_nanos() as i128)
+}
+
 /// The state before a change that is already over.
 fn before_a_change(path: &[u8], timing: Timing) -> Before {
     let Timing::After { time_ns, .. } = timing else { return first_look(path, timing) };
     let Ok(metadata) = std::fs::symlink_metadata(Path::new(OsStr::from_bytes(path))) else {
         return Before::Unknown;
     };
-    let born = metadata
-        .created()
-        .ok()
-        .and_then(|t| t.duration_since(std::time::UNIX_EPOCH).ok())
-        .map(|d| d.as_nanos() as i128);
+    let born = birth_ns(Path::new(OsStr::from_bytes(path)));
     match born {
         Some(born) if born + CLOCK_LAG_NS >= i128::from(time_ns) => Before::Absent,
         Some(_) => Before::Changed(tamis_fs::FileKind::of(metadata.file_type())),

@@ -2,8 +2,8 @@
 //! test by somebody else's hand, and looks at what the test left behind.
 
 use crate::Judgement;
-use crate::entry::{Asked, Before, Change, Entry, Name};
-use crate::observer::Observer;
+use crate::entry::{Asked, Before, Change, Entry, Name, Taken};
+use crate::observer::{CLOCK_LAG_NS, Observer, birth_ns};
 use rayon::prelude::*;
 use std::collections::HashMap;
 use std::ffi::OsStr;
@@ -93,40 +93,18 @@ impl Observer<'_> {
 
     /// The answer from before the tree changed anything; `None` where it is not known.
     fn before(&self, file: &Path, entry: &Entry, asked: &Asked) -> Option<Answer> {
-        if let Some(answer) = &asked.answer {
-            return Some(answer.clone()).filter(is_answer);
-        }
-        let fingerprinter = self.context.fingerprinter;
-        match &entry.before {
-            Before::Absent => {
-                // The answer that an absent path gives under this scheme.
-                let value = match asked.scheme {
-                    Scheme::Bytecode => Value::Derived,
-                    _ => Value::Absent,
-                };
-                Some(Answer::of(value))
-            }
-            Before::There(_) if asked.scheme == Scheme::Listing && !entry.touched.is_empty() => {
-                listing_before(fingerprinter, file, &entry.touched)
-            }
-            Before::There(seen) if seen.kind() == FileKind::Directory => {
-                Some(fingerprinter.answer(file, asked.scheme)).filter(is_answer)
-            }
-            Before::There(seen) => {
-                fingerprinter.answer_as_seen(file, asked.scheme, seen).filter(is_answer)
-            }
-            Before::Changed(kind) if asked.scheme == Scheme::Kind => match kind {
-                FileKind::File => Some(Answer::of(Value::File)),
-                FileKind::Directory => Some(Answer::of(Value::Directory)),
-                FileKind::Special => Some(Answer::of(Value::Special)),
-                FileKind::Link => None,
-            },
-            Before::Changed(_) | Before::Unknown => None,
+        match &asked.taken {
+            Taken::Answer(answer) => Some(answer.clone()),
+            Taken::Lost => None,
+            Taken::NotYet => take(self.context.fingerprinter, file, entry, asked.scheme),
         }
     }
 
     /// Whether nobody else changed the path during the run.
     fn is_stable(&self, file: &Path, entry: &Entry, asked: &Asked, before: &Answer) -> bool {
+        if asked.late.is_some_and(|time| !self.moved_by_tree_only(file, entry, time)) {
+            return false;
+        }
         if entry.change != Change::None {
             return true;
         }
@@ -148,6 +126,18 @@ impl Observer<'_> {
             (Before::Changed(_), _) => true,
             _ => false,
         }
+    }
+
+    /// Whether the tree's own creations explain why the names in a directory changed around this
+    /// time. What somebody else removed in these few milliseconds is not noticed.
+    fn moved_by_tree_only(&self, directory: &Path, entry: &Entry, time_ns: u64) -> bool {
+        let Ok(names) = self.context.fingerprinter.names(directory) else { return false };
+        let is_older = |name: &[u8]| {
+            birth_ns(&directory.join(OsStr::from_bytes(name)))
+                .is_some_and(|born| born + CLOCK_LAG_NS < i128::from(time_ns))
+        };
+        !entry.touched.is_empty()
+            && names.iter().all(|(name, _)| entry.touched.contains_key(name) || is_older(name))
     }
 
     fn left_behind(&self, entries: &[(Vec<u8>, Entry)]) -> Vec<PortablePath> {
@@ -175,9 +165,34 @@ impl Observer<'_> {
     }
 }
 
-/// An answer that could not be taken must not be mistaken for one.
-fn is_answer(answer: &Answer) -> bool {
-    answer.error.is_none()
+/// The answer that a path gave before the tree changed it, as far as that can be told now.
+pub(crate) fn take(
+    fingerprinter: &Fingerprinter,
+    file: &Path,
+    entry: &Entry,
+    scheme: Scheme,
+) -> Option<Answer> {
+    let answer = match &entry.before {
+        // The answer that an absent path gives under this scheme.
+        Before::Absent if scheme == Scheme::Bytecode => Answer::of(Value::Derived),
+        Before::Absent => Answer::of(Value::Absent),
+        Before::There(_) if scheme == Scheme::Listing && !entry.touched.is_empty() => {
+            listing_before(fingerprinter, file, &entry.touched)?
+        }
+        // The time stamps of a directory move with every name in it.
+        Before::There(seen) if seen.kind() == FileKind::Directory && scheme != Scheme::Listing => {
+            Answer::of(Value::Directory)
+        }
+        Before::There(seen) => fingerprinter.answer_as_seen(file, scheme, seen)?,
+        Before::Changed(FileKind::File) if scheme == Scheme::Kind => Answer::of(Value::File),
+        Before::Changed(FileKind::Directory) if scheme == Scheme::Kind => {
+            Answer::of(Value::Directory)
+        }
+        Before::Changed(FileKind::Special) if scheme == Scheme::Kind => Answer::of(Value::Special),
+        Before::Changed(_) | Before::Unknown => return None,
+    };
+    // An answer that could not be taken must not be mistaken for one.
+    Some(answer).filter(|a| a.error.is_none())
 }
 
 /// The names in a directory without what the tree made there and with what it removed.
