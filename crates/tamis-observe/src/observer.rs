@@ -100,7 +100,7 @@ impl<'a> Observer<'a> {
             // What really runs, also where the kernel chose an interpreter by itself.
             let path = self.programs.name(program).as_bytes().to_vec();
             if path.first() == Some(&b'/') && !self.programs.is_ourselves(program) {
-                let act = Act { program, timing };
+                let act = Act::new(program, timing);
                 self.ask_followed(&path, true, Wish::Content, Access::EXECUTE, act);
             }
         }
@@ -122,7 +122,7 @@ impl<'a> Observer<'a> {
     // --- looking ---------------------------------------------------------------------------
 
     /// Makes sure that there is an entry for a resolved path.
-    fn look(&mut self, path: &[u8], timing: Timing) -> &mut Entry {
+    fn look(&mut self, path: &[u8], act: Act) -> &mut Entry {
         if !self.entries.contains_key(path) {
             let own = !self.made.is_empty() && ancestors(path).any(|a| self.made.contains(a));
             let entry = if own {
@@ -130,7 +130,7 @@ impl<'a> Observer<'a> {
                 entry.change = Change::Replaced;
                 entry
             } else {
-                Entry::new(first_look(path, timing))
+                Entry::new(first_look(path, act))
             };
             self.entries.insert(path.to_vec(), entry);
         }
@@ -147,7 +147,7 @@ impl<'a> Observer<'a> {
     fn resolve(&mut self, path: &[u8], follow: bool, act: Act) -> Option<Vec<u8>> {
         let resolved = self.resolver.resolve(path, follow);
         for link in &resolved.links {
-            self.ask(link, Wish::Kind, Access::FOLLOW, act);
+            self.ask(link, Wish::Kind, Access::FOLLOW, act.on_the_way());
         }
         (!resolved.circle).then_some(resolved.path)
     }
@@ -166,8 +166,8 @@ impl<'a> Observer<'a> {
             Judgement::Default | Judgement::As(_) => {}
         }
         let eager = self.is_eager(path, act.timing);
-        let entry = self.look(path, act.timing);
-        if is_own(entry, path, act.timing) {
+        let entry = self.look(path, act);
+        if is_own(entry, path, act) {
             return;
         }
         let scheme = scheme_for(wish, entry.before.kind(), judgement);
@@ -209,10 +209,10 @@ impl<'a> Observer<'a> {
         if !access.contains(Access::READ) || self.notes.len() >= MOST_NOTES {
             return;
         }
-        let entry = self.look(path, act.timing);
+        let entry = self.look(path, act);
         let foreign = entry.before.kind() == Some(FileKind::File)
             && entry.change == Change::None
-            && !is_own(entry, path, act.timing);
+            && !is_own(entry, path, act);
         if foreign {
             self.notes.insert(Note::ReadsTemp(String::from_utf8_lossy(path).into_owned()));
         }
@@ -230,10 +230,10 @@ impl<'a> Observer<'a> {
         }
         if act.timing != Timing::Before && !self.entries.contains_key(path) {
             // The call is over: what was there before can only be told by its birth.
-            let before = before_a_change(path, act.timing);
+            let before = before_a_change(path, act);
             self.entries.insert(path.to_vec(), Entry::new(before));
         }
-        self.look(path, act.timing);
+        self.look(path, act);
         self.answer(path);
         let fingerprinter = self.context.fingerprinter;
         let entry = self.entries.get_mut(path).expect("looked at");
@@ -257,7 +257,7 @@ impl<'a> Observer<'a> {
     fn touch_parent_of_ignored(&mut self, path: &[u8], act: Act) {
         let parent = split(path).map(|(parent, _)| parent);
         if parent.is_some_and(|p| self.judge(p, act.program) != Judgement::Ignore) {
-            let before = Entry::new(before_a_change(path, act.timing)).name_before();
+            let before = Entry::new(before_a_change(path, act)).name_before();
             self.touch_parent(path, before, act);
         }
     }
@@ -269,7 +269,7 @@ impl<'a> Observer<'a> {
         if self.judge(&parent, act.program) == Judgement::Ignore {
             return;
         }
-        self.look(&parent, act.timing);
+        self.look(&parent, act);
         self.answer(&parent);
         let entry = self.entries.get_mut(&parent).expect("looked at");
         entry.touched.entry(name).or_insert(before);
@@ -314,10 +314,10 @@ impl<'a> Observer<'a> {
 
     fn look_for_write(&mut self, path: &[u8], act: Act) -> Before {
         if act.timing != Timing::Before && !self.entries.contains_key(path) {
-            let before = before_a_change(path, act.timing);
+            let before = before_a_change(path, act);
             self.entries.insert(path.to_vec(), Entry::new(before));
         }
-        self.look(path, act.timing).before
+        self.look(path, act).before
     }
 
     /// A call that fails if the name is there already asks whether it is.
@@ -329,7 +329,7 @@ impl<'a> Observer<'a> {
                 self.entries.insert(path.to_vec(), Entry::new(Before::Absent));
             }
             if self.judge(path, act.program) == Judgement::Default {
-                let entry = self.look(path, act.timing);
+                let entry = self.look(path, act);
                 if entry.change == Change::None && entry.question(Scheme::Kind).is_none() {
                     entry.asked.push(Asked {
                         scheme: Scheme::Kind,
@@ -398,8 +398,8 @@ impl<'a> Observer<'a> {
         let Some(from) = self.resolve(from, false, act) else { return };
         let Some(to) = self.resolve(to, false, act) else { return };
         if act.failed() {
-            self.ask(&from, Wish::Content, Access::STAT, act);
-            return self.ask(&to, Wish::Kind, Access::STAT, act);
+            self.ask(&from, Wish::Content, Access::STAT, act.on_the_way());
+            return self.ask(&to, Wish::Kind, Access::STAT, act.on_the_way());
         }
         if act.timing == Timing::Before {
             self.ask(&from, Wish::Content, Access::READ, act);
@@ -452,13 +452,13 @@ impl<'a> Observer<'a> {
         if matches!(self.judge(path, act.program), Judgement::Ignore | Judgement::IgnoreTemp) {
             return false;
         }
-        let entry = self.look(path, act.timing);
+        let entry = self.look(path, act);
         entry.before.kind() == Some(FileKind::Directory) && entry.change != Change::Replaced
     }
 
     fn link(&mut self, from: &[u8], to: &[u8], follow: bool, act: Act) {
         let Some(from) = self.resolve(from, follow, act) else { return };
-        self.ask(&from, Wish::Content, Access::READ, act);
+        self.ask(&from, Wish::Content, Access::READ, act.on_the_way());
         if act.failed() {
             return;
         }
@@ -483,7 +483,8 @@ impl<'a> Observer<'a> {
         // The kernel follows at most four interpreters of interpreters.
         for _ in 0..6 {
             let Some(path) = self.resolve(&next, true, act) else { break };
-            self.ask(&path, Wish::Content, Access::EXECUTE, act);
+            // "No such file" may speak of the interpreter.
+            self.ask(&path, Wish::Content, Access::EXECUTE, act.on_the_way());
             if let Some(Entry { before: Before::There(identity), .. }) = self.entries.get(&path)
                 && identity.kind() == FileKind::File
                 && identity.mode & 0o6000 != 0
@@ -520,7 +521,7 @@ impl<'a> Observer<'a> {
         if let tamis_trace::Peer::Unix(path) = &peer {
             let Some(path) = self.resolve(path, true, act) else { return };
             self.ask(&path, Wish::Kind, Access::STAT, act);
-            let entry = self.look(&path, act.timing);
+            let entry = self.look(&path, act);
             if entry.before.kind() != Some(FileKind::Special) || entry.change == Change::Replaced {
                 return;
             }
@@ -577,9 +578,27 @@ impl<'a> Observer<'a> {
 struct Act {
     program: usize,
     timing: Timing,
+    /// Whether the call's result may be about another path.
+    indirect: bool,
 }
 
 impl Act {
+    fn new(program: usize, timing: Timing) -> Self {
+        Self { program, timing, indirect: false }
+    }
+
+    /// The same, for a path that the call's error may not speak of: a link on the way, an
+    /// interpreter, one of two paths.
+    fn on_the_way(self) -> Self {
+        Self { indirect: true, ..self }
+    }
+
+    /// Whether the call found nothing at its path, or somewhere on the way.
+    fn found_nothing(self) -> bool {
+        let absent = [-i64::from(libc::ENOENT), -i64::from(libc::ENOTDIR)];
+        matches!(self.timing, Timing::After { result, .. } if absent.contains(&result))
+    }
+
     /// Whether the call is known to have failed.
     fn failed(self) -> bool {
         matches!(self.timing, Timing::After { result, .. } if result < 0)
@@ -595,7 +614,7 @@ impl Act {
 impl Sink for Observer<'_> {
     fn event(&mut self, event: Event<'_>) {
         let program = self.program_of(event.thread, event.timing);
-        let act = Act { program, timing: event.timing };
+        let act = Act::new(program, event.timing);
         match event.action {
             Action::Open { path, how } => {
                 let code = u64::from(how.no_follow) << 1 | u64::from(how.path_only) << 2 | 1 << 8;
@@ -645,39 +664,36 @@ fn scheme_for(wish: Wish, kind: Option<FileKind>, judgement: Judgement) -> Schem
 }
 
 /// Whether what is at the path now was made by the tree.
-fn is_own(entry: &Entry, path: &[u8], timing: Timing) -> bool {
+fn is_own(entry: &Entry, path: &[u8], act: Act) -> bool {
     if entry.change != Change::Replaced {
         return false;
     }
-    match timing {
+    match act.timing {
         // A reported change succeeded.
         Timing::After { .. } => true,
         // The call that we heard of may have failed: then the old state is still there.
-        Timing::Before => first_look(path, timing) != entry.before,
+        Timing::Before => first_look(path, act) != entry.before,
     }
 }
 
 /// The state of a path that no event told of yet.
-fn first_look(path: &[u8], timing: Timing) -> Before {
-    let found = tamis_fs::identity(Path::new(OsStr::from_bytes(path)));
-    match (found, timing) {
-        (Ok(None), Timing::Before) => Before::Absent,
-        (Ok(Some(identity)), Timing::Before) => Before::There(identity),
-        (Ok(found), Timing::After { time_ns, result }) => {
-            let absent = [libc::ENOENT, libc::ENOTDIR].iter().any(|&e| result == -i64::from(e));
-            match found {
-                // Appeared or went away between the call and now.
-                _ if absent => Before::Absent,
-                None => Before::Unknown,
-                // The names in a directory are looked at later; that it is one does not change.
-                Some(i) if i.kind() == FileKind::Directory => Before::There(i),
-                Some(i) if i.ctime_ns + CLOCK_LAG_NS > i128::from(time_ns) => Before::Unknown,
-                Some(i) => Before::There(i),
-            }
-        }
-        // Cannot be looked at (a loop of links, a name too long, no permission on the way): the
-        // process gets the same error; if it does not, the answer at the end will not hold.
-        (Err(_), _) => Before::Absent,
+fn first_look(path: &[u8], act: Act) -> Before {
+    let Ok(found) = tamis_fs::identity(Path::new(OsStr::from_bytes(path))) else {
+        // Cannot be looked at: the answer at the end will not hold.
+        return Before::Unknown;
+    };
+    let Timing::After { time_ns, .. } = act.timing else {
+        return found.map_or(Before::Absent, Before::There);
+    };
+    match found {
+        None if act.found_nothing() => Before::Absent,
+        // Appeared or went away between the call and now.
+        _ if act.found_nothing() && !act.indirect => Before::Absent,
+        None => Before::Unknown,
+        // The names in a directory are looked at later; that it is one does not change.
+        Some(i) if i.kind() == FileKind::Directory => Before::There(i),
+        Some(i) if i.ctime_ns + CLOCK_LAG_NS > i128::from(time_ns) => Before::Unknown,
+        Some(i) => Before::There(i),
     }
 }
 
@@ -701,8 +717,8 @@ pub(crate) fn birth_ns(path: &Path) -> Option<i128> {
 }
 
 /// The state before a change that is already over.
-fn before_a_change(path: &[u8], timing: Timing) -> Before {
-    let Timing::After { time_ns, .. } = timing else { return first_look(path, timing) };
+fn before_a_change(path: &[u8], act: Act) -> Before {
+    let Timing::After { time_ns, .. } = act.timing else { return first_look(path, act) };
     let Ok(metadata) = std::fs::symlink_metadata(Path::new(OsStr::from_bytes(path))) else {
         return Before::Unknown;
     };
