@@ -2,7 +2,7 @@
 
 use crate::cache::{Cache, Key, Known, View};
 use crate::canonical::{self, Format};
-use crate::identity::{FileKind, Identity, identity};
+use crate::identity::{FileKind, Found, Identity, identity, look};
 use crate::read::{self, Reading};
 use crate::{command, filesystem, listing};
 use rayon::prelude::*;
@@ -186,9 +186,10 @@ impl Fingerprinter {
     fn answer_now(&self, view: &View, path: &Path, scheme: Scheme, names: Names) -> Answer {
         for _ in 0..ATTEMPTS {
             let began_ns = (self.clock)();
-            let found = match identity(path) {
-                Ok(Some(found)) => found,
-                Ok(None) => return absent(scheme),
+            let found = match look(path) {
+                Ok(Found::There(found)) => found,
+                Ok(Found::Absent) => return missing(scheme, Value::Absent),
+                Ok(Found::Barred) => return missing(scheme, Value::Barred),
                 Err(error) => {
                     return Answer::failed(
                         format!("{} cannot be looked at: {error}", path.display()),
@@ -333,8 +334,9 @@ fn system_time_ns() -> i128 {
     }
 }
 
-fn absent(scheme: Scheme) -> Answer {
-    let value = if scheme == Scheme::Bytecode { Value::Derived } else { Value::Absent };
+/// The answer where nothing is; `how` says in which way.
+fn missing(scheme: Scheme, how: Value) -> Answer {
+    let value = if scheme == Scheme::Bytecode { Value::Derived } else { how };
     Answer { value, detail: Detail::None, identity: None, error: None }
 }
 

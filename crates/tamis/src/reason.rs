@@ -25,8 +25,12 @@ pub(crate) fn difference(question: &Question, was: Value, is: Value) -> String {
 
 fn path_change(was: Value, is: Value) -> &'static str {
     match (was, is) {
-        (Value::Absent, _) => "appeared",
+        (Value::Absent | Value::Barred, Value::Absent | Value::Barred) => {
+            "is missing for another reason now"
+        }
+        (Value::Absent | Value::Barred, _) => "appeared",
         (_, Value::Absent) => "is gone",
+        (_, Value::Barred) => "cannot be reached any more",
         (
             Value::Content { hash: old, executable: before },
             Value::Content { hash: new, executable: after },

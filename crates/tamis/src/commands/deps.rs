@@ -43,7 +43,7 @@ fn kind(observed: &Observed) -> Kind {
     };
     let name = path.as_bytes().rsplit(|&b| b == b'/').next().unwrap_or_default();
     match observed.before {
-        Value::Absent => Kind::Absent,
+        Value::Absent | Value::Barred => Kind::Absent,
         Value::Directory | Value::Listing(_) => Kind::Directory,
         Value::Link(_) => Kind::Link,
         _ if observed.access.contains(Access::EXECUTE) => Kind::Program,
