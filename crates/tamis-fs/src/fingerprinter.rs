@@ -188,6 +188,7 @@ impl Fingerprinter {
             let began_ns = (self.clock)();
             let found = match look(path) {
                 Ok(Found::There(found)) => found,
+                Ok(Found::Absent) if scheme == Scheme::Place => return empty_place(path),
                 Ok(Found::Absent) => return missing(scheme, Value::Absent),
                 Ok(Found::Barred) => return missing(scheme, Value::Barred),
                 Err(error) => {
@@ -220,6 +221,10 @@ impl Fingerprinter {
             (FileKind::File, Scheme::Kind | Scheme::Listing) => {
                 return Some(Answer::found(Value::File, *found));
             }
+            (FileKind::Directory, Scheme::Place) => {
+                return Some(Answer::found(Value::Directory, *found));
+            }
+            (_, Scheme::Place) => return Some(Answer::found(Value::File, *found)),
             (FileKind::Directory, Scheme::Listing) | (FileKind::File | FileKind::Link, _) => {}
             (FileKind::Directory, _) => return Some(Answer::found(Value::Directory, *found)),
             (FileKind::Special, _) => return Some(Answer::found(Value::Special, *found)),
@@ -313,7 +318,9 @@ impl Fingerprinter {
             Scheme::Text => by_meaning(file, Format::Text),
             Scheme::Bytecode => bytecode(file, content),
             Scheme::Command(id) => self.run_command(id, path).map(content),
-            Scheme::Raw | Scheme::Kind | Scheme::Listing => read::hash_to_end(file).map(content),
+            Scheme::Raw | Scheme::Kind | Scheme::Listing | Scheme::Place => {
+                read::hash_to_end(file).map(content)
+            }
         }
         .into()
     }
@@ -332,6 +339,12 @@ fn system_time_ns() -> i128 {
         Ok(since) => since.as_nanos() as i128,
         Err(before) => -(before.duration().as_nanos() as i128),
     }
+}
+
+/// Where a file would be made, if its folder is there.
+fn empty_place(path: &Path) -> Answer {
+    let folder = path.parent().is_some_and(Path::is_dir);
+    missing(Scheme::Place, if folder { Value::File } else { Value::Absent })
 }
 
 /// The answer where nothing is; `how` says in which way.

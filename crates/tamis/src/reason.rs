@@ -12,6 +12,11 @@ pub(crate) fn difference(question: &Question, was: Value, is: Value) -> String {
         Question::Path(_, Scheme::Listing) if matches!(is, Value::Listing(_)) => {
             format!("{what} changed")
         }
+        Question::Path(path, Scheme::Place) => match is {
+            Value::File => format!("{path} can be written now"),
+            Value::Directory => format!("{path} is a directory now"),
+            _ => format!("{path} cannot be written any more"),
+        },
         Question::Path(path, _) => format!("{path} {}", path_change(was, is)),
         Question::Variable(_) => match (was, is) {
             (Value::Absent, _) => format!("{what} was set"),

@@ -59,6 +59,18 @@ fn nothing_is_absent_under_every_scheme_but_bytecode() {
 }
 
 #[test]
+fn a_place_to_write_to() {
+    let dir = tempfile::tempdir().unwrap();
+    let at = |name: &str| plain().answer(&dir.path().join(name), Scheme::Place).value;
+    assert_eq!(at("f"), Value::File);
+    write(dir.path(), "f", b"content");
+    assert_eq!(at("f"), Value::File);
+    assert_eq!(at("f/below"), Value::Barred);
+    assert_eq!(at("none/f"), Value::Absent);
+    assert_eq!(at(""), Value::Directory);
+}
+
+#[test]
 fn a_file_where_a_folder_would_have_to_be_is_more_than_absence() {
     let dir = tempfile::tempdir().unwrap();
     let below = write(dir.path(), "file", b"").join("below");
