@@ -26,6 +26,9 @@ pub enum Scheme {
     Bytecode,
     /// The output of a user's command; the hash names the command.
     Command(Hash),
+    /// Whether a file can be written here. A file that is there already and none are the same, so
+    /// that what a test itself wrote does not count; a directory, or no folder to write in, is not.
+    Place,
 }
 
 impl Scheme {
@@ -41,6 +44,7 @@ impl Scheme {
             Self::Text => (6, 0),
             Self::Bytecode => (7, 0),
             Self::Command(h) => (8, h.0),
+            Self::Place => (9, 0),
         }
     }
 
@@ -55,6 +59,7 @@ impl Scheme {
             6 => Self::Text,
             7 => Self::Bytecode,
             8 => Self::Command(Hash(parameter)),
+            9 => Self::Place,
             _ => return None,
         })
     }
@@ -72,6 +77,7 @@ impl fmt::Display for Scheme {
             Self::Text => "text",
             Self::Bytecode => "bytecode",
             Self::Command(_) => "command",
+            Self::Place => "place",
         })
     }
 }

@@ -43,6 +43,9 @@ impl fmt::Debug for Hash {
 pub enum Value {
     /// Nothing is there: no file, no variable.
     Absent,
+    /// Nothing can be there for this user: a file stands where a folder would have to be, a folder
+    /// on the way is closed, or the way is too long. Programs get another error than for absence.
+    Barred,
     /// A regular file, its content not asked for.
     File,
     /// A directory, its names not asked for.
@@ -83,6 +86,7 @@ impl Value {
             Self::Opaque(h) => (8, h.0),
             Self::Text(h) => (9, h.0),
             Self::Derived => (10, 0),
+            Self::Barred => (11, 0),
         }
     }
 
@@ -101,6 +105,7 @@ impl Value {
             8 => Self::Opaque(hash),
             9 => Self::Text(hash),
             10 => Self::Derived,
+            11 => Self::Barred,
             _ => return None,
         })
     }
@@ -110,6 +115,7 @@ impl fmt::Display for Value {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Absent => write!(f, "absent"),
+            Self::Barred => write!(f, "out of reach"),
             Self::File => write!(f, "a file"),
             Self::Directory => write!(f, "a directory"),
             Self::Link(h) => write!(f, "a symbolic link {h}"),
@@ -133,6 +139,7 @@ mod tests {
         let h = Hash::of(b"x");
         for value in [
             Value::Absent,
+            Value::Barred,
             Value::File,
             Value::Directory,
             Value::Link(h),

@@ -2,7 +2,7 @@
 
 use crate::cache::{Cache, Key, Known, View};
 use crate::canonical::{self, Format};
-use crate::identity::{FileKind, Identity, identity};
+use crate::identity::{FileKind, Found, Identity, identity, look};
 use crate::read::{self, Reading};
 use crate::{command, filesystem, listing};
 use rayon::prelude::*;
@@ -186,9 +186,11 @@ impl Fingerprinter {
     fn answer_now(&self, view: &View, path: &Path, scheme: Scheme, names: Names) -> Answer {
         for _ in 0..ATTEMPTS {
             let began_ns = (self.clock)();
-            let found = match identity(path) {
-                Ok(Some(found)) => found,
-                Ok(None) => return absent(scheme),
+            let found = match look(path) {
+                Ok(Found::There(found)) => found,
+                Ok(Found::Absent) if scheme == Scheme::Place => return empty_place(path),
+                Ok(Found::Absent) => return missing(scheme, Value::Absent),
+                Ok(Found::Barred) => return missing(scheme, Value::Barred),
                 Err(error) => {
                     return Answer::failed(
                         format!("{} cannot be looked at: {error}", path.display()),
@@ -219,6 +221,10 @@ impl Fingerprinter {
             (FileKind::File, Scheme::Kind | Scheme::Listing) => {
                 return Some(Answer::found(Value::File, *found));
             }
+            (FileKind::Directory, Scheme::Place) => {
+                return Some(Answer::found(Value::Directory, *found));
+            }
+            (_, Scheme::Place) => return Some(Answer::found(Value::File, *found)),
             (FileKind::Directory, Scheme::Listing) | (FileKind::File | FileKind::Link, _) => {}
             (FileKind::Directory, _) => return Some(Answer::found(Value::Directory, *found)),
             (FileKind::Special, _) => return Some(Answer::found(Value::Special, *found)),
@@ -312,7 +318,9 @@ impl Fingerprinter {
             Scheme::Text => by_meaning(file, Format::Text),
             Scheme::Bytecode => bytecode(file, content),
             Scheme::Command(id) => self.run_command(id, path).map(content),
-            Scheme::Raw | Scheme::Kind | Scheme::Listing => read::hash_to_end(file).map(content),
+            Scheme::Raw | Scheme::Kind | Scheme::Listing | Scheme::Place => {
+                read::hash_to_end(file).map(content)
+            }
         }
         .into()
     }
@@ -333,8 +341,15 @@ fn system_time_ns() -> i128 {
     }
 }
 
-fn absent(scheme: Scheme) -> Answer {
-    let value = if scheme == Scheme::Bytecode { Value::Derived } else { Value::Absent };
+/// Where a file would be made, if its folder is there.
+fn empty_place(path: &Path) -> Answer {
+    let folder = path.parent().is_some_and(Path::is_dir);
+    missing(Scheme::Place, if folder { Value::File } else { Value::Absent })
+}
+
+/// The answer where nothing is; `how` says in which way.
+fn missing(scheme: Scheme, how: Value) -> Answer {
+    let value = if scheme == Scheme::Bytecode { Value::Derived } else { how };
     Answer { value, detail: Detail::None, identity: None, error: None }
 }
 

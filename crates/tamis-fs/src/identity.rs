@@ -97,9 +97,26 @@ impl Identity {
 /// nothing that this user could reach: the way there is closed, too long or a loop of links. A test
 /// of the same user gets the same refusal; whoever can reach it sees something else.
 pub fn identity(path: &Path) -> io::Result<Option<Identity>> {
+    Ok(match look(path)? {
+        Found::There(identity) => Some(identity),
+        Found::Absent | Found::Barred => None,
+    })
+}
+
+/// What `lstat` finds.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Found {
+    There(Identity),
+    Absent,
+    /// See [`Value::Barred`](tamis_core::Value::Barred).
+    Barred,
+}
+
+pub(crate) fn look(path: &Path) -> io::Result<Found> {
     match std::fs::symlink_metadata(path) {
-        Ok(metadata) => Ok(Some(Identity::of(&metadata))),
-        Err(error) if is_absent(&error) => Ok(None),
+        Ok(metadata) => Ok(Found::There(Identity::of(&metadata))),
+        Err(error) if error.raw_os_error() == Some(libc::ENOENT) => Ok(Found::Absent),
+        Err(error) if is_absent(&error) => Ok(Found::Barred),
         Err(error) => Err(error),
     }
 }

@@ -13,6 +13,10 @@
 //!   their entry does not know.
 //! - A file that is changed but not replaced (append, in-place edit) keeps what was in it before;
 //!   if the tree reads it at any time, the content from before the first change is an input.
+//! - Where the tree writes, it asks whether it can: a directory in the place of the file, or no folder
+//!   to make it in, is another state than a file or an empty place
+//!   ([`Scheme::Place`](tamis_core::Scheme::Place)). Where it removes a directory, it asks for its
+//!   names: only an empty one can be removed.
 //! - The names in a folder are the names from before, less nothing: entries that the tree created
 //!   are taken out, entries that it removed are put back.
 //! - Links on the way are inputs of their own; questions are about the resolved path.

@@ -12,7 +12,7 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use tamis_core::record::Access;
-use tamis_core::{Note, PathMap, Scheme, Taint};
+use tamis_core::{Note, PathMap, Scheme, Taint, Value};
 use tamis_fs::{FileKind, Fingerprinter};
 use tamis_trace::{Action, Blind, Event, OpenHow, Sink, Timing};
 
@@ -288,17 +288,25 @@ impl<'a> Observer<'a> {
             return self.ask(&path, Wish::Kind, Access::STAT, act);
         }
         if exclusive {
+            self.ask_folder_of(&path, act);
             self.ask_new_name(&path, act);
             if !failed {
                 self.change(&path, Change::Replaced, act);
             }
             return;
         }
+        if how.create {
+            self.ask_place(&path, act);
+        }
         if failed {
             // Refused: whether it is there, and what it is, was seen.
             return self.ask(&path, Wish::Content, Access::STAT, act);
         }
         if how.truncate {
+            if !how.create {
+                self.look_for_write(&path, act);
+                self.ask(&path, Wish::Kind, Access::STAT, act);
+            }
             return self.change(&path, Change::Replaced, act);
         }
         let there = self.look_for_write(&path, act) != Before::Absent;
@@ -318,6 +326,45 @@ impl<'a> Observer<'a> {
             self.entries.insert(path.to_vec(), Entry::new(before));
         }
         self.look(path, act).before
+    }
+
+    /// A call that makes a name fails where there is no folder for it.
+    fn ask_folder_of(&mut self, path: &[u8], act: Act) {
+        if let Some((folder, _)) = split(path) {
+            self.ask(folder, Wish::Kind, Access::STAT, act.on_the_way());
+        }
+    }
+
+    /// A call that writes a file, new or not, fails where there is a directory, or no folder for it.
+    fn ask_place(&mut self, path: &[u8], act: Act) {
+        match self.judge(path, act.program) {
+            Judgement::Ignore | Judgement::IgnoreTemp => return,
+            // A runtime does without what it could not write.
+            Judgement::As(Scheme::Bytecode) => return,
+            Judgement::Default | Judgement::As(_) => {}
+        }
+        self.look_for_write(path, act);
+        let own_folder = !self.made.is_empty() && ancestors(path).any(|a| self.made.contains(a));
+        let fingerprinter = self.context.fingerprinter;
+        let entry = self.entries.get_mut(path).expect("looked at");
+        // After the first change the place is what the tree made of it.
+        if own_folder || entry.change != Change::None || entry.question(Scheme::Place).is_some() {
+            return;
+        }
+        let value = match act.timing {
+            Timing::Before => {
+                let file = Path::new(OsStr::from_bytes(path));
+                fingerprinter.answer(file, Scheme::Place).value
+            }
+            Timing::After { result, .. } => place_by_result(result),
+        };
+        entry.asked.push(Asked {
+            scheme: Scheme::Place,
+            taken: Taken::Answer(tamis_fs::Answer::of(value)),
+            late: None,
+            access: Access::STAT,
+            program: act.program,
+        });
     }
 
     /// A call that fails if the name is there already asks whether it is.
@@ -347,6 +394,7 @@ impl<'a> Observer<'a> {
 
     fn make_directory(&mut self, path: &[u8], act: Act) {
         let Some(path) = self.resolve(path, false, act) else { return };
+        self.ask_folder_of(&path, act);
         self.ask_new_name(&path, act);
         if act.failed() {
             return;
@@ -359,6 +407,7 @@ impl<'a> Observer<'a> {
 
     fn make_node(&mut self, path: &[u8], act: Act) {
         let Some(path) = self.resolve(path, false, act) else { return };
+        self.ask_folder_of(&path, act);
         self.ask_new_name(&path, act);
         if !act.failed() {
             self.change(&path, Change::Replaced, act);
@@ -371,11 +420,18 @@ impl<'a> Observer<'a> {
         if act.timing != Timing::Before && !act.failed() {
             return self.removed(&path, act);
         }
-        self.ask(&path, Wish::Kind, Access::STAT, act);
+        self.ask_removable(&path, act);
         if !act.failed() {
             self.change(&path, Change::Replaced, act);
             self.names_change(&path);
         }
+    }
+
+    /// Only an empty directory can be removed or replaced.
+    fn ask_removable(&mut self, path: &[u8], act: Act) {
+        let directory = self.look(path, act).before.kind() == Some(FileKind::Directory);
+        let wish = if directory { Wish::Names } else { Wish::Kind };
+        self.ask(path, wish, Access::STAT, act);
     }
 
     /// Something was removed before we could look at it. If the tree did not make it, what it was
@@ -390,21 +446,61 @@ impl<'a> Observer<'a> {
                 self.taints.insert(taint);
             }
         }
+        self.was_empty(path, act);
         self.change(path, Change::Replaced, act);
         self.names_change(path);
+    }
+
+    /// A directory that was removed held nothing but what the tree had removed from it.
+    fn was_empty(&mut self, path: &[u8], act: Act) {
+        if self.judge(path, act.program) != Judgement::Default {
+            return;
+        }
+        let Some(entry) = self.entries.get_mut(path) else { return };
+        let foreign = entry.before.kind() == Some(FileKind::Directory)
+            && entry.change != Change::Replaced
+            && entry.question(Scheme::Listing).is_none();
+        if !foreign || entry.touched.values().any(|name| *name == Name::Unknown) {
+            return;
+        }
+        let mut names: Vec<(Vec<u8>, u8)> = entry
+            .touched
+            .iter()
+            .filter_map(|(name, before)| match before {
+                Name::There(letter) => Some((name.clone(), *letter)),
+                Name::Absent | Name::Unknown => None,
+            })
+            .filter(|(name, _)| {
+                let file = Path::new(OsStr::from_bytes(path)).join(OsStr::from_bytes(name));
+                !self.context.fingerprinter.is_ignored(&file)
+            })
+            .collect();
+        names.sort_unstable();
+        entry.asked.push(Asked {
+            scheme: Scheme::Listing,
+            taken: Taken::Answer(tamis_fs::Answer::of(tamis_fs::listing_value(&names))),
+            late: None,
+            access: Access::LIST,
+            program: act.program,
+        });
     }
 
     fn rename(&mut self, from: &[u8], to: &[u8], exchange: bool, act: Act) {
         let Some(from) = self.resolve(from, false, act) else { return };
         let Some(to) = self.resolve(to, false, act) else { return };
+        self.ask_folder_of(&to, act);
         if act.failed() {
             self.ask(&from, Wish::Content, Access::STAT, act.on_the_way());
-            return self.ask(&to, Wish::Kind, Access::STAT, act.on_the_way());
+            return self.ask_removable(&to, act.on_the_way());
         }
         if act.timing == Timing::Before {
             self.ask(&from, Wish::Content, Access::READ, act);
             if exchange {
                 self.ask(&to, Wish::Content, Access::READ, act);
+            } else if self.look(&to, act).before.kind() == Some(FileKind::Directory) {
+                self.ask_removable(&to, act);
+            } else {
+                self.ask_place(&to, act);
             }
         }
         let unseen = act.timing != Timing::Before && !self.entries.contains_key(&from);
@@ -644,6 +740,20 @@ impl Sink for Observer<'_> {
             Action::Connect { peer } => self.connect(peer, act),
             Action::Blind(blind) => self.blind(blind, program),
         }
+    }
+}
+
+/// What a write that is over says about its place.
+fn place_by_result(result: i64) -> Value {
+    let is = |errno: i32| result == -i64::from(errno);
+    if is(libc::EISDIR) {
+        Value::Directory
+    } else if is(libc::ENOENT) {
+        Value::Absent
+    } else if [libc::ENOTDIR, libc::EACCES, libc::ELOOP, libc::ENAMETOOLONG].into_iter().any(is) {
+        Value::Barred
+    } else {
+        Value::File
     }
 }
 

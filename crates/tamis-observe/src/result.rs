@@ -175,7 +175,11 @@ pub(crate) fn take(
     let answer = match &entry.before {
         // The answer that an absent path gives under this scheme.
         Before::Absent if scheme == Scheme::Bytecode => Answer::of(Value::Derived),
-        Before::Absent => Answer::of(Value::Absent),
+        // Out of reach, or just not there; what is there by now was not before.
+        Before::Absent => match fingerprinter.answer(file, Scheme::Kind).value {
+            Value::Barred if entry.change == Change::None => Answer::of(Value::Barred),
+            _ => Answer::of(Value::Absent),
+        },
         Before::There(_) if scheme == Scheme::Listing && !entry.touched.is_empty() => {
             listing_before(fingerprinter, file, &entry.touched)?
         }

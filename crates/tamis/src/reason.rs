@@ -12,6 +12,11 @@ pub(crate) fn difference(question: &Question, was: Value, is: Value) -> String {
         Question::Path(_, Scheme::Listing) if matches!(is, Value::Listing(_)) => {
             format!("{what} changed")
         }
+        Question::Path(path, Scheme::Place) => match is {
+            Value::File => format!("{path} can be written now"),
+            Value::Directory => format!("{path} is a directory now"),
+            _ => format!("{path} cannot be written any more"),
+        },
         Question::Path(path, _) => format!("{path} {}", path_change(was, is)),
         Question::Variable(_) => match (was, is) {
             (Value::Absent, _) => format!("{what} was set"),
@@ -25,8 +30,12 @@ pub(crate) fn difference(question: &Question, was: Value, is: Value) -> String {
 
 fn path_change(was: Value, is: Value) -> &'static str {
     match (was, is) {
-        (Value::Absent, _) => "appeared",
+        (Value::Absent | Value::Barred, Value::Absent | Value::Barred) => {
+            "is missing for another reason now"
+        }
+        (Value::Absent | Value::Barred, _) => "appeared",
         (_, Value::Absent) => "is gone",
+        (_, Value::Barred) => "cannot be reached any more",
         (
             Value::Content { hash: old, executable: before },
             Value::Content { hash: new, executable: after },

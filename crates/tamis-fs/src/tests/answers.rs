@@ -59,6 +59,30 @@ fn nothing_is_absent_under_every_scheme_but_bytecode() {
 }
 
 #[test]
+fn a_place_to_write_to() {
+    let dir = tempfile::tempdir().unwrap();
+    let at = |name: &str| plain().answer(&dir.path().join(name), Scheme::Place).value;
+    assert_eq!(at("f"), Value::File);
+    write(dir.path(), "f", b"content");
+    assert_eq!(at("f"), Value::File);
+    assert_eq!(at("f/below"), Value::Barred);
+    assert_eq!(at("none/f"), Value::Absent);
+    assert_eq!(at(""), Value::Directory);
+}
+
+#[test]
+fn a_file_where_a_folder_would_have_to_be_is_more_than_absence() {
+    let dir = tempfile::tempdir().unwrap();
+    let below = write(dir.path(), "file", b"").join("below");
+    for scheme in ALL {
+        let expected = if scheme == Scheme::Bytecode { Value::Derived } else { Value::Barred };
+        assert_eq!(plain().answer(&below, scheme).value, expected, "{scheme}");
+    }
+    let names = plain().answer_many(&[(below.clone(), Scheme::Raw)]);
+    assert_eq!(names[0].value, Value::Barred);
+}
+
+#[test]
 fn a_directory_is_a_directory_unless_its_names_are_asked_for() {
     let dir = tempfile::tempdir().unwrap();
     for scheme in ALL {
@@ -261,7 +285,7 @@ fn what_may_not_be_read_is_opaque() {
         assert!(matches!(fingerprinter.answer(&folder, Scheme::Listing).value, Value::Opaque(_)));
         assert_eq!(fingerprinter.answer(&folder, Scheme::Raw).value, Value::Directory);
         // What this user cannot reach is not there for the user's tests either.
-        assert_eq!(fingerprinter.answer(&folder.join("x"), Scheme::Raw).value, Value::Absent);
+        assert_eq!(fingerprinter.answer(&folder.join("x"), Scheme::Raw).value, Value::Barred);
     });
     let before = as_ordinary_user(|| fingerprinter.answer(&path, Scheme::Raw).value);
     fs::set_permissions(&path, fs::Permissions::from_mode(0o200)).unwrap();

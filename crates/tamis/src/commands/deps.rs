@@ -20,17 +20,19 @@ enum Kind {
     Program,
     Library,
     Link,
+    Written,
     Environment,
     Other,
 }
 
-const KINDS: [(Kind, &str); 8] = [
+const KINDS: [(Kind, &str); 9] = [
     (Kind::File, "files"),
     (Kind::Directory, "directories"),
     (Kind::Absent, "absent"),
     (Kind::Program, "programs"),
     (Kind::Library, "libraries"),
     (Kind::Link, "links"),
+    (Kind::Written, "places written to"),
     (Kind::Environment, "environment"),
     (Kind::Other, "other"),
 ];
@@ -38,12 +40,13 @@ const KINDS: [(Kind, &str); 8] = [
 fn kind(observed: &Observed) -> Kind {
     let path = match &observed.question {
         Question::Variable(_) | Question::VariableNames => return Kind::Environment,
+        Question::Path(_, Scheme::Place) => return Kind::Written,
         Question::Path(path, _) => path,
         _ => return Kind::Other,
     };
     let name = path.as_bytes().rsplit(|&b| b == b'/').next().unwrap_or_default();
     match observed.before {
-        Value::Absent => Kind::Absent,
+        Value::Absent | Value::Barred => Kind::Absent,
         Value::Directory | Value::Listing(_) => Kind::Directory,
         Value::Link(_) => Kind::Link,
         _ if observed.access.contains(Access::EXECUTE) => Kind::Program,
@@ -71,7 +74,8 @@ pub(crate) fn deps(options: &Options, arguments: &DepsArguments) -> Result<i32> 
     let text = if options.json {
         as_json(&key, &inputs)
     } else if arguments.plain {
-        let paths = inputs.iter().filter_map(|(_, o)| o.question.path());
+        let read = inputs.iter().filter(|(kind, _)| *kind != Kind::Written);
+        let paths = read.filter_map(|(_, o)| o.question.path());
         paths.map(|path| format!("{path}\n")).collect()
     } else {
         as_text(&key, id, &record.run, &inputs)
@@ -123,7 +127,7 @@ fn as_text(key: &TestKey, id: RecordId, run: &Run, inputs: &[(Kind, &Observed)])
 fn shown(observed: &Observed) -> String {
     match &observed.question {
         Question::Path(path, Scheme::Listing) => format!("{path} (its names)"),
-        Question::Path(path, Scheme::Kind | Scheme::Raw) => path.to_string(),
+        Question::Path(path, Scheme::Kind | Scheme::Raw | Scheme::Place) => path.to_string(),
         Question::Path(path, scheme) => format!("{path} (as {scheme})"),
         Question::Variable(name) => String::from_utf8_lossy(name).into_owned(),
         other => other.to_string(),
