@@ -85,7 +85,8 @@ volatile u32 WAITING = 0;
 
 #define PATH_LIMIT 4096
 #define NAME_LIMIT 256
-#define DEPTH_LIMIT 64
+// Directories and mounts; each costs the verifier half a millisecond.
+#define DEPTH_LIMIT 48
 #define ADDRESS_LIMIT 128
 // Two paths and two bases. A piece starts below this power of two.
 #define DATA_LIMIT 16384
