@@ -69,8 +69,9 @@ const volatile struct call CALLS[CALL_LIMIT] = {};
 // Where the numbers in `roots` come from.
 const volatile u64 PID_NAMESPACE_DEVICE = 0;
 const volatile u64 PID_NAMESPACE_INODE = 0;
-// How many runs wait for their root to be adopted.
-volatile u32 WAITING = 0;
+// How many runs wait for their root to be adopted or watch their standard input. Only then is a read
+// of a descriptor of interest.
+volatile u32 ATTENTIVE = 0;
 
 // What went wrong with a path; the second path's marks are shifted by 8.
 #define MARK_PATH_UNREADABLE 1
