@@ -65,6 +65,7 @@ struct path {
 } RELOCATED;
 
 struct qstr {
+    u32 hash, len;
     const unsigned char *name;
 } RELOCATED;
 

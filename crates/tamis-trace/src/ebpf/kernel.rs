@@ -65,9 +65,11 @@ pub(super) struct Kernel {
     roots: HashMap<MapData, u32, Root>,
     runs: HashMap<MapData, u32, Run>,
     tracked: HashMap<MapData, u32, Tracked>,
-    waiting_count: Array<MapData, u32>,
+    attentive_count: Array<MapData, u32>,
     /// Runs whose root has not been adopted yet.
     waiting: HashSet<u32>,
+    /// Runs that watch their standard input.
+    watching: HashSet<u32>,
 }
 
 // Not every map type of the loader can be printed.
@@ -111,8 +113,9 @@ impl Kernel {
             roots: HashMap::try_from(map("roots")?)?,
             runs: HashMap::try_from(map("runs")?)?,
             tracked: HashMap::try_from(map("tracked")?)?,
-            waiting_count: Array::try_from(map(".bss")?)?,
+            attentive_count: Array::try_from(map(".bss")?)?,
             waiting: HashSet::new(),
+            watching: HashSet::new(),
             _jumps: jumps,
             _programs: object,
         };
@@ -128,7 +131,10 @@ impl Kernel {
             .and_then(|()| self.roots.insert(pid, root, 0))
             .and_then(|()| {
                 self.waiting.insert(run);
-                self.tell_waiting()
+                if watch_stdin {
+                    self.watching.insert(run);
+                }
+                self.tell_attentive()
             });
         done.map_err(|error| format!("too many runs at once for the eBPF engine: {error}"))
     }
@@ -137,12 +143,13 @@ impl Kernel {
     pub(super) fn no_longer_waits(&mut self, run: u32) {
         if self.waiting.remove(&run) {
             // A count that is too high costs time only.
-            let _ = self.tell_waiting();
+            let _ = self.tell_attentive();
         }
     }
 
-    fn tell_waiting(&mut self) -> Result<(), MapError> {
-        self.waiting_count.set(0, self.waiting.len() as u32, 0)
+    fn tell_attentive(&mut self) -> Result<(), MapError> {
+        let count = self.waiting.len() + self.watching.len();
+        self.attentive_count.set(0, count as u32, 0)
     }
 
     /// How many records of this run were lost so far.
@@ -153,7 +160,9 @@ impl Kernel {
 
     /// Ends the run: what is still alive of its tree is no longer reported.
     pub(super) fn end(&mut self, run: u32, pid: u32) {
-        self.no_longer_waits(run);
+        self.waiting.remove(&run);
+        self.watching.remove(&run);
+        let _ = self.tell_attentive();
         // These may be gone already.
         let _ = self.roots.remove(&pid);
         let live = self.runs.get(&run, 0).map_or(0, |state| state.live);

@@ -358,13 +358,15 @@ int on_return(struct context *context)
     u32 foreign = is_foreign(self, number);
     const volatile struct call *call = &CALLS[number & (CALL_LIMIT - 1)];
     u32 kind = number < CALL_LIMIT ? call->kind : NOTHING;
+    if (kind == READ_DESCRIPTOR && !ATTENTIVE)
+        kind = NOTHING;
     if (kind == NOTHING && !foreign)
         return 0;
 
     u32 thread = (u32)current_pid_tgid();
     struct tracked *task = map_lookup(&tracked, &thread);
     if (!task) {
-        if (WAITING)
+        if (ATTENTIVE)
             adopt_if_root(thread);
         return 0;
     }

@@ -69,8 +69,9 @@ const volatile struct call CALLS[CALL_LIMIT] = {};
 // Where the numbers in `roots` come from.
 const volatile u64 PID_NAMESPACE_DEVICE = 0;
 const volatile u64 PID_NAMESPACE_INODE = 0;
-// How many runs wait for their root to be adopted.
-volatile u32 WAITING = 0;
+// How many runs wait for their root to be adopted or watch their standard input. Only then is a read
+// of a descriptor of interest.
+volatile u32 ATTENTIVE = 0;
 
 // What went wrong with a path; the second path's marks are shifted by 8.
 #define MARK_PATH_UNREADABLE 1
@@ -85,7 +86,8 @@ volatile u32 WAITING = 0;
 
 #define PATH_LIMIT 4096
 #define NAME_LIMIT 256
-#define DEPTH_LIMIT 64
+// Directories and mounts; each costs the verifier half a millisecond.
+#define DEPTH_LIMIT 48
 #define ADDRESS_LIMIT 128
 // Two paths and two bases. A piece starts below this power of two.
 #define DATA_LIMIT 16384
