@@ -829,6 +829,9 @@ pub(crate) fn birth_ns(path: &Path) -> Option<i128> {
 /// The state before a change that is already over.
 fn before_a_change(path: &[u8], act: Act) -> Before {
     let Timing::After { time_ns, .. } = act.timing else { return first_look(path, act) };
+    if act.failed() {
+        return first_look(path, act);
+    }
     let Ok(metadata) = std::fs::symlink_metadata(Path::new(OsStr::from_bytes(path))) else {
         return Before::Unknown;
     };
