@@ -335,18 +335,28 @@ fn a_process_that_outlives_its_test_is_no_proof() {
 }
 
 #[test]
-fn both_engines_see_the_same() {
+fn all_engines_see_the_same() {
     if !has("gcc") {
         return;
     }
-    for engine in ["notify", "ptrace"] {
+    for engine in ["ebpf", "notify", "ptrace"] {
         let project = Project::with(&[
             ("main.c", "#include \"value.h\"\nint main(void) { return VALUE; }\n"),
             ("value.h", "#define VALUE 0\n"),
             ("check.sh", "#!/bin/sh\ngcc -o main main.c && ./main && ls . >/dev/null\n"),
         ]);
-        let run = || project.tamis(&["--engine", engine, "./check.sh"]);
+        let prepared = project.command();
+        let words = ["--engine", engine, "./check.sh"];
+        let run = || {
+            let mut command = std::process::Command::new(prepared.get_program());
+            project.prepare(&mut command);
+            ended(command.args(words))
+        };
         let first = run();
+        if first.stderr.contains("does not work here") {
+            eprintln!("not tried: {engine}: {}", first.stderr);
+            continue;
+        }
         assert_eq!(first.code, 0, "{engine}: {}", first.stderr);
         assert!(run().stderr.contains("skipped"), "{engine}");
         project.write("value.h", "#define VALUE 3\n");

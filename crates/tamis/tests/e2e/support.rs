@@ -117,10 +117,14 @@ impl Project {
         fs::read_to_string(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()))
     }
 
-    /// `tamis`, ready to be given words, in the project's root.
+    /// `tamis`, ready to be given words, in the project's root. `TAMIS_TEST_ENGINE` makes all tests
+    /// use one engine.
     pub(crate) fn command(&self) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_tamis"));
         self.prepare(&mut command);
+        if let Some(engine) = std::env::var_os("TAMIS_TEST_ENGINE") {
+            command.arg("--engine").arg(engine);
+        }
         command
     }
 
