@@ -2,7 +2,9 @@
 
 use crate::args::{EngineName, Options};
 use anyhow::{Result, anyhow};
+use tamis_core::Taint;
 use tamis_settings::Settings;
+use tamis_store::RecordSummary;
 use tamis_trace::Engine;
 
 /// The name by which the tracer knows it.
@@ -16,11 +18,59 @@ fn name(options: &Options, settings: &Settings) -> &'static str {
     }
 }
 
-pub(crate) fn choose(options: &Options, settings: &Settings) -> Result<Box<dyn Engine>> {
-    let mut name = name(options, settings);
-    // Rules by program need to know who asks at the moment of the call.
-    if name == "auto" && settings.rules.iter().any(|r| r.program.is_some()) {
-        name = "notify";
+/// The engines of one run.
+///
+/// With `auto`, the cheapest one that works is taken. eBPF hears of a change after it was made: a
+/// test that reads a file and rewrites it at once cannot be observed completely by it. Such a test
+/// gets an engine that stops the process the next time.
+#[derive(Debug)]
+pub(crate) struct Engines {
+    usual: Option<Box<dyn Engine>>,
+    exact: Option<Box<dyn Engine>>,
+}
+
+impl Engines {
+    /// Makes what the tests with these newest records need.
+    pub(crate) fn new<'r>(
+        options: &Options,
+        settings: &Settings,
+        newest: impl IntoIterator<Item = Option<&'r RecordSummary>>,
+    ) -> Result<Self> {
+        let mut name = name(options, settings);
+        // Rules by program need to know who asks at the moment of the call.
+        if name == "auto" && settings.rules.iter().any(|r| r.program.is_some()) {
+            name = "notify";
+        }
+        let choose = |name| tamis_trace::choose::choose(name).map_err(|why| anyhow!(why));
+        let (mut usual, mut exact) = (None, None);
+        for newest in newest {
+            let place =
+                if name == "auto" && was_too_quick(newest) { &mut exact } else { &mut usual };
+            if place.is_none() {
+                *place = Some(if name == "auto" && was_too_quick(newest) {
+                    choose("notify").or_else(|_| choose("ptrace"))?
+                } else {
+                    choose(name)?
+                });
+            }
+        }
+        Ok(Self { usual, exact })
     }
-    tamis_trace::choose::choose(name).map_err(|why| anyhow!(why))
+
+    /// The engine for a test with this newest record.
+    pub(crate) fn of(&self, newest: Option<&RecordSummary>) -> &dyn Engine {
+        let exact = self.exact.as_deref().filter(|_| was_too_quick(newest));
+        exact.or(self.usual.as_deref()).expect("made for every selected test")
+    }
+}
+
+/// Whether the test changed something before an engine that hears of it afterwards could look.
+fn was_too_quick(newest: Option<&RecordSummary>) -> bool {
+    newest.is_some_and(|record| {
+        record.engine == "ebpf"
+            && record
+                .taints
+                .iter()
+                .any(|t| matches!(t, Taint::ChangedBeforeSeen(_) | Taint::Unstable(_)))
+    })
 }

@@ -2,6 +2,7 @@
 
 use crate::args::Options;
 use crate::cases::Case;
+use crate::engine::Engines;
 use crate::execute::{Executed, Streams, execute};
 use crate::plan::{self, Planned};
 use crate::project::Project;
@@ -18,7 +19,6 @@ use std::sync::{Arc, Condvar, Mutex};
 use std::time::{Duration, Instant, SystemTime};
 use tamis_report::{Mode, Progress, RunReport, Style, TestReport};
 use tamis_store::{GcPolicy, Store};
-use tamis_trace::Engine;
 
 /// A bare command is shown otherwise than the tests of suites.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -62,8 +62,10 @@ pub(crate) fn run(
     }
     if selected > 0 {
         // Only now: what the engine needs (loading a program into the kernel, say) costs time.
-        let engine = crate::engine::choose(options, &project.settings)?;
-        runner.run_selected(&*engine, &world, cases, &planned, &stop)?;
+        let selected = planned.iter().filter(|p| p.report.decision.is_run());
+        let newest = selected.map(|p| p.newest.as_ref());
+        let engines = Engines::new(options, &project.settings, newest)?;
+        runner.run_selected(&engines, &world, cases, &planned, &stop)?;
     }
     let Runner { mut reports, not_started, recorded, style, .. } = runner;
     for report in &mut reports {
@@ -117,7 +119,7 @@ enum News {
 impl Runner<'_> {
     fn run_selected(
         &mut self,
-        engine: &dyn Engine,
+        engines: &Engines,
         world: &World<'_>,
         cases: &[Case],
         planned: &[Planned],
@@ -156,6 +158,7 @@ impl Runner<'_> {
                 scope.spawn(move || {
                     while let Some(n) = queue.next(stop) {
                         let _ = tell.send(News::Started(n));
+                        let engine = engines.of(planned[n].newest.as_ref());
                         let result = execute(project, world, engine, &cases[n], streams, stop);
                         queue.done(n);
                         if tell.send(News::Ended(n, result)).is_err() {
