@@ -86,7 +86,10 @@ struct Found {
 /// Scans a folder; a folder that does not exist is empty (Maven leaves `target/classes` out where
 /// there are no sources). `cache` is a folder for what is known from earlier scans.
 pub fn scan(folder: &Path, cache: Option<&Path>) -> Folder {
-    let scanned_ns = now_ns();
+    scan_at(folder, cache, now_ns())
+}
+
+fn scan_at(folder: &Path, cache: Option<&Path>, scanned_ns: i64) -> Folder {
     let (mut found, blind) = match std::fs::symlink_metadata(folder) {
         Err(e) if e.kind() == std::io::ErrorKind::NotFound => (Vec::new(), Vec::new()),
         _ => list(folder, &[], 0),
@@ -248,4 +251,64 @@ fn assemble(
         block = block.compact();
     }
     (block, files)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn paths(folder: &Folder) -> Vec<String> {
+        let name = |id| String::from_utf8_lossy(folder.block.names.get(id)).into_owned();
+        folder.block.resources.iter().map(|r| name(r.path)).collect()
+    }
+
+    #[test]
+    fn settled_files_are_not_read_again() {
+        let work = tempfile::tempdir().unwrap();
+        let (folder, cache) = (work.path().join("classes"), work.path().join("cache"));
+        std::fs::create_dir_all(folder.join("b")).unwrap();
+        for name in ["a.txt", "b/x.txt", "b/y.txt", "z.txt"] {
+            std::fs::write(folder.join(name), name).unwrap();
+        }
+        let later = now_ns() + 2 * COARSEST_NS;
+        assert_eq!(scan_at(&folder, Some(&cache), now_ns()).read, 4);
+        // Written just before that scan: a later write could carry the same time.
+        assert_eq!(scan_at(&folder, Some(&cache), later).read, 4);
+        assert_eq!(scan_at(&folder, Some(&cache), later).read, 0);
+        std::fs::write(folder.join("b/x.txt"), "longer than before").unwrap();
+        std::fs::remove_file(folder.join("a.txt")).unwrap();
+        std::fs::write(folder.join("c.txt"), "new").unwrap();
+        let next = scan_at(&folder, Some(&cache), later);
+        assert_eq!(next.read, 2);
+        assert_eq!(paths(&next), ["b/x.txt", "b/y.txt", "c.txt", "z.txt"]);
+        let whole = scan_at(&folder, None, later);
+        assert_eq!(whole.read, 4);
+        let contents = |f: &Folder| f.block.resources.iter().map(|r| r.content).collect::<Vec<_>>();
+        assert_eq!(contents(&next), contents(&whole));
+        assert_eq!(contents(&scan_at(&folder, Some(&cache), later)), contents(&whole));
+    }
+
+    #[test]
+    fn a_folder_that_is_not_there_is_empty_and_a_file_is_not_a_folder() {
+        let work = tempfile::tempdir().unwrap();
+        let missing = scan(&work.path().join("missing"), None);
+        assert!(missing.blind.is_empty() && missing.block.classes.is_empty());
+        let file = work.path().join("file");
+        std::fs::write(&file, "").unwrap();
+        assert_eq!(scan(&file, None).blind.len(), 1);
+    }
+
+    #[test]
+    fn a_damaged_cache_is_no_cache() {
+        let work = tempfile::tempdir().unwrap();
+        let (folder, cache) = (work.path().join("classes"), work.path().join("cache"));
+        std::fs::create_dir_all(&folder).unwrap();
+        std::fs::write(folder.join("a.txt"), "a").unwrap();
+        let later = now_ns() + 2 * COARSEST_NS;
+        scan_at(&folder, Some(&cache), later);
+        for entry in std::fs::read_dir(&cache).unwrap().flatten() {
+            std::fs::write(entry.path(), "garbage that is long enough").unwrap();
+        }
+        assert_eq!(scan_at(&folder, Some(&cache), later).read, 1);
+    }
 }

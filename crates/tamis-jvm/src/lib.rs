@@ -6,8 +6,20 @@
 
 pub mod archive;
 pub mod block;
+pub mod diff;
 mod disk;
+pub mod edges;
 pub mod folder;
 pub mod graph;
 pub mod jars;
 pub mod names;
+pub mod recognise;
+pub mod select;
+pub mod state;
+pub mod world;
+
+pub use edges::Kinds;
+pub use graph::EdgeKind;
+pub use jars::JarCache;
+pub use select::{Changed, Libraries, Reason, Session, Settings, Step, TestDecision};
+pub use world::{Caches, Module, World};
