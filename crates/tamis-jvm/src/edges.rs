@@ -254,8 +254,16 @@ impl<'a> Texts<'a> {
     }
 
     /// Strings of classes that look up names, as parts of the names of project classes.
+    ///
+    /// A part consists of whole words of the name, so only the names that hold its rarest word are
+    /// compared.
     fn find_parts(&mut self, of_lookups: &FxHashSet<NameId>, known: &FxHashSet<NameId>) {
-        if of_lookups.is_empty() {
+        let parts: Vec<(NameId, String)> = of_lookups
+            .iter()
+            .map(|&text| (text, self.world.names.display(text)))
+            .filter(|(_, part)| part.len() >= SHORTEST_PART)
+            .collect();
+        if parts.is_empty() {
             return;
         }
         let names: Vec<(NameId, String)> = known
@@ -264,29 +272,69 @@ impl<'a> Texts<'a> {
             .filter(|&&n| self.world.names.get(n).first() != Some(&b'/'))
             .map(|&n| (n, self.world.names.display(n)))
             .collect();
-        for &text in of_lookups {
-            let part = self.world.names.display(text);
-            if part.len() < SHORTEST_PART {
-                continue;
+        let mut holders: FxHashMap<&str, Vec<u32>> =
+            parts.iter().flat_map(|(_, part)| words(part)).map(|w| (w, Vec::new())).collect();
+        for (i, (_, name)) in names.iter().enumerate() {
+            for word in words(name) {
+                if let Some(list) = holders.get_mut(word)
+                    && list.last() != Some(&(i as u32))
+                {
+                    list.push(i as u32);
+                }
             }
-            let within: Vec<NameId> =
-                names.iter().filter(|(_, n)| is_part(n, &part)).map(|(id, _)| *id).collect();
+        }
+        for (text, part) in &parts {
+            let Some(few) = words(part).filter_map(|w| holders.get(w)).min_by_key(|l| l.len())
+            else {
+                continue;
+            };
+            let within: Vec<NameId> = few
+                .iter()
+                .map(|&i| &names[i as usize])
+                .filter(|(_, name)| is_part(name, part))
+                .map(|(id, _)| *id)
+                .collect();
             if !within.is_empty() {
-                self.parts.insert(text, within);
+                self.parts.insert(*text, within);
             }
         }
     }
 }
 
+/// The words of a name: `a`, `Field`, `Integrator`, `2` of `a.FieldIntegrator2`.
+fn words(name: &str) -> impl Iterator<Item = &str> {
+    let mut rest = name;
+    std::iter::from_fn(move || {
+        rest = rest.trim_start_matches(|c: char| !c.is_alphanumeric());
+        let mut before = rest.chars().next()?;
+        let end = rest
+            .char_indices()
+            .skip(1)
+            .find(|&(_, c)| starts_word(std::mem::replace(&mut before, c), c))
+            .map_or(rest.len(), |(at, _)| at);
+        let (word, tail) = rest.split_at(end);
+        rest = tail;
+        Some(word)
+    })
+}
+
+/// Whether a word starts between these two characters.
+fn starts_word(before: char, after: char) -> bool {
+    after.is_uppercase()
+        || !after.is_alphanumeric()
+        || !before.is_alphanumeric()
+        || (after.is_numeric() && !before.is_numeric())
+}
+
 /// Whether `part` stands in `name` as whole words: `Integrator` in `a.FieldIntegrator`, not `rat`.
 fn is_part(name: &str, part: &str) -> bool {
-    let starts_word = |c: char| c.is_uppercase() || !c.is_alphanumeric();
+    let (Some(first), Some(last)) = (part.chars().next(), part.chars().next_back()) else {
+        return false;
+    };
     name.match_indices(part).any(|(at, _)| {
         let before = name[..at].chars().next_back();
         let after = name[at + part.len()..].chars().next();
-        let first = part.chars().next().is_some_and(starts_word);
-        (first || before.is_none_or(|c| !c.is_alphanumeric()))
-            && after.is_none_or(|c| starts_word(c) || c.is_numeric() || part.ends_with('.'))
+        before.is_none_or(|b| starts_word(b, first)) && after.is_none_or(|a| starts_word(last, a))
     })
 }
 
@@ -366,6 +414,28 @@ mod tests {
             ("a.Other", "Integrator"),
         ] {
             assert!(!is_part(name, part), "{part} not in {name}");
+        }
+    }
+
+    #[test]
+    fn words_of_names() {
+        let all = |name| words(name).collect::<Vec<_>>();
+        assert_eq!(all("a.FieldIntegrator2"), ["a", "Field", "Integrator", "2"]);
+        assert_eq!(all("..x$Y_z"), ["x", "Y", "z"]);
+        assert_eq!(all("été.Été"), ["été", "Été"]);
+        assert!(all("._$").is_empty());
+    }
+
+    proptest::proptest! {
+        /// The shortcut over the rarest word finds what a plain comparison finds.
+        #[test]
+        fn every_word_of_a_part_is_a_word_of_the_name(name in "[aB1.$]{0,8}", part in "[aB1.$]{1,4}") {
+            if is_part(&name, &part) {
+                let words_of_name: Vec<&str> = words(&name).collect();
+                for word in words(&part) {
+                    proptest::prop_assert!(words_of_name.contains(&word), "{word} of {part} in {name}");
+                }
+            }
         }
     }
 
