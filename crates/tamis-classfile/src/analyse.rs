@@ -52,6 +52,7 @@ fn from_pool<'a>(
 ) -> Result<(), Malformed> {
     let pool = &class.pool;
     let mut unused = Vec::new();
+    let mut scanned = vec![false; pool.len()];
     for (index, tag) in pool.entries() {
         match tag {
             Tag::Class => {
@@ -68,8 +69,14 @@ fn from_pool<'a>(
             Tag::String => references.texts.push(pool.text_of(index, tag)?),
             Tag::MethodType => references.descriptor(pool.text_of(index, tag)?),
             Tag::NameAndType => {
-                let (_, descriptor) = pool.name_and_type(index)?;
-                references.descriptor(descriptor);
+                let (_, descriptor) = pool.pair(index, tag)?;
+                // Many members share a descriptor.
+                if scanned
+                    .get_mut(usize::from(descriptor))
+                    .is_some_and(|s| !std::mem::replace(s, true))
+                {
+                    references.descriptor(pool.utf8(descriptor)?);
+                }
             }
             Tag::Method | Tag::InterfaceMethod => {
                 let member = pool.member(index)?;

@@ -5,6 +5,7 @@
 
 use crate::names::{NameId, Names};
 use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 use tamis_classfile::{Analyser, ClassFile, Malformed, Place, flags};
 use tamis_core::Hash;
 
@@ -262,11 +263,11 @@ fn facts(
             })
             .map(|a| a.name)
     };
-    let bodies: Vec<(String, Hash)> = analysis
+    let bodies: Vec<(Cow<'_, str>, Hash)> = analysis
         .fingerprint
         .bodies
         .iter()
-        .map(|m| (tamis_classfile::mutf8::decode(&m.method).into_owned(), m.body))
+        .map(|m| (tamis_classfile::mutf8::decode(&m.method), m.body))
         .collect();
     let provides = references
         .provides

@@ -186,7 +186,7 @@ fn read(folder: &Path, found: &[Found], to_read: &[usize]) -> (Block, Vec<Added>
                 .map(|&i| {
                     let path = &found[i].path;
                     let full = folder.join(std::ffi::OsStr::from_bytes(path));
-                    match disk::read_into(&full, &mut content) {
+                    match disk::read_into(&full, found[i].stat.size, &mut content) {
                         Ok(()) => block.add_file(&mut analyser, path, &content),
                         Err(e) => block.add_unreadable(path, &e.to_string()),
                     }
