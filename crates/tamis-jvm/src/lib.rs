@@ -12,9 +12,12 @@ pub mod edges;
 pub mod folder;
 pub mod graph;
 pub mod jars;
+pub mod maven;
 pub mod names;
 pub mod recognise;
+pub mod render;
 pub mod select;
+pub mod starts;
 pub mod state;
 pub mod world;
 

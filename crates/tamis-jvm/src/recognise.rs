@@ -10,6 +10,7 @@
 
 use crate::names::NameId;
 use crate::world::{Origin, Type, World};
+use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 use rustc_hash::{FxHashMap, FxHashSet};
 use tamis_classfile::flags;
 
@@ -50,6 +51,38 @@ struct Recogniser<'w> {
     world: &'w World,
     annotations: FxHashMap<NameId, bool>,
     bases: FxHashSet<NameId>,
+    patterns: Patterns,
+}
+
+/// Naming that the build configures. A pattern that is not understood matches everything.
+enum Patterns {
+    Everything,
+    Globs(GlobSet),
+}
+
+impl Patterns {
+    fn new(patterns: &[String]) -> Self {
+        let mut set = GlobSetBuilder::new();
+        for pattern in patterns {
+            // `%regex[...]`, `!excluded`, `Class#method`
+            let plain = !pattern.contains(['%', '!', '#', '[', ']', '$']);
+            let stem = pattern.trim_end_matches(".java").trim_end_matches(".class");
+            let stem = stem.trim_end_matches(".*").replace('.', "/");
+            let stem = if stem.contains('/') { stem } else { format!("**/{stem}") };
+            match GlobBuilder::new(&stem).literal_separator(true).build() {
+                Ok(glob) if plain => set.add(glob),
+                _ => return Self::Everything,
+            };
+        }
+        set.build().map_or(Self::Everything, Self::Globs)
+    }
+
+    fn matches(&self, name: &[u8]) -> bool {
+        match self {
+            Self::Everything => true,
+            Self::Globs(globs) => globs.is_match(&*tamis_classfile::mutf8::decode(name)),
+        }
+    }
 }
 
 /// The test classes of the test folders, outermost classes only, sorted by name.
@@ -59,6 +92,7 @@ pub fn tests(world: &World) -> Vec<NameId> {
         world,
         annotations: TEST_ANNOTATIONS.iter().filter_map(id).map(|n| (n, true)).collect(),
         bases: TEST_BASES.iter().filter_map(id).collect(),
+        patterns: Patterns::new(&world.test_patterns),
     };
     let mut found: Vec<NameId> = world
         .nodes()
@@ -93,6 +127,10 @@ impl Recogniser<'_> {
         let kinds = flags::ABSTRACT | flags::INTERFACE | flags::ANNOTATION | flags::MODULE;
         if class.facts.access & (kinds | flags::SYNTHETIC) != 0 {
             return false;
+        }
+        let name = self.world.names.get(id);
+        if !name.contains(&b'$') && self.patterns.matches(name) {
+            return true;
         }
         if class.facts.problem.is_some() || class.facts.suite_method {
             // What could not be read may well be a test.
@@ -166,4 +204,25 @@ fn is_platform(name: &[u8]) -> bool {
     ]
     .iter()
     .any(|start| name.starts_with(start))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn patterns_of_surefire() {
+        let matches = |patterns: &[&str], name: &str| {
+            let patterns: Vec<String> = patterns.iter().map(|p| (*p).to_owned()).collect();
+            Patterns::new(&patterns).matches(name.as_bytes())
+        };
+        assert!(matches(&["**/*Check.java"], "a/b/DeepCheck"));
+        assert!(matches(&["**/*Check.java"], "TopCheck"));
+        assert!(!matches(&["**/*Check.java"], "a/Checker"));
+        assert!(matches(&["*Check"], "a/b/DeepCheck"));
+        assert!(matches(&["a.b.One"], "a/b/One"));
+        assert!(!matches(&["a/*"], "a/b/One"));
+        assert!(matches(&["%regex[.*Odd.*]"], "anything"), "what is not understood matches");
+        assert!(!matches(&[], "a/B"));
+    }
 }

@@ -29,6 +29,8 @@ pub struct Module {
     pub classpath: Vec<PathBuf>,
     /// Anything else that every test depends on: the JDK, options of the JVM.
     pub environment: Vec<String>,
+    /// Further naming of test classes (`**/*Check.java`), as Surefire is told.
+    pub test_patterns: Vec<String>,
 }
 
 /// Where blocks are kept between runs.
@@ -52,6 +54,8 @@ struct Part {
     /// Ids of the block's table to ids of the world's.
     ids: Vec<NameId>,
     origin: Origin,
+    /// The folder or jar.
+    path: PathBuf,
 }
 
 /// The winning definition of a node.
@@ -113,6 +117,7 @@ pub struct World {
     /// Types that both the project and a library define, with the library's fingerprint.
     pub twice: BTreeMap<NameId, Hash>,
     pub environment: Hash,
+    pub(crate) test_patterns: Vec<String>,
     /// Why the classpath is not known completely. Nothing may be skipped then.
     pub blind: Vec<String>,
     /// Worth telling, harmless for the selection.
@@ -134,6 +139,7 @@ impl World {
             mixed_order: Vec::new(),
             twice: BTreeMap::new(),
             environment: Hash::of_parts(module.environment.iter().map(String::as_bytes)),
+            test_patterns: module.test_patterns.clone(),
             blind: Vec::new(),
             notes: Vec::new(),
             files_read: 0,
@@ -201,7 +207,7 @@ impl World {
                 }
             ));
         }
-        self.parts.push(Part { block, ids, origin });
+        self.parts.push(Part { block, ids, origin, path: path.to_path_buf() });
     }
 
     /// Gives a name its definition unless it has one.
@@ -233,6 +239,11 @@ impl World {
                 Err(why) => self.blind.push(format!("{}: {why}", path.display())),
             }
         }
+    }
+
+    /// The libraries in classpath order with their content.
+    pub fn libraries(&self) -> impl Iterator<Item = (&Path, Hash)> {
+        self.library_paths.iter().map(PathBuf::as_path).zip(self.library_contents.iter().copied())
     }
 
     /// The nodes that are defined now.
@@ -286,6 +297,19 @@ impl World {
     /// Types and resources of the project that could not be understood.
     pub fn problems(&self) -> Vec<(NameId, &str)> {
         self.nodes().filter_map(|id| Some((id, self.problem(id)?))).collect()
+    }
+
+    /// Where a class file is, as a URL.
+    pub fn url(&self, id: NameId) -> Option<String> {
+        let Some(Place::Class(part, _)) = self.places.get(id as usize)? else { return None };
+        let path = &self.parts.get(*part as usize)?.path;
+        let absolute = std::path::absolute(path).ok()?;
+        let name = tamis_classfile::mutf8::decode(self.names.get(id));
+        Some(if path.is_dir() {
+            format!("file:{}/{name}.class", absolute.display())
+        } else {
+            format!("jar:file:{}!/{name}.class", absolute.display())
+        })
     }
 
     /// A name for people: `com.acme.Thing`, or the path of a file.
