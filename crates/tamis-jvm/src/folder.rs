@@ -74,6 +74,8 @@ pub struct Folder {
     pub block: Block,
     /// How many files were read, the others being known.
     pub read: usize,
+    /// When the newest file was written; later test reports are about these files.
+    pub newest_ns: i64,
     /// Parts of the folder that could not be listed: what is in there is not known.
     pub blind: Vec<String>,
 }
@@ -95,6 +97,7 @@ fn scan_at(folder: &Path, cache: Option<&Path>, scanned_ns: i64) -> Folder {
         _ => list(folder, &[], 0),
     };
     found.sort_by(|a, b| a.path.cmp(&b.path));
+    let newest_ns = found.iter().map(|f| f.stat.modified_ns).max().unwrap_or(i64::MIN);
     let file = cache.map(|c| c.join(cache_name(folder)));
     let known: Option<Cache> = file.as_deref().and_then(disk::load);
     let known = known.filter(|k| k.version == BLOCK_VERSION).unwrap_or_default();
@@ -113,7 +116,7 @@ fn scan_at(folder: &Path, cache: Option<&Path>, scanned_ns: i64) -> Folder {
     }
     let to_read: Vec<usize> = (0..found.len()).filter(|&i| kept[i].is_none()).collect();
     if to_read.is_empty() && found.len() == known.files.len() {
-        return Folder { block: known.block, read: 0, blind };
+        return Folder { block: known.block, read: 0, newest_ns, blind };
     }
 
     let (fresh, places) = read(folder, &found, &to_read);
@@ -123,7 +126,7 @@ fn scan_at(folder: &Path, cache: Option<&Path>, scanned_ns: i64) -> Folder {
         // Only a cache: where it cannot be written, the next scan reads everything again.
         disk::save(&file, &cache).ok();
     }
-    Folder { block: cache.block, read: to_read.len(), blind }
+    Folder { block: cache.block, read: to_read.len(), newest_ns, blind }
 }
 
 fn cache_name(folder: &Path) -> String {

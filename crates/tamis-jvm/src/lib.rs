@@ -19,6 +19,7 @@ pub mod render;
 pub mod select;
 pub mod starts;
 pub mod state;
+pub mod surroundings;
 pub mod world;
 
 pub use edges::Kinds;

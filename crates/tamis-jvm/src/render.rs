@@ -30,6 +30,7 @@ pub fn path(steps: &[Step]) -> String {
 pub fn reason(reason: &Reason) -> String {
     match reason {
         Reason::New => "no finished run of it is known".into(),
+        Reason::Requested => "all tests were asked for".into(),
         Reason::DidNotPass => "it did not pass last time".into(),
         Reason::Reaches { path: steps, change } => format!("{} ({change})", path(steps)),
         Reason::Environment => "the JDK or the options of the JVM changed".into(),

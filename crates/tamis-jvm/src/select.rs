@@ -60,6 +60,8 @@ pub struct Step {
 pub enum Reason {
     /// No proof of it.
     New,
+    /// The user asks for all tests.
+    Requested,
     /// It did not pass when it last finished.
     DidNotPass,
     /// It reaches a change.

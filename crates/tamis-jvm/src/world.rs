@@ -10,7 +10,7 @@
 //! changes when either does.
 
 use crate::block::{Block, ClassFacts, ResourceFacts};
-use crate::folder;
+use crate::folder::{self, Folder};
 use crate::jars::JarCache;
 use crate::names::{NameId, Names};
 use rayon::prelude::*;
@@ -122,6 +122,8 @@ pub struct World {
     pub blind: Vec<String>,
     /// Worth telling, harmless for the selection.
     pub notes: Vec<String>,
+    /// When the newest file of the project's folders was written.
+    pub newest_ns: i64,
     /// Files read in this scan.
     pub files_read: usize,
 }
@@ -142,6 +144,7 @@ impl World {
             test_patterns: module.test_patterns.clone(),
             blind: Vec::new(),
             notes: Vec::new(),
+            newest_ns: i64::MIN,
             files_read: 0,
         };
         let entries: Vec<(&PathBuf, Origin)> = module
@@ -154,10 +157,15 @@ impl World {
             entries.par_iter().map(|(path, _)| load_entry(path, root, caches)).collect();
         for ((path, origin), loaded) in entries.into_iter().zip(loaded) {
             match loaded {
-                Loaded::Block(block, blind, read) => {
+                Loaded::Folder(folder) => {
                     world.mixed_order.push(false);
-                    world.blind.extend(blind);
-                    world.files_read += read;
+                    world.blind.extend(folder.blind);
+                    world.files_read += folder.read;
+                    world.newest_ns = world.newest_ns.max(folder.newest_ns);
+                    world.add(folder.block, origin, path);
+                }
+                Loaded::Jar(block) => {
+                    world.mixed_order.push(false);
                     world.add(block, origin, path);
                 }
                 Loaded::Library(content) => {
@@ -326,7 +334,8 @@ pub(crate) fn display(name: &[u8]) -> String {
 }
 
 enum Loaded {
-    Block(Block, Vec<String>, usize),
+    Folder(Folder),
+    Jar(Block),
     Library(Hash),
     Nothing,
     Failed(String),
@@ -337,8 +346,7 @@ fn load_entry(path: &Path, root: &Path, caches: &Caches) -> Loaded {
         Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Loaded::Nothing,
         Err(e) => return Loaded::Failed(e.to_string()),
         Ok(meta) if meta.is_dir() => {
-            let folder = folder::scan(path, caches.folders.as_deref());
-            return Loaded::Block(folder.block, folder.blind, folder.read);
+            return Loaded::Folder(folder::scan(path, caches.folders.as_deref()));
         }
         Ok(_) => {}
     }
@@ -354,7 +362,7 @@ fn load_entry(path: &Path, root: &Path, caches: &Caches) -> Loaded {
         return Loaded::Library(content);
     }
     match caches.jars.block(content, Some(path)) {
-        Ok(block) => Loaded::Block(block, Vec::new(), 0),
+        Ok(block) => Loaded::Jar(block),
         Err(why) => Loaded::Failed(why),
     }
 }
