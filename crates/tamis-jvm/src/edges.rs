@@ -383,10 +383,18 @@ impl ResourceKeys {
         Self { keys }
     }
 
+    /// Also where the text is a longer path to it, as in `src/test/resources/conf/app.xml`.
     fn find(&self, text: &[u8]) -> &[(NameId, bool)] {
-        let text = text.strip_prefix(b"/").unwrap_or(text);
-        let text = text.strip_suffix(b"/").unwrap_or(text);
-        self.keys.get(text).map_or(&[], Vec::as_slice)
+        let mut rest = text.strip_suffix(b"/").unwrap_or(text);
+        loop {
+            if let Some(found) = self.keys.get(rest) {
+                return found;
+            }
+            match rest.iter().position(|&b| b == b'/') {
+                Some(slash) => rest = &rest[slash + 1..],
+                None => return &[],
+            }
+        }
     }
 }
 

@@ -14,7 +14,7 @@ use crate::folder::{self, Folder};
 use crate::jars::JarCache;
 use crate::names::{NameId, Names};
 use rayon::prelude::*;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use tamis_core::Hash;
 
@@ -153,6 +153,9 @@ impl World {
             .map(|p| (p, Origin::Tests))
             .chain(module.classes.iter().chain(&module.classpath).map(|p| (p, Origin::Project)))
             .collect();
+        // A path that stands on the classpath twice is found at its first place.
+        let mut seen = BTreeSet::new();
+        let entries: Vec<_> = entries.into_iter().filter(|(p, _)| seen.insert(*p)).collect();
         let loaded: Vec<Loaded> =
             entries.par_iter().map(|(path, _)| load_entry(path, root, caches)).collect();
         for ((path, origin), loaded) in entries.into_iter().zip(loaded) {

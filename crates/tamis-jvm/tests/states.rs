@@ -389,6 +389,7 @@ fn resources_select_who_names_them_or_everybody() {
         &frameworks()
             .file("r/Config.java", "package r; public class Config { Object o = Config.class.getResource(\"/conf/app.xml\"); }")
             .file("r/ConfigTest.java", "package r; public class ConfigTest { @org.junit.Test public void t() { new Config(); } }")
+            .file("r/FileTest.java", "package r; public class FileTest { @org.junit.Test public void t() { new java.io.File(\"src/test/resources/data/cases.bin\"); } }")
             .file("r/BundleTest.java", "package r; public class BundleTest { @org.junit.Test public void t() { java.util.ResourceBundle.getBundle(\"r.messages\"); } }")
             .file("r/NoneTest.java", "package r; public class NoneTest { @org.junit.Test public void t() { } }"),
     );
@@ -396,15 +397,18 @@ fn resources_select_who_names_them_or_everybody() {
     project.write("r/messages_fr.properties", b"a=1");
     project.write("logging.cfg", b"level");
     project.run();
+    // A file that comes into being where a class already looks.
+    project.write("data/cases.bin", b"");
+    assert_eq!(project.run(), ["r.FileTest"]);
     project.write("conf/app.xml", b"<b/>");
     assert_eq!(project.run(), ["r.ConfigTest"]);
     project.write("r/messages_fr.properties", b"a=2");
     assert_eq!(project.run(), ["r.BundleTest"]);
     project.write("logging.cfg", b"other");
-    assert_eq!(project.run().len(), 3);
+    assert_eq!(project.run().len(), 4);
     // Inside class folders that no class loader searches: data like any other.
     project.write("META-INF/versions/9/x/Y.class", b"data");
-    assert_eq!(project.run().len(), 3);
+    assert_eq!(project.run().len(), 4);
     let mut settings = project.settings.clone();
     settings.kinds = settings.kinds.without(EdgeKind::Resource);
     project.write("logging.cfg", b"again");
