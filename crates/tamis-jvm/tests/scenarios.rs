@@ -604,7 +604,7 @@ fn a_kind_that_is_switched_off_does_not_select() {
     let mut settings = settings(folder.path());
     settings.kinds = [EdgeKind::NamedInString, EdgeKind::NameParts, EdgeKind::Inlined]
         .into_iter()
-        .fold(settings.kinds, |kinds, kind| kinds.without(kind));
+        .fold(settings.kinds, tamis_jvm::Kinds::without);
     let before = module(&sources(false).compile(&jdk()), &[]);
     let after = module(&sources(true).compile(&jdk()), &[]);
     let mut session = Session::open(&before, &settings);

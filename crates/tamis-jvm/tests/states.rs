@@ -4,7 +4,7 @@ mod support;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use support::{copy, frameworks, jar, module, pass_all, selected, settings};
+use support::{frameworks, module, pass_all, selected, settings};
 use tamis_jvm::{EdgeKind, Libraries, Module, Reason, Session, Settings, TestDecision};
 use tamis_testjava::{Sources, jdk};
 
@@ -468,4 +468,46 @@ fn a_damaged_state_proves_nothing() {
     assert_eq!(selected(&project.select()), NOTHING);
     replace(&project, &changed_a(), "p/A.class");
     assert_eq!(selected(&project.select()).len(), 3);
+}
+
+/// Packs a folder's files into a jar, stored.
+fn jar(folder: &Path, jar: &Path) {
+    use std::io::Write;
+    fn walk(folder: &Path, prefix: &str, out: &mut Vec<(String, Vec<u8>)>) {
+        for entry in std::fs::read_dir(folder).unwrap().flatten() {
+            let name = format!("{prefix}{}", entry.file_name().to_string_lossy());
+            if entry.path().is_dir() {
+                walk(&entry.path(), &format!("{name}/"), out);
+            } else {
+                out.push((name, std::fs::read(entry.path()).unwrap()));
+            }
+        }
+    }
+    let mut files = Vec::new();
+    walk(folder, "", &mut files);
+    files.sort();
+    let mut out = Vec::new();
+    let mut writer = rawzip::ZipArchiveWriter::new(&mut out);
+    for (name, content) in &files {
+        let (mut entry, config) = writer.new_file(name).start().unwrap();
+        let mut data = config.wrap(&mut entry);
+        data.write_all(content).unwrap();
+        let (_, descriptor) = data.finish().unwrap();
+        entry.finish(descriptor).unwrap();
+    }
+    writer.finish().unwrap();
+    std::fs::write(jar, out).unwrap();
+}
+
+/// Copies a folder that is shared into one that a test may change.
+fn copy(from: &Path, to: &Path) {
+    std::fs::create_dir_all(to).unwrap();
+    for entry in std::fs::read_dir(from).unwrap().flatten() {
+        let target = to.join(entry.file_name());
+        if entry.path().is_dir() {
+            copy(&entry.path(), &target);
+        } else {
+            std::fs::copy(entry.path(), target).unwrap();
+        }
+    }
 }
