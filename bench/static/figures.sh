@@ -25,6 +25,8 @@ if [ ! -d "$classes" ]; then
     for module in "$work"/jdk-raw/*/; do cp -rn "$module"/* "$classes"/; done
     find "$classes" -type f ! -name '*.class' -delete
     rm -rf "$work/jdk-raw"
+    # Otherwise jdeps takes the whole folder for the module java.base.
+    rm -f "$classes/module-info.class"
 fi
 echo "== classes of $jdk: $(find "$classes" -name '*.class' | wc -l)"
 "$figures" graph "$classes" "$runs"
