@@ -116,6 +116,8 @@ pub(crate) enum Verb {
     Doctor,
     /// Write a commented tamis.toml by looking at the project
     Init(InitArguments),
+    /// Java without running it: what changed in class files, and which test classes can reach it
+    Static(crate::commands::static_select::StaticArguments),
     #[command(external_subcommand)]
     Command(Vec<OsString>),
 }

@@ -49,5 +49,6 @@ fn dispatch(arguments: Arguments) -> anyhow::Result<i32> {
         Some(Verb::Clean(clean)) => commands::clean::clean(options, clean.old),
         Some(Verb::Doctor) => commands::doctor::doctor(options),
         Some(Verb::Init(init)) => commands::init::init(init.print),
+        Some(Verb::Static(arguments)) => commands::static_select::run(options, &arguments),
     }
 }

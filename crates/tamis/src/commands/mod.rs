@@ -6,5 +6,6 @@ pub(crate) mod doctor;
 pub(crate) mod init;
 pub(crate) mod run;
 pub(crate) mod select;
+pub(crate) mod static_select;
 pub(crate) mod status;
 pub(crate) mod why;

@@ -1,0 +1,34 @@
+//! Java class files: what a program can see of them, and what they point at.
+//!
+//! [`ClassFile::parse`] reads the structure of one class file and borrows everything from its bytes.
+//! [`Analyser::analyse`] then gives
+//!
+//! * a two-layer [`Fingerprint`]: the *header* (all that reflection and linking can see) and one
+//!   *body* per method (instructions with their constants resolved). Debug information, frames and
+//!   annotations that are not kept at run time do not count, nor does the order of members,
+//!   annotations or constants;
+//! * the [`References`]: which other classes this one inherits from, uses, or names in a string.
+//!
+//! Any version from Java 1.1 on is accepted, also newer ones than this crate knows, as long as the
+//! constant pool can be walked: an unknown tag hides the length of everything behind it and is an
+//! error. Every error is a [`Malformed`] value; no input makes this crate panic.
+//!
+//! What is not seen: names that a program puts together at run time, resources, native code.
+
+mod analyse;
+mod annotation;
+mod class;
+mod code;
+mod constants;
+mod fingerprint;
+pub mod mutf8;
+mod pool;
+mod reader;
+mod references;
+
+pub use analyse::{Analyser, Analysis};
+pub use class::{Attribute, Attributes, ClassFile, Member, flags};
+pub use fingerprint::{Fingerprint, MethodFingerprint};
+pub use pool::{ConstantPool, MemberRef, Tag};
+pub use reader::Malformed;
+pub use references::{AnnotationUse, Place, References};

@@ -1,0 +1,456 @@
+//! The type graph of a world.
+//!
+//! Besides inheritance and use, which are always there, the edges that a plain reading of class
+//! files misses; each kind can be switched off. Edges lead only to names that are, or were when a
+//! test was last proven, defined on the classpath: `java/lang/String` is no node.
+
+use crate::graph::{Edge, EdgeKind, Graph};
+use crate::names::NameId;
+use crate::world::{Origin, World};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+/// A set of kinds of edges.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Kinds(u16);
+
+impl Kinds {
+    pub const ALL: Kinds = Kinds((1 << EdgeKind::ALL.len()) - 1);
+
+    pub fn contains(self, kind: EdgeKind) -> bool {
+        self.0 >> kind as u16 & 1 == 1
+    }
+
+    /// Without a kind; inheritance and use cannot be switched off.
+    #[must_use]
+    pub fn without(self, kind: EdgeKind) -> Self {
+        match kind {
+            EdgeKind::Inherits | EdgeKind::Uses => self,
+            _ => Self(self.0 & !(1 << kind as u16)),
+        }
+    }
+
+    pub fn bits(self) -> u16 {
+        self.0
+    }
+}
+
+/// The graph with its two virtual parts.
+#[derive(Debug)]
+pub struct TypeGraph {
+    pub graph: Graph,
+    /// Stands for everything that no class asks for and every test may see.
+    pub everywhere: u32,
+}
+
+/// Fewer characters than this in a string say nothing about a class name.
+const SHORTEST_PART: usize = 3;
+
+/// Builds the graph. `known` are the names that count as nodes, `tests` the test classes.
+pub fn build(
+    world: &World,
+    known: &FxHashSet<NameId>,
+    tests: &[NameId],
+    kinds: Kinds,
+) -> TypeGraph {
+    let everywhere = world.names.len() as u32;
+    let mut builder = Builder { world, known, kinds, edges: Vec::new(), everywhere };
+    let texts = Texts::new(world, known, kinds);
+    for node in world.nodes() {
+        builder.class_edges(node, &texts);
+    }
+    builder.service_edges();
+    builder.suites(tests);
+    builder.seen_everywhere(&texts, tests);
+    TypeGraph { graph: Graph::new(everywhere as usize + 1, &builder.edges), everywhere }
+}
+
+struct Builder<'a> {
+    world: &'a World,
+    known: &'a FxHashSet<NameId>,
+    kinds: Kinds,
+    edges: Vec<Edge>,
+    everywhere: u32,
+}
+
+impl Builder<'_> {
+    fn add(&mut self, from: NameId, to: NameId, kind: EdgeKind) {
+        if self.kinds.contains(kind) && self.known.contains(&to) {
+            self.edges.push(Edge { from, to, kind });
+        }
+    }
+
+    fn class_edges(&mut self, node: NameId, texts: &Texts<'_>) {
+        let Some(class) = self.world.class(node) else { return };
+        let facts = class.facts;
+        for (targets, kind) in [
+            (&facts.inherits, EdgeKind::Inherits),
+            (&facts.uses, EdgeKind::Uses),
+            (&facts.inlined, EdgeKind::Inlined),
+        ] {
+            for to in class.ids(targets) {
+                self.add(node, to, kind);
+            }
+        }
+        for text in class.ids(&facts.texts) {
+            for &(to, kind) in texts.named.get(&text).into_iter().flatten() {
+                self.add(node, to, kind);
+            }
+            if facts.looks_up_names {
+                for &to in texts.parts.get(&text).into_iter().flatten() {
+                    self.add(node, to, EdgeKind::NameParts);
+                }
+            }
+        }
+        for (service, providers) in &facts.provides {
+            for provider in class.ids(providers) {
+                self.add(class.id(*service), provider, EdgeKind::Service);
+            }
+        }
+        let name = self.world.names.get(node);
+        if let Some(end) = name.iter().rposition(|&b| b == b'/') {
+            let package = [&name[..=end], b"package-info"].concat();
+            if let Some(info) = self.world.names.find(&package) {
+                self.add(node, info, EdgeKind::Package);
+            }
+        }
+    }
+
+    /// A service leads to its file, and the file to the providers.
+    fn service_edges(&mut self) {
+        let mut files: Vec<(NameId, Vec<u8>)> = Vec::new();
+        for &node in self.known {
+            if let Some(service) = self.world.names.get(node).strip_prefix(b"/META-INF/services/") {
+                files.push((
+                    node,
+                    service.iter().map(|&b| if b == b'.' { b'/' } else { b }).collect(),
+                ));
+            }
+        }
+        for (file, service) in files {
+            if let Some(resource) = self.world.resource(file) {
+                for provider in resource.providers() {
+                    self.add(file, provider, EdgeKind::Service);
+                }
+            }
+            match self.world.names.find(&service) {
+                Some(service) if self.known.contains(&service) => {
+                    self.add(service, file, EdgeKind::Service);
+                    // Where a library asks for its own service, no class of ours shows it.
+                    if self.world.class(service).is_some_and(|s| s.origin == Origin::Library)
+                        && self.world.origin(file) != Some(Origin::Library)
+                    {
+                        self.add_everywhere(file, EdgeKind::Service);
+                    }
+                }
+                _ if self.world.origin(file) == Some(Origin::Library) => {}
+                _ => self.add_everywhere(file, EdgeKind::Service),
+            }
+        }
+    }
+
+    fn add_everywhere(&mut self, to: NameId, kind: EdgeKind) {
+        let from = self.everywhere;
+        if self.kinds.contains(kind) {
+            self.edges.push(Edge { from, to, kind });
+        }
+    }
+
+    /// Suites that find their members by package, pattern or file depend on all tests.
+    fn suites(&mut self, tests: &[NameId]) {
+        const EXACT: [&[u8]; 2] = [b"Suite", b"SelectClasses"];
+        for &suite in tests {
+            let Some(class) = self.world.class(suite) else { continue };
+            let searches = class.ids(&class.facts.class_annotations).any(|a| {
+                let name = self.world.names.get(a);
+                name.strip_prefix(b"org/junit/platform/suite/api/")
+                    .is_some_and(|n| !EXACT.contains(&n))
+            });
+            if searches {
+                for &test in tests.iter().filter(|&&t| t != suite) {
+                    self.add(suite, test, EdgeKind::NamedInString);
+                }
+            }
+        }
+    }
+
+    /// Module descriptors, and resources that no class names.
+    fn seen_everywhere(&mut self, texts: &Texts<'_>, tests: &[NameId]) {
+        for &node in self.known {
+            let name = self.world.names.get(node);
+            let library = self.world.origin(node) == Some(Origin::Library);
+            let unnamed = name.first() == Some(&b'/')
+                && !name.starts_with(b"/META-INF/services/")
+                && !texts.named_resources.contains(&node);
+            if unnamed {
+                self.add_everywhere(node, EdgeKind::Resource);
+            } else if name == b"module-info" && !library {
+                self.add_everywhere(node, EdgeKind::Everywhere);
+            }
+        }
+        for &test in tests {
+            let to = self.everywhere;
+            self.edges.push(Edge { from: test, to, kind: EdgeKind::Everywhere });
+        }
+    }
+}
+
+/// What the strings of classes name.
+struct Texts<'a> {
+    /// Classes and resources that a string names exactly.
+    named: FxHashMap<NameId, Vec<(NameId, EdgeKind)>>,
+    /// Classes of whose name a string is a part.
+    parts: FxHashMap<NameId, Vec<NameId>>,
+    named_resources: FxHashSet<NameId>,
+    world: &'a World,
+}
+
+impl<'a> Texts<'a> {
+    fn new(world: &'a World, known: &FxHashSet<NameId>, kinds: Kinds) -> Self {
+        let mut all: FxHashSet<NameId> = FxHashSet::default();
+        let mut of_lookups: FxHashSet<NameId> = FxHashSet::default();
+        for node in world.nodes() {
+            let Some(class) = world.class(node) else { continue };
+            for text in class.ids(&class.facts.texts) {
+                all.insert(text);
+                if class.facts.looks_up_names {
+                    of_lookups.insert(text);
+                }
+            }
+        }
+        let mut texts = Self {
+            named: FxHashMap::default(),
+            parts: FxHashMap::default(),
+            named_resources: FxHashSet::default(),
+            world,
+        };
+        let resources = ResourceKeys::new(world, known);
+        for &text in &all {
+            texts.exact(text, known, &resources);
+        }
+        if kinds.contains(EdgeKind::NameParts) {
+            texts.find_parts(&of_lookups, known);
+        }
+        texts
+    }
+
+    fn exact(&mut self, text: NameId, known: &FxHashSet<NameId>, resources: &ResourceKeys) {
+        let bytes = self.world.names.get(text);
+        let mut targets = Vec::new();
+        let internal: Vec<u8> = bytes.iter().map(|&b| if b == b'.' { b'/' } else { b }).collect();
+        if let Some(class) = self.world.names.find(&internal)
+            && known.contains(&class)
+        {
+            targets.push((class, EdgeKind::NamedInString));
+        }
+        for &(resource, itself) in resources.find(bytes) {
+            targets.push((resource, EdgeKind::Resource));
+            if itself {
+                self.named_resources.insert(resource);
+            }
+        }
+        if !targets.is_empty() {
+            self.named.insert(text, targets);
+        }
+    }
+
+    /// Strings of classes that look up names, as parts of the names of project classes.
+    ///
+    /// A part consists of whole words of the name, so only the names that hold its rarest word are
+    /// compared.
+    fn find_parts(&mut self, of_lookups: &FxHashSet<NameId>, known: &FxHashSet<NameId>) {
+        let parts: Vec<(NameId, String)> = of_lookups
+            .iter()
+            .map(|&text| (text, self.world.names.display(text)))
+            .filter(|(_, part)| part.len() >= SHORTEST_PART)
+            .collect();
+        if parts.is_empty() {
+            return;
+        }
+        let names: Vec<(NameId, String)> = known
+            .iter()
+            .filter(|&&n| self.world.origin(n) != Some(Origin::Library))
+            .filter(|&&n| self.world.names.get(n).first() != Some(&b'/'))
+            .map(|&n| (n, self.world.names.display(n)))
+            .collect();
+        let mut holders: FxHashMap<&str, Vec<u32>> =
+            parts.iter().flat_map(|(_, part)| words(part)).map(|w| (w, Vec::new())).collect();
+        for (i, (_, name)) in names.iter().enumerate() {
+            for word in words(name) {
+                if let Some(list) = holders.get_mut(word)
+                    && list.last() != Some(&(i as u32))
+                {
+                    list.push(i as u32);
+                }
+            }
+        }
+        for (text, part) in &parts {
+            let Some(few) = words(part).filter_map(|w| holders.get(w)).min_by_key(|l| l.len())
+            else {
+                continue;
+            };
+            let within: Vec<NameId> = few
+                .iter()
+                .map(|&i| &names[i as usize])
+                .filter(|(_, name)| is_part(name, part))
+                .map(|(id, _)| *id)
+                .collect();
+            if !within.is_empty() {
+                self.parts.insert(*text, within);
+            }
+        }
+    }
+}
+
+/// The words of a name: `a`, `Field`, `Integrator`, `2` of `a.FieldIntegrator2`.
+fn words(name: &str) -> impl Iterator<Item = &str> {
+    let mut rest = name;
+    std::iter::from_fn(move || {
+        rest = rest.trim_start_matches(|c: char| !c.is_alphanumeric());
+        let mut before = rest.chars().next()?;
+        let end = rest
+            .char_indices()
+            .skip(1)
+            .find(|&(_, c)| starts_word(std::mem::replace(&mut before, c), c))
+            .map_or(rest.len(), |(at, _)| at);
+        let (word, tail) = rest.split_at(end);
+        rest = tail;
+        Some(word)
+    })
+}
+
+/// Whether a word starts between these two characters.
+fn starts_word(before: char, after: char) -> bool {
+    after.is_uppercase()
+        || !after.is_alphanumeric()
+        || !before.is_alphanumeric()
+        || (after.is_numeric() && !before.is_numeric())
+}
+
+/// Whether `part` stands in `name` as whole words: `Integrator` in `a.FieldIntegrator`, not `rat`.
+fn is_part(name: &str, part: &str) -> bool {
+    let (Some(first), Some(last)) = (part.chars().next(), part.chars().next_back()) else {
+        return false;
+    };
+    name.match_indices(part).any(|(at, _)| {
+        let before = name[..at].chars().next_back();
+        let after = name[at + part.len()..].chars().next();
+        before.is_none_or(|b| starts_word(b, first)) && after.is_none_or(|a| starts_word(last, a))
+    })
+}
+
+/// Ways in which a program may name a resource: itself, or (false) only a folder that it is in. A
+/// folder's name may be an accident, so it adds an edge but does not make the file a named one.
+struct ResourceKeys {
+    keys: FxHashMap<Vec<u8>, Vec<(NameId, bool)>>,
+}
+
+impl ResourceKeys {
+    fn new(world: &World, known: &FxHashSet<NameId>) -> Self {
+        let mut keys: FxHashMap<Vec<u8>, Vec<(NameId, bool)>> = FxHashMap::default();
+        for &node in known {
+            let Some(path) = world.names.get(node).strip_prefix(b"/") else { continue };
+            let mut add = |key: &[u8], itself: bool| {
+                let list = keys.entry(key.to_vec()).or_default();
+                if list.last().is_none_or(|last| last.0 != node) {
+                    list.push((node, itself));
+                }
+            };
+            let after_slash = |p: &[u8]| p.iter().rposition(|&b| b == b'/').map_or(0, |i| i + 1);
+            let name = &path[after_slash(path)..];
+            add(path, true);
+            add(name, true);
+            // Bundles: `messages` and `a.messages` for `a/messages_fr.properties`.
+            if let Some(stem) = path.strip_suffix(b".properties") {
+                let base = after_slash(stem);
+                let cut =
+                    stem[base..].iter().position(|&b| b == b'_').map_or(stem.len(), |i| base + i);
+                for stem in [stem, &stem[..cut]] {
+                    add(stem, true);
+                    add(&stem[base..], true);
+                    let dotted: Vec<u8> =
+                        stem.iter().map(|&b| if b == b'/' { b'.' } else { b }).collect();
+                    add(&dotted, true);
+                }
+            }
+            // Folders that a program lists.
+            let mut folder = path;
+            while let Some(end) = folder.iter().rposition(|&b| b == b'/') {
+                folder = &folder[..end];
+                add(folder, false);
+                add(&folder[after_slash(folder)..], false);
+            }
+        }
+        Self { keys }
+    }
+
+    /// Also where the text is a longer path to it, as in `src/test/resources/conf/app.xml`.
+    fn find(&self, text: &[u8]) -> &[(NameId, bool)] {
+        let mut rest = text.strip_suffix(b"/").unwrap_or(text);
+        loop {
+            if let Some(found) = self.keys.get(rest) {
+                return found;
+            }
+            match rest.iter().position(|&b| b == b'/') {
+                Some(slash) => rest = &rest[slash + 1..],
+                None => return &[],
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_of_names_are_whole_words() {
+        for (name, part) in [
+            ("a.ClassicalFieldIntegrator", "Integrator"),
+            ("a.ClassicalFieldIntegrator", "Field"),
+            ("com.acme.plugins.One", "com.acme.plugins."),
+            ("com.acme.plugins.One", "plugins"),
+            ("a.Handler2", "Handler"),
+            ("a.Outer$Inner", "Inner"),
+            ("a.FooImpl", "Impl"),
+        ] {
+            assert!(is_part(name, part), "{part} in {name}");
+        }
+        for (name, part) in [
+            ("a.Integrator", "rat"),
+            ("a.Filename", "name"),
+            ("a.Integrators", "Integrator"),
+            ("a.Other", "Integrator"),
+        ] {
+            assert!(!is_part(name, part), "{part} not in {name}");
+        }
+    }
+
+    #[test]
+    fn words_of_names() {
+        let all = |name| words(name).collect::<Vec<_>>();
+        assert_eq!(all("a.FieldIntegrator2"), ["a", "Field", "Integrator", "2"]);
+        assert_eq!(all("..x$Y_z"), ["x", "Y", "z"]);
+        assert_eq!(all("été.Été"), ["été", "Été"]);
+        assert!(all("._$").is_empty());
+    }
+
+    proptest::proptest! {
+        /// The shortcut over the rarest word finds what a plain comparison finds.
+        #[test]
+        fn every_word_of_a_part_is_a_word_of_the_name(name in "[aB1.$]{0,8}", part in "[aB1.$]{1,4}") {
+            if is_part(&name, &part) {
+                let words_of_name: Vec<&str> = words(&name).collect();
+                for word in words(&part) {
+                    proptest::prop_assert!(words_of_name.contains(&word), "{word} of {part} in {name}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn inheritance_and_use_stay() {
+        let kinds = EdgeKind::ALL.iter().fold(Kinds::ALL, |k, &kind| k.without(kind));
+        assert!(kinds.contains(EdgeKind::Inherits) && kinds.contains(EdgeKind::Uses));
+        assert!(!kinds.contains(EdgeKind::Service));
+    }
+}

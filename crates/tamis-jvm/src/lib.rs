@@ -1,0 +1,29 @@
+//! Static test selection for the JVM.
+//!
+//! Class files become a graph of types; a change to some types puts everything that can reach them
+//! inside the *firewall*; the test classes in there are selected. No JVM is started for that and
+//! nothing of the build is changed.
+
+pub mod archive;
+pub mod block;
+pub mod diff;
+mod disk;
+pub mod edges;
+pub mod folder;
+pub mod graph;
+pub mod jars;
+pub mod maven;
+pub mod names;
+pub mod recognise;
+pub mod render;
+pub mod select;
+pub mod starts;
+pub mod state;
+pub mod surroundings;
+pub mod world;
+
+pub use edges::Kinds;
+pub use graph::EdgeKind;
+pub use jars::JarCache;
+pub use select::{Changed, Libraries, Reason, Session, Settings, Step, TestDecision};
+pub use world::{Caches, Module, World};

@@ -1,0 +1,395 @@
+//! The selection: which tests a change can reach, and why.
+//!
+//! For each test there is at most one proof: a snapshot in which it finished. The names whose
+//! fingerprints differ between that snapshot and now are the changes *for this test*; it is selected
+//! when it can reach one of them. The graph is that of now, with every name that existed then or
+//! exists now as a node. That gives what the graph of then would give: a type with an equal
+//! fingerprint has equal code and so equal edges, and a type without is a change itself. In addition
+//! it sees edges that a new name completes (a string that now names a class, a new provider).
+//!
+//! Selected as well: tests without a proof, tests that did not pass, tests that reach something
+//! unreadable, and all tests where the classpath is not known completely.
+
+use crate::diff::{self, Change};
+use crate::edges::{self, Kinds, TypeGraph};
+use crate::graph::{EdgeKind, Firewall};
+use crate::names::NameId;
+use crate::recognise;
+use crate::state::{self, Proof, Proofs, Snapshot, State};
+use crate::world::{Caches, Module, Origin, World};
+use rustc_hash::{FxHashMap, FxHashSet};
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::io;
+use std::path::{Path, PathBuf};
+use tamis_core::Hash;
+
+/// Whether types of libraries are nodes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Libraries {
+    /// Only when a library changed. While none changes they cannot lead to a change: a library
+    /// does not refer to the project's types, except through services, which are followed.
+    #[default]
+    Auto,
+    Include,
+    /// Never; a changed library then selects all tests.
+    Exclude,
+}
+
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// The project's root: jars below it belong to the project.
+    pub root: PathBuf,
+    /// Where states are kept.
+    pub state: PathBuf,
+    pub caches: Caches,
+    pub kinds: Kinds,
+    pub libraries: Libraries,
+}
+
+/// One step of an explanation.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Step {
+    pub name: String,
+    /// How this step leads to the next; None at the end.
+    pub by: Option<&'static str>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case", tag = "reason")]
+pub enum Reason {
+    /// No proof of it.
+    New,
+    /// The user asks for all tests.
+    Requested,
+    /// It did not pass when it last finished.
+    DidNotPass,
+    /// It reaches a change.
+    Reaches { path: Vec<Step>, change: Change },
+    /// The JDK or other circumstances of all tests changed.
+    Environment,
+    /// The classpath, or what it was, is not known completely.
+    Unknown { why: String },
+    /// Its proof was carried along under weaker rules.
+    OtherRules,
+}
+
+/// A test class and what is to be done with it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct TestDecision {
+    pub name: String,
+    /// None: it need not run.
+    pub run: Option<Reason>,
+}
+
+/// A changed type or file.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Changed {
+    pub name: String,
+    #[serde(flatten)]
+    pub change: Change,
+}
+
+/// A module with all that the verbs need.
+#[derive(Debug)]
+pub struct Session {
+    pub module: String,
+    pub world: World,
+    pub tests: Vec<NameId>,
+    settings: Settings,
+    state: State,
+    proofs: Proofs,
+    digest: Hash,
+    /// Snapshots that proofs refer to, with the world's ids of their names.
+    snapshots: FxHashMap<Hash, (Snapshot, Vec<NameId>)>,
+}
+
+impl Session {
+    /// Looks at a module as it is now.
+    pub fn open(module: &Module, settings: &Settings) -> Self {
+        let mut world = World::load(module, &settings.root, &settings.caches);
+        if settings.libraries == Libraries::Include {
+            world.load_libraries(&settings.caches);
+        }
+        let state = State::new(&settings.state, &module.name);
+        let proofs = state.proofs();
+        let digest = state::digest(&world);
+        let tests = recognise::tests(&world);
+        Self {
+            module: module.name.clone(),
+            world,
+            tests,
+            settings: settings.clone(),
+            state,
+            proofs,
+            digest,
+            snapshots: FxHashMap::default(),
+        }
+    }
+
+    /// One value for the state that this session sees.
+    pub fn digest(&self) -> Hash {
+        self.digest
+    }
+
+    pub fn state_folder(&self) -> &Path {
+        self.state.folder()
+    }
+
+    pub fn test_names(&self) -> Vec<String> {
+        self.tests.iter().map(|&t| self.world.display(t)).collect()
+    }
+
+    /// Loads a snapshot once; false where it is not there any more.
+    fn need_snapshot(&mut self, digest: Hash) -> bool {
+        if self.snapshots.contains_key(&digest) {
+            return true;
+        }
+        let Some(snapshot) = self.state.snapshot(digest) else { return false };
+        let names = &mut self.world.names;
+        let ids = snapshot.names.iter().map(|(_, name)| names.intern(name)).collect();
+        self.snapshots.insert(digest, (snapshot, ids));
+        true
+    }
+
+    /// Changes of libraries since a snapshot, by name of type.
+    fn library_changes(&mut self, digest: Hash) -> Result<BTreeMap<NameId, Change>, String> {
+        let Some((snapshot, _)) = self.snapshots.get(&digest) else { return Ok(BTreeMap::new()) };
+        let old = snapshot.libraries.clone();
+        let moved = snapshot.mixed_order != self.world.mixed_order;
+        if old == self.world.library_contents && !moved {
+            return Ok(BTreeMap::new());
+        }
+        if self.settings.libraries == Libraries::Exclude {
+            return Err("a library changed, and libraries are excluded".into());
+        }
+        self.world.load_libraries(&self.settings.caches);
+        if let Some(why) = self.world.blind.first() {
+            return Err(why.clone());
+        }
+        let before = self.earlier_libraries(&old)?;
+        let world = &self.world;
+        let mut changes = BTreeMap::new();
+        for (&id, &whole) in &before {
+            match world.origin(id) {
+                None => {
+                    changes.insert(id, Change::Removed);
+                }
+                Some(Origin::Library) if world.fingerprint(id) != Some(whole) => {
+                    let resource = world.resource(id).is_some();
+                    let change = if resource { Change::Content } else { Change::Header(vec![]) };
+                    changes.insert(id, change);
+                }
+                _ => {}
+            }
+        }
+        for id in world.nodes().filter(|&id| world.origin(id) == Some(Origin::Library)) {
+            if let Some(why) = world.problem(id) {
+                changes.insert(id, Change::Unreadable(why.into()));
+            } else if !before.contains_key(&id) {
+                changes.insert(id, Change::Added);
+            }
+        }
+        for (&id, &whole) in &world.twice {
+            if moved || before.get(&id) != Some(&whole) {
+                changes.insert(id, Change::Header(vec![]));
+            }
+        }
+        Ok(changes)
+    }
+
+    /// The types and files of earlier libraries: first definition first.
+    fn earlier_libraries(&mut self, contents: &[Hash]) -> Result<FxHashMap<NameId, Hash>, String> {
+        let mut before = FxHashMap::default();
+        for &content in contents {
+            let block = self.settings.caches.jars.block(content, None)?;
+            let names = &mut self.world.names;
+            let ids: Vec<NameId> = block.names.iter().map(|(_, n)| names.intern(n)).collect();
+            for class in &block.classes {
+                let id = ids.get(class.name as usize).copied().unwrap_or(NameId::MAX);
+                before.entry(id).or_insert(class.whole);
+            }
+            for resource in &block.resources {
+                let name = [b"/", block.names.get(resource.path)].concat();
+                before.entry(names.intern(&name)).or_insert(resource.content);
+            }
+        }
+        Ok(before)
+    }
+
+    /// All changes since a snapshot; an error where they cannot be told.
+    fn changes(&mut self, digest: Hash) -> Result<BTreeMap<NameId, Change>, Reason> {
+        let unknown = |why: String| Reason::Unknown { why };
+        if !self.need_snapshot(digest) {
+            return Err(unknown("the state of its last run is not there any more".into()));
+        }
+        let libraries = self.library_changes(digest).map_err(unknown)?;
+        let Some((snapshot, ids)) = self.snapshots.get(&digest) else {
+            return Err(unknown("the state of its last run is not there any more".into()));
+        };
+        if snapshot.environment != self.world.environment.0 {
+            return Err(Reason::Environment);
+        }
+        let mut changes = diff::project_changes(&self.world, snapshot, ids, false);
+        for (id, change) in libraries {
+            changes.entry(id).or_insert(change);
+        }
+        Ok(changes)
+    }
+
+    /// The graph of now; everything in `changed` is a node as well.
+    pub fn graph<'c>(&self, changed: impl IntoIterator<Item = &'c NameId>) -> TypeGraph {
+        let known: FxHashSet<NameId> =
+            self.world.nodes().chain(changed.into_iter().copied()).collect();
+        edges::build(&self.world, &known, &self.tests, self.settings.kinds)
+    }
+
+    /// Decides about every test.
+    pub fn select(&mut self) -> Vec<TestDecision> {
+        let tests: Vec<(NameId, String)> =
+            self.tests.iter().map(|&t| (t, self.world.display(t))).collect();
+        let unreadable = !self.world.problems().is_empty();
+        let mut outcomes: FxHashMap<Hash, Result<BTreeMap<NameId, Change>, Reason>> =
+            FxHashMap::default();
+        for (_, name) in &tests {
+            if let Some(proof) = self.proofs.tests.get(name).copied()
+                && !outcomes.contains_key(&proof.snapshot)
+                && (proof.snapshot != self.digest || unreadable)
+            {
+                let changes = self.changes(proof.snapshot);
+                outcomes.insert(proof.snapshot, changes);
+            }
+        }
+        let blind = self.world.blind.first().cloned();
+        // Not before all snapshots are known: their names are nodes.
+        let graph = (!outcomes.is_empty())
+            .then(|| self.graph(outcomes.values().flatten().flat_map(BTreeMap::keys)));
+        let mut firewalls: FxHashMap<Hash, Firewall> = FxHashMap::default();
+        if let Some(graph) = &graph {
+            for (&digest, changes) in &outcomes {
+                if let Ok(changes) = changes {
+                    firewalls.insert(digest, graph.graph.firewall(changes.keys().copied()));
+                }
+            }
+        }
+        let decide = |id: NameId, name: &str| -> Option<Reason> {
+            if let Some(why) = &blind {
+                return Some(Reason::Unknown { why: why.clone() });
+            }
+            let Some(proof) = self.proofs.tests.get(name) else { return Some(Reason::New) };
+            if !proof.passed {
+                return Some(Reason::DidNotPass);
+            }
+            if self.settings.kinds.bits() & !proof.kinds != 0 {
+                return Some(Reason::OtherRules);
+            }
+            match outcomes.get(&proof.snapshot) {
+                None => None,
+                Some(Err(reason)) => Some(reason.clone()),
+                Some(Ok(changes)) => {
+                    let (graph, firewall) = (graph.as_ref()?, firewalls.get(&proof.snapshot)?);
+                    self.reason(id, graph, firewall, changes)
+                }
+            }
+        };
+        let mut decisions = Vec::with_capacity(tests.len());
+        for (id, name) in tests {
+            let run = decide(id, &name);
+            decisions.push(TestDecision { name, run });
+        }
+        decisions
+    }
+
+    fn reason(
+        &self,
+        test: NameId,
+        graph: &TypeGraph,
+        firewall: &Firewall,
+        changes: &BTreeMap<NameId, Change>,
+    ) -> Option<Reason> {
+        let nodes = firewall.path(test);
+        let change = changes.get(nodes.last()?)?.clone();
+        let mut path = Vec::with_capacity(nodes.len());
+        for (i, &node) in nodes.iter().enumerate() {
+            let by = nodes.get(i + 1).and_then(|&next| graph.graph.kind(node, next));
+            let name = if node == graph.everywhere {
+                "(every test)".into()
+            } else {
+                self.world.display(node)
+            };
+            path.push(Step { name, by: by.map(EdgeKind::name) });
+        }
+        Some(Reason::Reaches { path, change })
+    }
+
+    /// What changed since the last update, debug-only differences included. None where there was
+    /// no update, or the changes cannot be told.
+    pub fn diff(&mut self) -> Option<Vec<Changed>> {
+        let latest = self.proofs.latest?;
+        let mut changes = self.changes(latest).ok()?;
+        let (snapshot, ids) = self.snapshots.get(&latest)?;
+        for (id, change) in diff::project_changes(&self.world, snapshot, ids, true) {
+            changes.entry(id).or_insert(change);
+        }
+        let mut out: Vec<Changed> = changes
+            .into_iter()
+            .map(|(id, change)| Changed { name: self.world.display(id), change })
+            .collect();
+        out.sort_by(|a, b| a.name.cmp(&b.name));
+        Some(out)
+    }
+
+    /// All types and files inside the firewall of the changes since the last update. None where
+    /// the changes cannot be told: then everything may be.
+    pub fn impacted(&mut self) -> Option<Vec<String>> {
+        let latest = self.proofs.latest?;
+        let changes = self.changes(latest).ok()?;
+        let graph = self.graph(changes.keys());
+        let firewall = graph.graph.firewall(changes.keys().copied());
+        let mut names: Vec<String> = firewall
+            .members
+            .iter()
+            .filter(|&&n| n != graph.everywhere)
+            .map(|&n| self.world.display(n))
+            .collect();
+        names.sort();
+        Some(names)
+    }
+
+    /// Writes down which tests finished (with whether they passed) in the state of this session.
+    /// Tests that were not selected are proven in it too; all others keep the proof they had.
+    /// Returns false where nothing was written because the classpath is not known completely.
+    pub fn record(
+        &mut self,
+        decisions: &[TestDecision],
+        finished: &BTreeMap<String, bool>,
+    ) -> io::Result<bool> {
+        if !self.world.blind.is_empty() {
+            return Ok(false);
+        }
+        let kinds = self.settings.kinds.bits();
+        let now = |passed| Proof { snapshot: self.digest, kinds, passed };
+        let mut tests = BTreeMap::new();
+        for decision in decisions {
+            let proof = match (finished.get(&decision.name), &decision.run) {
+                (Some(&passed), _) => Some(now(passed)),
+                (None, None) => Some(now(true)),
+                (None, Some(_)) => self.proofs.tests.get(&decision.name).copied(),
+            };
+            tests.extend(proof.map(|p| (decision.name.clone(), p)));
+        }
+        self.proofs.tests = tests;
+        self.proofs.latest = Some(self.digest);
+        self.state.save(&self.proofs, self.digest, &state::snapshot(&self.world))?;
+        // From now on these libraries are known, so that an upgrade can be compared with them.
+        if self.settings.libraries != Libraries::Exclude {
+            self.world.load_libraries(&self.settings.caches);
+        }
+        Ok(true)
+    }
+
+    /// Forgets all proofs of this module.
+    pub fn clean(&self) -> io::Result<()> {
+        self.state.clean()
+    }
+}

@@ -1,0 +1,192 @@
+//! What each test was proven against.
+//!
+//! A *snapshot* is all nodes of a module's classpath with their fingerprints at one moment. A
+//! *proof* says: this test finished in the state of that snapshot, with that outcome. Tests that did
+//! not finish keep the proof they had, so an interrupted run loses nothing. Snapshots are files
+//! named by their digest; when nothing changed, the digest alone decides and no snapshot is read.
+//!
+//! Nothing in here is a path of one machine.
+
+use crate::disk;
+use crate::names::{NameId, Names};
+use crate::world::{Origin, World};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::io;
+use std::path::{Path, PathBuf};
+use tamis_core::Hash;
+
+/// Raised whenever the meaning of stored proofs changes; older ones then prove nothing.
+const STATE_VERSION: u32 = 1;
+
+/// One node as it was.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NodeState {
+    pub name: NameId,
+    pub whole: Hash,
+    pub raw: Hash,
+    pub header: Hash,
+    pub bodies: Vec<(String, Hash)>,
+    pub resource: bool,
+}
+
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub struct Snapshot {
+    pub names: Names,
+    pub nodes: Vec<NodeState>,
+    /// Libraries by content, in classpath order.
+    pub libraries: Vec<Hash>,
+    pub mixed_order: Vec<bool>,
+    pub environment: u128,
+}
+
+/// What a test did, and in which state.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Proof {
+    pub snapshot: Hash,
+    /// The kinds of edges that were on: a proof that was carried over changes under weaker rules
+    /// says nothing under stronger ones.
+    pub kinds: u16,
+    pub passed: bool,
+}
+
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub struct Proofs {
+    version: u32,
+    pub tests: BTreeMap<String, Proof>,
+    /// The state of the last update, for listings of changes.
+    pub latest: Option<Hash>,
+}
+
+/// The state of one module on disk.
+#[derive(Debug, Clone)]
+pub struct State {
+    folder: PathBuf,
+}
+
+impl State {
+    /// `folder` is the project's state folder, `module` the module's key.
+    pub fn new(folder: &Path, module: &str) -> Self {
+        Self { folder: folder.join(format!("{:016x}", Hash::of(module.as_bytes()).0 as u64)) }
+    }
+
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    pub fn proofs(&self) -> Proofs {
+        let proofs: Option<Proofs> = disk::load(&self.folder.join("proofs"));
+        proofs
+            .filter(|p| p.version == STATE_VERSION)
+            .unwrap_or_else(|| Proofs { version: STATE_VERSION, ..Proofs::default() })
+    }
+
+    fn snapshot_file(&self, digest: Hash) -> PathBuf {
+        self.folder.join(format!("snapshot-{:032x}", digest.0))
+    }
+
+    pub fn snapshot(&self, digest: Hash) -> Option<Snapshot> {
+        disk::load(&self.snapshot_file(digest))
+    }
+
+    /// Writes the snapshot first and the proofs that refer to it second: a kill in between leaves
+    /// the old proofs with all they need.
+    pub fn save(&self, proofs: &Proofs, digest: Hash, snapshot: &Snapshot) -> io::Result<()> {
+        let file = self.snapshot_file(digest);
+        if !file.exists() {
+            disk::save(&file, snapshot)?;
+        }
+        disk::save(&self.folder.join("proofs"), proofs)?;
+        self.collect(proofs);
+        Ok(())
+    }
+
+    /// Removes snapshots that no proof needs. Leftovers are harmless.
+    fn collect(&self, proofs: &Proofs) {
+        let needed = |digest: Hash| {
+            proofs.latest == Some(digest) || proofs.tests.values().any(|p| p.snapshot == digest)
+        };
+        for entry in std::fs::read_dir(&self.folder).into_iter().flatten().flatten() {
+            let name = entry.file_name();
+            let digest = name
+                .to_str()
+                .and_then(|n| n.strip_prefix("snapshot-"))
+                .and_then(|n| u128::from_str_radix(n, 16).ok());
+            if digest.is_some_and(|d| !needed(Hash(d))) {
+                std::fs::remove_file(entry.path()).ok();
+            }
+        }
+    }
+
+    /// Forgets everything (`starts:clean`).
+    pub fn clean(&self) -> io::Result<()> {
+        match std::fs::remove_dir_all(&self.folder) {
+            Err(e) if e.kind() != io::ErrorKind::NotFound => Err(e),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// The project nodes of a world in the order of their names.
+fn sorted_nodes(world: &World) -> Vec<NameId> {
+    let mut nodes: Vec<NameId> =
+        world.nodes().filter(|&n| world.origin(n) != Some(Origin::Library)).collect();
+    nodes.sort_unstable_by(|&a, &b| world.names.get(a).cmp(world.names.get(b)));
+    nodes
+}
+
+/// One value for the whole state of a world: equal digests, equal states.
+pub fn digest(world: &World) -> Hash {
+    let mut bytes = Vec::new();
+    for node in sorted_nodes(world) {
+        let name = world.names.get(node);
+        bytes.extend_from_slice(&(name.len() as u32).to_le_bytes());
+        bytes.extend_from_slice(name);
+        let whole = world.fingerprint(node).map_or(0, |h| h.0);
+        bytes.extend_from_slice(&whole.to_le_bytes());
+    }
+    for library in &world.library_contents {
+        bytes.extend_from_slice(&library.0.to_le_bytes());
+    }
+    bytes.extend(world.mixed_order.iter().map(|&l| u8::from(l)));
+    bytes.extend_from_slice(&world.environment.0.to_le_bytes());
+    Hash::of(&bytes)
+}
+
+/// The state of a world, to be kept.
+pub fn snapshot(world: &World) -> Snapshot {
+    let mut snapshot = Snapshot {
+        libraries: world.library_contents.clone(),
+        mixed_order: world.mixed_order.clone(),
+        environment: world.environment.0,
+        ..Snapshot::default()
+    };
+    for node in sorted_nodes(world) {
+        let name = snapshot.names.intern(world.names.get(node));
+        snapshot.nodes.extend(node_state(world, node, name));
+    }
+    snapshot
+}
+
+fn node_state(world: &World, node: NameId, name: NameId) -> Option<NodeState> {
+    if let Some(class) = world.class(node) {
+        let facts = class.facts;
+        return Some(NodeState {
+            name,
+            whole: facts.whole,
+            raw: facts.raw,
+            header: facts.header,
+            bodies: facts.bodies(),
+            resource: false,
+        });
+    }
+    let content = world.resource(node)?.facts.content;
+    Some(NodeState {
+        name,
+        whole: content,
+        raw: content,
+        header: content,
+        bodies: Vec::new(),
+        resource: true,
+    })
+}

@@ -1,0 +1,371 @@
+//! All types and resources of one classpath, first definition first.
+//!
+//! A *node* is a name: a type (`com/acme/Thing`) or a file (`/config/app.xml`, with a leading slash,
+//! which no type has). Names stand for whatever the classpath gives for them now, so a class that
+//! appears earlier on the classpath, or that was missing before, is a change of that name.
+//!
+//! Entries of the classpath are either *project* entries (folders, and jars inside the project) or
+//! *libraries* (all other jars). Libraries are only opened when a selection needs them, and stand
+//! behind the project; where the real classpath has it the other way round, a type that both define
+//! changes when either does.
+
+use crate::block::{Block, ClassFacts, ResourceFacts};
+use crate::folder::{self, Folder};
+use crate::jars::JarCache;
+use crate::names::{NameId, Names};
+use rayon::prelude::*;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use tamis_core::Hash;
+
+/// A module: where its classes are. Paths that do not exist are empty, as for the JVM.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Module {
+    /// Stable key of the module within the project, for its state (`.` or `core/api`).
+    pub name: String,
+    pub test_classes: Vec<PathBuf>,
+    pub classes: Vec<PathBuf>,
+    /// What follows on the classpath: folders and jars.
+    pub classpath: Vec<PathBuf>,
+    /// Anything else that every test depends on: the JDK, options of the JVM.
+    pub environment: Vec<String>,
+    /// Further naming of test classes (`**/*Check.java`), as Surefire is told.
+    pub test_patterns: Vec<String>,
+}
+
+/// Where blocks are kept between runs.
+#[derive(Debug, Clone)]
+pub struct Caches {
+    pub folders: Option<PathBuf>,
+    pub jars: JarCache,
+}
+
+/// Which part of the classpath a block is from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Origin {
+    Tests,
+    Project,
+    Library,
+}
+
+#[derive(Debug)]
+struct Part {
+    block: Block,
+    /// Ids of the block's table to ids of the world's.
+    ids: Vec<NameId>,
+    origin: Origin,
+    /// The folder or jar.
+    path: PathBuf,
+}
+
+/// The winning definition of a node.
+#[derive(Debug, Clone, Copy)]
+enum Place {
+    Class(u32, u32),
+    Resource(u32, u32),
+}
+
+/// A type with the ids of the world.
+#[derive(Debug, Clone, Copy)]
+pub struct Type<'w> {
+    pub facts: &'w ClassFacts,
+    pub origin: Origin,
+    ids: &'w [NameId],
+}
+
+impl<'w> Type<'w> {
+    pub fn id(&self, local: NameId) -> NameId {
+        self.ids.get(local as usize).copied().unwrap_or(NameId::MAX)
+    }
+
+    pub fn ids(&self, locals: &'w [NameId]) -> impl Iterator<Item = NameId> + 'w {
+        let ids = self.ids;
+        locals.iter().map(move |&l| ids.get(l as usize).copied().unwrap_or(NameId::MAX))
+    }
+}
+
+/// A resource with the ids of the world.
+#[derive(Debug, Clone, Copy)]
+pub struct Resource<'w> {
+    pub facts: &'w ResourceFacts,
+    pub origin: Origin,
+    ids: &'w [NameId],
+}
+
+impl<'w> Resource<'w> {
+    pub fn providers(&self) -> impl Iterator<Item = NameId> + 'w {
+        let ids = self.ids;
+        self.facts
+            .providers
+            .iter()
+            .map(move |&l| ids.get(l as usize).copied().unwrap_or(NameId::MAX))
+    }
+}
+
+#[derive(Debug)]
+pub struct World {
+    pub names: Names,
+    places: Vec<Option<Place>>,
+    parts: Vec<Part>,
+    /// Content of the libraries in classpath order.
+    pub library_contents: Vec<Hash>,
+    library_paths: Vec<PathBuf>,
+    pub libraries_loaded: bool,
+    /// For each entry of the classpath whether it is a library, where a library stands before an
+    /// entry of the project; empty otherwise, because the project then wins in any case.
+    pub mixed_order: Vec<bool>,
+    /// Types that both the project and a library define, with the library's fingerprint.
+    pub twice: BTreeMap<NameId, Hash>,
+    pub environment: Hash,
+    pub(crate) test_patterns: Vec<String>,
+    /// Why the classpath is not known completely. Nothing may be skipped then.
+    pub blind: Vec<String>,
+    /// Worth telling, harmless for the selection.
+    pub notes: Vec<String>,
+    /// When the newest file of the project's folders was written.
+    pub newest_ns: i64,
+    /// Files read in this scan.
+    pub files_read: usize,
+}
+
+impl World {
+    /// Reads the project part of a classpath. Jars below `root` belong to the project.
+    pub fn load(module: &Module, root: &Path, caches: &Caches) -> Self {
+        let mut world = Self {
+            names: Names::default(),
+            places: Vec::new(),
+            parts: Vec::new(),
+            library_contents: Vec::new(),
+            library_paths: Vec::new(),
+            libraries_loaded: false,
+            mixed_order: Vec::new(),
+            twice: BTreeMap::new(),
+            environment: Hash::of_parts(module.environment.iter().map(String::as_bytes)),
+            test_patterns: module.test_patterns.clone(),
+            blind: Vec::new(),
+            notes: Vec::new(),
+            newest_ns: i64::MIN,
+            files_read: 0,
+        };
+        let entries: Vec<(&PathBuf, Origin)> = module
+            .test_classes
+            .iter()
+            .map(|p| (p, Origin::Tests))
+            .chain(module.classes.iter().chain(&module.classpath).map(|p| (p, Origin::Project)))
+            .collect();
+        // A path that stands on the classpath twice is found at its first place.
+        let mut seen = BTreeSet::new();
+        let entries: Vec<_> = entries.into_iter().filter(|(p, _)| seen.insert(*p)).collect();
+        let loaded: Vec<Loaded> =
+            entries.par_iter().map(|(path, _)| load_entry(path, root, caches)).collect();
+        for ((path, origin), loaded) in entries.into_iter().zip(loaded) {
+            match loaded {
+                Loaded::Folder(folder) => {
+                    world.mixed_order.push(false);
+                    world.blind.extend(folder.blind);
+                    world.files_read += folder.read;
+                    world.newest_ns = world.newest_ns.max(folder.newest_ns);
+                    world.add(folder.block, origin, path);
+                }
+                Loaded::Jar(block) => {
+                    world.mixed_order.push(false);
+                    world.add(block, origin, path);
+                }
+                Loaded::Library(content) => {
+                    world.mixed_order.push(true);
+                    world.library_contents.push(content);
+                    world.library_paths.push(path.clone());
+                }
+                Loaded::Nothing => {}
+                Loaded::Failed(why) => world.blind.push(format!("{}: {why}", path.display())),
+            }
+        }
+        if world.mixed_order.is_sorted() {
+            world.mixed_order.clear();
+        }
+        world
+    }
+
+    fn add(&mut self, block: Block, origin: Origin, path: &Path) {
+        let ids: Vec<NameId> = block.names.iter().map(|(_, n)| self.names.intern(n)).collect();
+        let part = self.parts.len() as u32;
+        let mut shadowed = Vec::new();
+        for (i, class) in block.classes.iter().enumerate() {
+            let id = ids.get(class.name as usize).copied().unwrap_or(0);
+            if !self.claim(id, Place::Class(part, i as u32)) {
+                shadowed.push(id);
+                if origin == Origin::Library && self.origin(id) != Some(Origin::Library) {
+                    self.twice.entry(id).or_insert(class.whole);
+                }
+            }
+        }
+        for (i, resource) in block.resources.iter().enumerate() {
+            let name = [b"/", block.names.get(resource.path)].concat();
+            let id = self.names.intern(&name);
+            self.claim(id, Place::Resource(part, i as u32));
+        }
+        if let Some(&first) = shadowed.first()
+            && origin != Origin::Library
+        {
+            self.notes.push(format!(
+                "{}: {} also stands earlier on the classpath{}",
+                path.display(),
+                self.names.display(first),
+                if shadowed.len() > 1 {
+                    format!(", and {} more classes", shadowed.len() - 1)
+                } else {
+                    String::new()
+                }
+            ));
+        }
+        self.parts.push(Part { block, ids, origin, path: path.to_path_buf() });
+    }
+
+    /// Gives a name its definition unless it has one.
+    fn claim(&mut self, id: NameId, place: Place) -> bool {
+        if self.places.len() <= id as usize {
+            self.places.resize(self.names.len().max(id as usize + 1), None);
+        }
+        let free = self.places[id as usize].is_none();
+        if free {
+            self.places[id as usize] = Some(place);
+        }
+        free
+    }
+
+    /// Opens the libraries, each once per content for all projects.
+    pub fn load_libraries(&mut self, caches: &Caches) {
+        if std::mem::replace(&mut self.libraries_loaded, true) {
+            return;
+        }
+        let blocks: Vec<Result<Block, String>> = self
+            .library_contents
+            .par_iter()
+            .zip(&self.library_paths)
+            .map(|(&content, path)| caches.jars.block(content, Some(path)))
+            .collect();
+        for (block, path) in blocks.into_iter().zip(self.library_paths.clone()) {
+            match block {
+                Ok(block) => self.add(block, Origin::Library, &path),
+                Err(why) => self.blind.push(format!("{}: {why}", path.display())),
+            }
+        }
+    }
+
+    /// The libraries in classpath order with their content.
+    pub fn libraries(&self) -> impl Iterator<Item = (&Path, Hash)> {
+        self.library_paths.iter().map(PathBuf::as_path).zip(self.library_contents.iter().copied())
+    }
+
+    /// The nodes that are defined now.
+    pub fn nodes(&self) -> impl Iterator<Item = NameId> + '_ {
+        (0..self.places.len() as u32).filter(|&id| self.places[id as usize].is_some())
+    }
+
+    pub fn is_defined(&self, id: NameId) -> bool {
+        self.places.get(id as usize).is_some_and(Option::is_some)
+    }
+
+    pub fn class(&self, id: NameId) -> Option<Type<'_>> {
+        match self.places.get(id as usize)? {
+            Some(Place::Class(part, i)) => {
+                let part = self.parts.get(*part as usize)?;
+                let facts = part.block.classes.get(*i as usize)?;
+                Some(Type { facts, origin: part.origin, ids: &part.ids })
+            }
+            _ => None,
+        }
+    }
+
+    pub fn resource(&self, id: NameId) -> Option<Resource<'_>> {
+        match self.places.get(id as usize)? {
+            Some(Place::Resource(part, i)) => {
+                let part = self.parts.get(*part as usize)?;
+                let facts = part.block.resources.get(*i as usize)?;
+                Some(Resource { facts, origin: part.origin, ids: &part.ids })
+            }
+            _ => None,
+        }
+    }
+
+    pub fn origin(&self, id: NameId) -> Option<Origin> {
+        self.class(id).map(|c| c.origin).or_else(|| self.resource(id).map(|r| r.origin))
+    }
+
+    /// What a program can see of a node.
+    pub fn fingerprint(&self, id: NameId) -> Option<Hash> {
+        self.class(id).map(|c| c.facts.whole).or_else(|| self.resource(id).map(|r| r.facts.content))
+    }
+
+    /// Why a node could not be understood.
+    pub fn problem(&self, id: NameId) -> Option<&str> {
+        match self.class(id) {
+            Some(class) => class.facts.problem.as_deref(),
+            None => self.resource(id)?.facts.problem.as_deref(),
+        }
+    }
+
+    /// Types and resources of the project that could not be understood.
+    pub fn problems(&self) -> Vec<(NameId, &str)> {
+        self.nodes().filter_map(|id| Some((id, self.problem(id)?))).collect()
+    }
+
+    /// Where a class file is, as a URL.
+    pub fn url(&self, id: NameId) -> Option<String> {
+        let Some(Place::Class(part, _)) = self.places.get(id as usize)? else { return None };
+        let path = &self.parts.get(*part as usize)?.path;
+        let absolute = std::path::absolute(path).ok()?;
+        let name = tamis_classfile::mutf8::decode(self.names.get(id));
+        Some(if path.is_dir() {
+            format!("file:{}/{name}.class", absolute.display())
+        } else {
+            format!("jar:file:{}!/{name}.class", absolute.display())
+        })
+    }
+
+    /// A name for people: `com.acme.Thing`, or the path of a file.
+    pub fn display(&self, id: NameId) -> String {
+        display(self.names.get(id))
+    }
+}
+
+pub(crate) fn display(name: &[u8]) -> String {
+    match name.strip_prefix(b"/") {
+        Some(path) => tamis_classfile::mutf8::decode(path).into_owned(),
+        None => crate::names::dotted(name),
+    }
+}
+
+enum Loaded {
+    Folder(Folder),
+    Jar(Block),
+    Library(Hash),
+    Nothing,
+    Failed(String),
+}
+
+fn load_entry(path: &Path, root: &Path, caches: &Caches) -> Loaded {
+    match std::fs::metadata(path) {
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Loaded::Nothing,
+        Err(e) => return Loaded::Failed(e.to_string()),
+        Ok(meta) if meta.is_dir() => {
+            return Loaded::Folder(folder::scan(path, caches.folders.as_deref()));
+        }
+        Ok(_) => {}
+    }
+    let content = match caches.jars.content(path) {
+        Ok(content) => content,
+        Err(e) => return Loaded::Failed(e.to_string()),
+    };
+    let inside = |p: &Path, base: &Path| match (p.canonicalize(), base.canonicalize()) {
+        (Ok(p), Ok(base)) => p.starts_with(base),
+        _ => false,
+    };
+    if !inside(path, root) {
+        return Loaded::Library(content);
+    }
+    match caches.jars.block(content, Some(path)) {
+        Ok(block) => Loaded::Jar(block),
+        Err(why) => Loaded::Failed(why),
+    }
+}

@@ -1,0 +1,507 @@
+//! `tamis static`: Java class files, without running anything.
+//!
+//! With `--classes` or `--test-classes` the folders are taken as they are given, as one module;
+//! otherwise the project is a Maven build and its poms tell the modules. Every verb works module by
+//! module; types of other modules and of libraries are seen through each module's classpath.
+
+use crate::args::Options;
+use crate::project::Project;
+use crate::terminal;
+use anyhow::{Context as _, Result, bail};
+use clap::{Args, Subcommand, ValueEnum};
+use std::collections::BTreeMap;
+use std::io::{BufWriter, Write};
+use std::path::{Path, PathBuf};
+use tamis_jvm::render::{self, Detail, DiffJson, ImpactedJson, SelectionJson};
+use tamis_jvm::starts::{Dependencies, ZlcFormat};
+use tamis_jvm::{
+    Caches, EdgeKind, JarCache, Kinds, Libraries, Module, Session, Settings, TestDecision, maven,
+    surroundings,
+};
+use tamis_report::style::Role;
+
+#[derive(Debug, Args)]
+pub(crate) struct StaticArguments {
+    #[command(flatten)]
+    places: Places,
+    #[command(subcommand)]
+    verb: StaticVerb,
+}
+
+#[derive(Debug, Args)]
+struct Places {
+    /// Folder of compiled classes (may be given several times) [default: from the Maven build]
+    #[arg(long, value_name = "DIR", global = true)]
+    classes: Vec<PathBuf>,
+    /// Folder of compiled test classes (may be given several times) [default: from the Maven build]
+    #[arg(long, value_name = "DIR", global = true)]
+    test_classes: Vec<PathBuf>,
+    /// What else is on the classpath, separated by colons
+    #[arg(long, value_name = "PATHS", global = true, requires = "test_classes")]
+    classpath: Option<std::ffi::OsString>,
+    /// Whether types of libraries are followed
+    #[arg(long, value_name = "WHEN", default_value = "auto", global = true)]
+    libraries: LibrariesWhen,
+    /// Leave out a kind of edge (may be given several times)
+    #[arg(long, value_name = "KIND", global = true)]
+    without: Vec<Kind>,
+    /// The Maven to ask for classpaths [default: ./mvnw, else mvn]
+    #[arg(long, value_name = "PROGRAM", global = true)]
+    mvn: Option<String>,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum LibrariesWhen {
+    /// Only when a library changed
+    Auto,
+    Include,
+    /// Never: a changed library selects all tests
+    Exclude,
+}
+
+/// Kinds of edges that can be left out.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum Kind {
+    /// Class constants that a copied constant left behind
+    Inlined,
+    /// Strings that are the name of a class
+    String,
+    /// Strings that are part of a name, in classes that look up classes by name
+    NameParts,
+    /// Providers of services
+    Service,
+    /// Files on the classpath that are no classes
+    Resource,
+    /// Annotations of packages
+    Package,
+    /// Module descriptors
+    Everywhere,
+}
+
+#[derive(Debug, Subcommand)]
+enum StaticVerb {
+    /// Types and files that changed since the last update, and what changed in them
+    Diff,
+    /// All types and files that can reach a change
+    Impacted,
+    /// Test classes to run
+    Select(SelectArguments),
+    /// Write down which tests finished, from the reports of a run of yours
+    Record(RecordArguments),
+    /// The graph of types
+    Graph(GraphArguments),
+    /// Write which types each test reaches in a file format of STARTS
+    Export(ExportArguments),
+    /// Compare with what STARTS wrote down
+    Compare(CompareArguments),
+    /// Forget what is known of finished tests
+    Clean,
+}
+
+#[derive(Debug, Args)]
+struct SelectArguments {
+    /// Print why: the path from the test to the change
+    #[arg(long)]
+    explain: bool,
+    /// One name a line, only tests that are to run
+    #[arg(long)]
+    plain: bool,
+    /// Take all selected tests as passed from now on
+    #[arg(long)]
+    update: bool,
+    /// Write lists of tests, changes and the graph into this folder
+    #[arg(long, value_name = "DIR")]
+    artifacts: Option<PathBuf>,
+    /// How much goes into that folder
+    #[arg(long, value_name = "LEVEL", default_value = "finer", requires = "artifacts")]
+    detail: DetailName,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum DetailName {
+    /// All tests and the selected ones
+    Finer,
+    /// Also the others, changed types, graph and libraries
+    Finest,
+}
+
+#[derive(Debug, Args)]
+struct RecordArguments {
+    /// Folder of Surefire reports [default: target/surefire-reports and target/failsafe-reports of
+    /// each Maven module]
+    #[arg(long, value_name = "DIR")]
+    reports: Vec<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+struct GraphArguments {
+    /// For Graphviz; with --json one edge a line
+    #[arg(long)]
+    dot: bool,
+}
+
+#[derive(Debug, Args)]
+struct ExportArguments {
+    #[arg(long, value_name = "FORMAT", default_value = "zlc")]
+    format: ExportFormat,
+    /// File to write; for clz a folder
+    #[arg(long, value_name = "PATH")]
+    to: PathBuf,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum ExportFormat {
+    /// Type to tests, tests by name
+    Zlc,
+    /// Type to tests, tests by number
+    ZlcIndexed,
+    /// Test to types, one file per test
+    Clz,
+}
+
+#[derive(Debug, Args)]
+struct CompareArguments {
+    /// A deps.zlc file, or a folder with .clz files
+    #[arg(value_name = "PATH")]
+    with: PathBuf,
+}
+
+pub(crate) fn run(options: &Options, arguments: &StaticArguments) -> Result<i32> {
+    let project = Project::find(options)?;
+    let places = &arguments.places;
+    let state = project.store_folder.join("static");
+    let settings = Settings {
+        root: project.root().to_path_buf(),
+        caches: Caches { folders: Some(state.join("folders")), jars: JarCache::of_user() },
+        state: state.clone(),
+        kinds: places.without.iter().fold(Kinds::ALL, |kinds, kind| kinds.without(edge(*kind))),
+        libraries: match places.libraries {
+            LibrariesWhen::Auto => Libraries::Auto,
+            LibrariesWhen::Include => Libraries::Include,
+            LibrariesWhen::Exclude => Libraries::Exclude,
+        },
+    };
+    let modules = modules(&project, places, &state)?;
+    let mut sessions: Vec<Session> = modules.iter().map(|m| Session::open(m, &settings)).collect();
+    for session in &sessions {
+        for note in session.world.blind.iter().chain(&session.world.notes) {
+            eprintln!("tamis: {note}");
+        }
+    }
+    let mut out = BufWriter::new(std::io::stdout().lock());
+    let code = match &arguments.verb {
+        StaticVerb::Diff => diff(&mut sessions, options, &mut out)?,
+        StaticVerb::Impacted => impacted(&mut sessions, options, &mut out)?,
+        StaticVerb::Select(select) => self::select(&mut sessions, options, select, &mut out)?,
+        StaticVerb::Record(record) => {
+            self::record(&mut sessions, &modules, record, options, &project, &mut out)?
+        }
+        StaticVerb::Graph(graph) => self::graph(&sessions, options, graph, &mut out)?,
+        StaticVerb::Export(export) => self::export(&sessions, export)?,
+        StaticVerb::Compare(compare) => self::compare(&sessions, options, compare, &mut out)?,
+        StaticVerb::Clean => {
+            for session in &sessions {
+                session.clean().context("the state could not be removed")?;
+            }
+            0
+        }
+    };
+    // A reader that has seen enough (`| head`) is no error.
+    let _ = out.flush();
+    Ok(code)
+}
+
+fn edge(kind: Kind) -> EdgeKind {
+    match kind {
+        Kind::Inlined => EdgeKind::Inlined,
+        Kind::String => EdgeKind::NamedInString,
+        Kind::NameParts => EdgeKind::NameParts,
+        Kind::Service => EdgeKind::Service,
+        Kind::Resource => EdgeKind::Resource,
+        Kind::Package => EdgeKind::Package,
+        Kind::Everywhere => EdgeKind::Everywhere,
+    }
+}
+
+fn modules(project: &Project, places: &Places, state: &Path) -> Result<Vec<Module>> {
+    let environment = surroundings::environment();
+    if !places.classes.is_empty() || !places.test_classes.is_empty() {
+        for folder in places.classes.iter().chain(&places.test_classes) {
+            if !folder.is_dir() {
+                bail!("{} is not a folder; compile first, or name another one", folder.display());
+            }
+        }
+        let classpath = places.classpath.clone().unwrap_or_default();
+        return Ok(vec![Module {
+            name: project.relative_folder(),
+            test_classes: places.test_classes.clone(),
+            classes: places.classes.clone(),
+            classpath: std::env::split_paths(&classpath)
+                .filter(|p| !p.as_os_str().is_empty())
+                .collect(),
+            environment,
+            test_patterns: Vec::new(),
+        }]);
+    }
+    let root = [project.folder.as_path(), project.root()]
+        .into_iter()
+        .find(|folder| folder.join("pom.xml").is_file())
+        .context(
+            "no pom.xml here: give --test-classes DIR, --classes DIR and --classpath PATHS, or \
+             change to the folder of a Maven project",
+        )?;
+    let wrapper = root.join("mvnw");
+    let mvn = match &places.mvn {
+        Some(mvn) => mvn.clone(),
+        None if wrapper.is_file() => wrapper.display().to_string(),
+        None => "mvn".to_owned(),
+    };
+    Ok(maven::resolve(root, state, &mvn, &environment)?)
+}
+
+/// A heading per module, where there is more than one.
+fn heading(sessions: usize, session: &Session, out: &mut impl Write) -> Result<()> {
+    if sessions > 1 {
+        writeln!(out, "{}:", session.module)?;
+    }
+    Ok(())
+}
+
+fn diff(sessions: &mut [Session], options: &Options, out: &mut impl Write) -> Result<i32> {
+    let count = sessions.len();
+    for session in sessions {
+        let changes = session.diff();
+        let known = changes.is_some();
+        let changes = changes.unwrap_or_default();
+        if options.json {
+            let line = DiffJson { module: &session.module, known, changes: &changes };
+            render::json_line(&line, out)?;
+            continue;
+        }
+        heading(count, session, out)?;
+        if !known {
+            writeln!(out, "nothing to compare with: no finished run is known")?;
+        }
+        for changed in &changes {
+            writeln!(out, "{}  ({})", changed.name, changed.change)?;
+        }
+    }
+    Ok(0)
+}
+
+fn impacted(sessions: &mut [Session], options: &Options, out: &mut impl Write) -> Result<i32> {
+    let count = sessions.len();
+    for session in sessions {
+        let types = session.impacted();
+        let known = types.is_some();
+        let types = types.unwrap_or_default();
+        if options.json {
+            let line = ImpactedJson { module: &session.module, known, types: &types };
+            render::json_line(&line, out)?;
+            continue;
+        }
+        heading(count, session, out)?;
+        if !known {
+            writeln!(out, "everything: no finished run is known")?;
+        }
+        for name in &types {
+            writeln!(out, "{name}")?;
+        }
+    }
+    Ok(0)
+}
+
+fn select(
+    sessions: &mut [Session],
+    options: &Options,
+    arguments: &SelectArguments,
+    out: &mut impl Write,
+) -> Result<i32> {
+    let count = sessions.len();
+    let style = terminal::output_style(options);
+    let (mut selected, mut all) = (0, 0);
+    for session in sessions {
+        let decisions = if options.all { all_of(session) } else { session.select() };
+        selected += decisions.iter().filter(|d| d.run.is_some()).count();
+        all += decisions.len();
+        if options.json {
+            let notes = &session.world.notes;
+            let line = SelectionJson { module: &session.module, tests: &decisions, notes };
+            render::json_line(&line, out)?;
+        } else if arguments.plain {
+            render::plain(&decisions, out)?;
+        } else if !options.quiet {
+            heading(count, session, out)?;
+            for decision in decisions.iter().filter(|d| arguments.explain || d.run.is_some()) {
+                let (word, why) = match &decision.run {
+                    Some(reason) => (style.paint(Role::Strong, "run "), render::reason(reason)),
+                    None => (
+                        style.paint(Role::Faint, "skip"),
+                        "nothing that it can reach changed".into(),
+                    ),
+                };
+                write!(out, "{word}  {}", decision.name)?;
+                if arguments.explain {
+                    write!(out, "  {}", style.paint(Role::Faint, &format!("({why})")))?;
+                }
+                writeln!(out)?;
+            }
+        }
+        if let Some(folder) = &arguments.artifacts {
+            let detail = match arguments.detail {
+                DetailName::Finer => Detail::Finer,
+                DetailName::Finest => Detail::Finest,
+            };
+            render::artifacts(session, &decisions, detail, &folder.join(&session.module))
+                .with_context(|| format!("{} could not be written", folder.display()))?;
+        }
+        if arguments.update {
+            let finished = decisions
+                .iter()
+                .filter(|d| d.run.is_some())
+                .map(|d| (d.name.clone(), true))
+                .collect();
+            keep(session, &decisions, &finished)?;
+        }
+    }
+    if !options.quiet && !options.json && !arguments.plain {
+        eprintln!("tamis: {selected} of {all} test classes are selected");
+    }
+    Ok(i32::from(options.quiet && selected > 0))
+}
+
+/// `--all`: a wish of the user that comes before the evidence.
+fn all_of(session: &Session) -> Vec<TestDecision> {
+    let run = || Some(tamis_jvm::Reason::Requested);
+    session.test_names().into_iter().map(|name| TestDecision { name, run: run() }).collect()
+}
+
+fn keep(
+    session: &mut Session,
+    decisions: &[TestDecision],
+    finished: &BTreeMap<String, bool>,
+) -> Result<()> {
+    if !session.record(decisions, finished).context("the state could not be written")? {
+        eprintln!("tamis: nothing was written down, because not everything is known");
+    }
+    Ok(())
+}
+
+fn record(
+    sessions: &mut [Session],
+    modules: &[Module],
+    arguments: &RecordArguments,
+    options: &Options,
+    project: &Project,
+    out: &mut impl Write,
+) -> Result<i32> {
+    for (session, module) in sessions.iter_mut().zip(modules) {
+        let mut folders = arguments.reports.clone();
+        if folders.is_empty() {
+            let target = module.test_classes.first().and_then(|t| t.parent());
+            let target = target.unwrap_or(project.root());
+            folders.extend(["surefire-reports", "failsafe-reports"].map(|name| target.join(name)));
+            folders.retain(|folder| folder.is_dir());
+        }
+        let mut finished = BTreeMap::new();
+        for folder in &folders {
+            let found = surroundings::finished(folder, session.world.newest_ns)
+                .with_context(|| format!("{} could not be read", folder.display()))?;
+            finished.extend(found);
+        }
+        let decisions = session.select();
+        keep(session, &decisions, &finished)?;
+        if !options.quiet {
+            let passed = finished.values().filter(|p| **p).count();
+            writeln!(
+                out,
+                "{}: {} finished, {passed} of them passed",
+                session.module,
+                finished.len()
+            )?;
+        }
+    }
+    Ok(0)
+}
+
+fn graph(
+    sessions: &[Session],
+    options: &Options,
+    arguments: &GraphArguments,
+    out: &mut impl Write,
+) -> Result<i32> {
+    for session in sessions {
+        let graph = session.graph([]);
+        if options.json {
+            render::graph_json(session, &graph, out)?;
+        } else if arguments.dot {
+            render::graph_dot(session, &graph, out)?;
+        } else {
+            let (nodes, edges) = (session.world.nodes().count(), graph.graph.edges());
+            writeln!(out, "{}: {nodes} types and files, {edges} edges", session.module)?;
+        }
+    }
+    Ok(0)
+}
+
+fn export(sessions: &[Session], arguments: &ExportArguments) -> Result<i32> {
+    let written = |path: &Path| format!("{} could not be written", path.display());
+    for session in sessions {
+        let dependencies = Dependencies::of(session);
+        let to = match sessions.len() {
+            1 => arguments.to.clone(),
+            _ => arguments.to.join(&session.module).join("deps.zlc"),
+        };
+        let format = match arguments.format {
+            ExportFormat::Clz => {
+                let folder = arguments.to.join(&session.module);
+                dependencies.write_clz(&folder).with_context(|| written(&folder))?;
+                continue;
+            }
+            ExportFormat::Zlc => ZlcFormat::PlainText,
+            ExportFormat::ZlcIndexed => ZlcFormat::Indexed,
+        };
+        if let Some(folder) = to.parent() {
+            std::fs::create_dir_all(folder).with_context(|| written(folder))?;
+        }
+        std::fs::write(&to, dependencies.to_zlc(format)).with_context(|| written(&to))?;
+    }
+    Ok(0)
+}
+
+fn compare(
+    sessions: &[Session],
+    options: &Options,
+    arguments: &CompareArguments,
+    out: &mut impl Write,
+) -> Result<i32> {
+    let path = &arguments.with;
+    let read = || format!("{} could not be read", path.display());
+    let theirs = if path.is_dir() {
+        Dependencies::read_clz(path).with_context(read)?
+    } else {
+        Dependencies::parse_zlc(&std::fs::read_to_string(path).with_context(read)?)
+            .with_context(read)?
+    };
+    let [session] = sessions else {
+        bail!("a file of STARTS is about one module; change to the module's folder");
+    };
+    let differences = Dependencies::of(session).compare(&theirs);
+    for difference in &differences {
+        if options.json {
+            render::json_line(difference, out)?;
+            continue;
+        }
+        writeln!(out, "{}", difference.name)?;
+        for (side, tests) in [("tamis", &difference.only_ours), ("STARTS", &difference.only_theirs)]
+        {
+            if !tests.is_empty() {
+                writeln!(out, "  only {side}: {}", tests.join(", "))?;
+            }
+        }
+    }
+    if !options.quiet && !options.json {
+        eprintln!("tamis: {} types with different tests", differences.len());
+    }
+    Ok(0)
+}
