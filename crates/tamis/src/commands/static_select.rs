@@ -169,7 +169,8 @@ struct CompareArguments {
 pub(crate) fn run(options: &Options, arguments: &StaticArguments) -> Result<i32> {
     let project = Project::find(options)?;
     let places = &arguments.places;
-    let state = project.store_folder.join("static");
+    let store = project.store_folder.as_ref().map_err(|why| anyhow::anyhow!(why.clone()))?;
+    let state = store.join("static");
     let settings = Settings {
         root: project.root().to_path_buf(),
         caches: Caches { folders: Some(state.join("folders")), jars: JarCache::of_user() },
