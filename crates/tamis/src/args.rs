@@ -31,44 +31,117 @@ use std::path::PathBuf;
 )]
 pub(crate) struct Arguments {
     #[command(flatten)]
-    pub(crate) options: Options,
+    common: Common,
+    #[command(flatten)]
+    selecting: Selecting,
+    #[command(flatten)]
+    running: Running,
     #[command(subcommand)]
     pub(crate) verb: Option<Verb>,
 }
 
 /// Options of every verb.
 #[derive(Debug, Clone, Args)]
-pub(crate) struct Options {
+pub(crate) struct Common {
     /// Folder of the records [default: in your cache folder, one per project]
     #[arg(long, value_name = "DIR", global = true, env = "TAMIS_STORE")]
     pub(crate) store: Option<PathBuf>,
-    /// How processes are observed [default: auto, the best that works here]
-    #[arg(long, value_name = "ENGINE", global = true)]
-    pub(crate) engine: Option<EngineName>,
-    /// How many tests run at once [default: one per core]
-    #[arg(short, long, value_name = "N", global = true)]
-    pub(crate) jobs: Option<std::num::NonZeroUsize>,
-    /// Run everything, whatever the records say
-    #[arg(long, global = true)]
-    pub(crate) all: bool,
-    /// Only tests whose name matches this glob (may be given several times)
-    #[arg(long, value_name = "GLOB", global = true)]
-    pub(crate) only: Vec<String>,
-    /// End a test that runs longer, for instance 90s or 5m
-    #[arg(long, value_name = "TIME", global = true)]
-    pub(crate) timeout: Option<String>,
     /// JSON lines on standard output; the tests' own output goes to standard error
     #[arg(long, global = true)]
     pub(crate) json: bool,
-    /// Write a JUnit XML report to this file
-    #[arg(long, value_name = "FILE", global = true)]
-    pub(crate) junit: Option<PathBuf>,
     /// Say nothing but errors and the tests' own output
     #[arg(short, long, global = true)]
     pub(crate) quiet: bool,
     /// Colours in tamis's own messages
     #[arg(long, value_name = "WHEN", default_value = "auto", global = true)]
     pub(crate) color: Color,
+}
+
+/// Options of verbs that decide about many tests.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Args)]
+pub(crate) struct Selecting {
+    /// Run everything, whatever the records say
+    #[arg(long)]
+    pub(crate) all: bool,
+    /// Only tests whose name matches this glob (may be given several times)
+    #[arg(long, value_name = "GLOB")]
+    pub(crate) only: Vec<String>,
+}
+
+/// Options of verbs that run tests.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Args)]
+pub(crate) struct Running {
+    /// How processes are observed [default: auto, the best that works here]
+    #[arg(long, value_name = "ENGINE")]
+    pub(crate) engine: Option<EngineName>,
+    /// How many tests run at once [default: one per core]
+    #[arg(short, long, value_name = "N")]
+    pub(crate) jobs: Option<std::num::NonZeroUsize>,
+    /// End a test that runs longer, for instance 90s or 5m
+    #[arg(long, value_name = "TIME")]
+    pub(crate) timeout: Option<String>,
+    /// Write a JUnit XML report to this file
+    #[arg(long, value_name = "FILE")]
+    pub(crate) junit: Option<PathBuf>,
+}
+
+/// All options of a call, wherever they stood.
+#[derive(Debug, Clone)]
+pub(crate) struct Options {
+    pub(crate) common: Common,
+    pub(crate) selecting: Selecting,
+    pub(crate) running: Running,
+}
+
+impl Selecting {
+    /// These options and those that stood behind the verb.
+    fn and(mut self, other: &Self) -> Self {
+        self.all |= other.all;
+        self.only.extend(other.only.iter().cloned());
+        self
+    }
+}
+
+impl Running {
+    /// These options and those that stood behind the verb, which come first.
+    fn and(self, other: &Self) -> Self {
+        Self {
+            engine: other.engine.or(self.engine),
+            jobs: other.jobs.or(self.jobs),
+            timeout: other.timeout.clone().or(self.timeout),
+            junit: other.junit.clone().or(self.junit),
+        }
+    }
+}
+
+impl Arguments {
+    /// The options, before and behind the verb together. An option that the verb has no use for is
+    /// a mistake of the call.
+    pub(crate) fn options(&self) -> Result<Options, String> {
+        let (mut selecting, mut running) = (self.selecting.clone(), self.running.clone());
+        match &self.verb {
+            None | Some(Verb::Command(_)) => {}
+            Some(Verb::Run(words) | Verb::Record(words)) => {
+                selecting = selecting.and(&words.selecting);
+                running = running.and(&words.running);
+            }
+            Some(Verb::Select(select)) => {
+                selecting = selecting.and(&select.selecting);
+                if running != Running::default() {
+                    return Err(useless("--engine, --jobs, --timeout and --junit", "select"));
+                }
+            }
+            Some(_) if selecting != Selecting::default() || running != Running::default() => {
+                return Err(useless("options for running tests", "this verb"));
+            }
+            Some(_) => {}
+        }
+        Ok(Options { common: self.common.clone(), selecting, running })
+    }
+}
+
+fn useless(options: &str, verb: &str) -> String {
+    format!("{options} have no meaning for {verb}; leave them out")
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -93,11 +166,11 @@ pub(crate) enum EngineName {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Verb {
     /// Run a command, or the suites, only where affected (what `tamis COMMAND` does)
-    Run(CommandWords),
+    Run(RunArguments),
     /// Decide only: what would run now, and why; with --quiet exit code 1 if anything would
     Select(SelectArguments),
     /// Run and record in any case
-    Record(CommandWords),
+    Record(RunArguments),
     /// Why a test would run now: which input, what it was, what it is, who looked at it
     Why(Name),
     /// Why a test may be skipped: the record that proves it, input by input
@@ -123,9 +196,19 @@ pub(crate) enum Verb {
 }
 
 #[derive(Debug, Args)]
+pub(crate) struct RunArguments {
+    #[command(flatten)]
+    selecting: Selecting,
+    #[command(flatten)]
+    running: Running,
+    #[command(flatten)]
+    pub(crate) command: CommandWords,
+}
+
+#[derive(Debug, Args)]
 pub(crate) struct CommandWords {
     /// The command; without one, the suites of tamis.toml
-    #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "COMMAND")]
+    #[arg(trailing_var_arg = true, value_name = "COMMAND")]
     pub(crate) words: Vec<OsString>,
 }
 
@@ -135,25 +218,22 @@ pub(crate) struct SelectArguments {
     #[arg(long)]
     pub(crate) plain: bool,
     #[command(flatten)]
+    selecting: Selecting,
+    #[command(flatten)]
     pub(crate) command: CommandWords,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct Name {
     /// The test's name, or a part of it that no other test has
-    #[arg(
-        trailing_var_arg = true,
-        allow_hyphen_values = true,
-        value_name = "NAME",
-        required = true
-    )]
+    #[arg(trailing_var_arg = true, value_name = "NAME", required = true)]
     pub(crate) name: Vec<OsString>,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct OptionalName {
     /// The test's name, or a part of it that no other test has
-    #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "NAME")]
+    #[arg(trailing_var_arg = true, value_name = "NAME")]
     pub(crate) name: Vec<OsString>,
 }
 

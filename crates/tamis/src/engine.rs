@@ -10,7 +10,7 @@ use tamis_trace::Engine;
 /// The name by which the tracer knows it.
 fn name(options: &Options, settings: &Settings) -> &'static str {
     use tamis_settings::Engine as Set;
-    match (options.engine, settings.engine) {
+    match (options.running.engine, settings.engine) {
         (Some(EngineName::Notify), _) | (None, Set::Notify) => "notify",
         (Some(EngineName::Ebpf), _) | (None, Set::Ebpf) => "ebpf",
         (Some(EngineName::Ptrace), _) | (None, Set::Ptrace) => "ptrace",

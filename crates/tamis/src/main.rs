@@ -33,12 +33,12 @@ fn main() {
 }
 
 fn dispatch(arguments: Arguments) -> anyhow::Result<i32> {
-    let options = &arguments.options;
+    let options = &arguments.options().map_err(anyhow::Error::msg)?;
     match arguments.verb {
         None => commands::run::suites(options, false),
         Some(Verb::Command(words)) => commands::run::command(options, &words, false),
-        Some(Verb::Run(command)) => commands::run::either(options, &command.words, false),
-        Some(Verb::Record(command)) => commands::run::either(options, &command.words, true),
+        Some(Verb::Run(command)) => commands::run::either(options, &command.command.words, false),
+        Some(Verb::Record(command)) => commands::run::either(options, &command.command.words, true),
         Some(Verb::Select(select)) => commands::select::select(options, &select),
         Some(Verb::Why(name)) => commands::why::why(options, &name.name),
         Some(Verb::WhyNot(name)) => commands::why::why_not(options, &name.name),

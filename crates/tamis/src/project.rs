@@ -214,7 +214,7 @@ fn store_folder(
     paths: &PathMap,
     folder: &Path,
 ) -> Result<PathBuf, String> {
-    if let Some(store) = &options.store {
+    if let Some(store) = &options.common.store {
         return Ok(folder.join(store));
     }
     if let Some(store) = settings.store_folder(paths.root(), paths.home()) {

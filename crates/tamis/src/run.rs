@@ -54,7 +54,7 @@ pub(crate) fn run(
         not_started: None,
         recorded: false,
     };
-    if options.json {
+    if options.common.json {
         runner.json(|out| tamis_report::json::start(cases.len(), Mode::Run, out));
         for planned in &planned {
             runner.json(|out| tamis_report::json::decision(&planned.report, out));
@@ -132,16 +132,16 @@ impl Runner<'_> {
             // The longest first, so that none of them runs alone at the end.
             order.sort_by_key(|&n| std::cmp::Reverse(planned[n].expected));
         }
-        let streams = match (self.shape, jobs > 1, self.options.json) {
+        let streams = match (self.shape, jobs > 1, self.options.common.json) {
             (Shape::Command, _, false) => Streams::Inherit,
             (Shape::Command, _, true) => Streams::InheritAsErrors,
             (Shape::Suites, true, _) => Streams::Collect,
             // A report with the output of failed tests needs it collected.
-            (Shape::Suites, false, _) if self.options.junit.is_some() => Streams::Collect,
+            (Shape::Suites, false, _) if self.options.running.junit.is_some() => Streams::Collect,
             (Shape::Suites, false, false) => Streams::Through,
             (Shape::Suites, false, true) => Streams::ThroughAsErrors,
         };
-        if self.shape == Shape::Suites && !self.options.quiet {
+        if self.shape == Shape::Suites && !self.options.common.quiet {
             self.progress = Some(match terminal::columns() {
                 Some(columns) if streams == Streams::Collect => {
                     Progress::terminal(order.len(), columns, self.style)
@@ -174,6 +174,7 @@ impl Runner<'_> {
 
     fn jobs(&self) -> usize {
         self.options
+            .running
             .jobs
             .or(self.project.settings.jobs)
             .or_else(|| std::thread::available_parallelism().ok())
@@ -247,7 +248,7 @@ impl Runner<'_> {
         report.notes = notes;
         if let Some(output) = &output {
             self.show(Progress::erase);
-            let shown = if self.options.json {
+            let shown = if self.options.common.json {
                 std::io::stderr().write_all(output)
             } else {
                 std::io::stdout().write_all(output).and_then(|()| std::io::stdout().flush())
@@ -259,7 +260,7 @@ impl Runner<'_> {
         report.output = output;
         let report = report.clone();
         self.show(|p, out| p.finished(&report, Instant::now(), out));
-        if self.options.json {
+        if self.options.common.json {
             self.json(|out| tamis_report::json::finished(&report, out));
         }
     }
@@ -352,17 +353,17 @@ pub(crate) fn gc_policy(project: &Project) -> GcPolicy {
 }
 
 fn write_reports(options: &Options, shape: Shape, report: &RunReport, style: Style) -> Result<()> {
-    if options.json {
+    if options.common.json {
         let _ = tamis_report::json::summary(report, &mut std::io::stdout());
     }
-    if !options.quiet {
+    if !options.common.quiet {
         let out = &mut std::io::stderr();
         let _ = match (shape, report.tests.first()) {
             (Shape::Command, Some(test)) => tamis_report::text::single(test, style, out),
             _ => tamis_report::text::summary(report, style, out),
         };
     }
-    if let Some(file) = &options.junit {
+    if let Some(file) = &options.running.junit {
         write_file(file, |out| tamis_report::junit::write(report, out))?;
     }
     if let Some(file) = std::env::var_os("GITHUB_STEP_SUMMARY").filter(|f| !f.is_empty()) {

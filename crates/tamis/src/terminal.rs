@@ -16,7 +16,7 @@ pub(crate) fn output_style(options: &Options) -> Style {
 
 fn chosen(options: &Options, terminal: bool) -> Style {
     let set = |name: &str| std::env::var_os(name).is_some_and(|v| !v.is_empty());
-    let coloured = match options.color {
+    let coloured = match options.common.color {
         Color::Always => true,
         Color::Never => false,
         Color::Auto => {

@@ -71,7 +71,7 @@ pub(crate) fn deps(options: &Options, arguments: &DepsArguments) -> Result<i32> 
     let mut inputs: Vec<(Kind, &Observed)> =
         record.run.observed.iter().map(|o| (kind(o), o)).collect();
     inputs.sort_by(|a, b| (a.0, &a.1.question).cmp(&(b.0, &b.1.question)));
-    let text = if options.json {
+    let text = if options.common.json {
         as_json(&key, &inputs)
     } else if arguments.plain {
         let read = inputs.iter().filter(|(kind, _)| *kind != Kind::Written);

@@ -10,11 +10,12 @@ use std::time::Duration;
 use tamis_core::decide::Demand;
 
 pub(crate) fn demand(options: &Options, in_any_case: bool) -> Demand {
-    if options.all || in_any_case { Demand::Requested } else { Demand::None }
+    if options.selecting.all || in_any_case { Demand::Requested } else { Demand::None }
 }
 
 pub(crate) fn timeout(options: &Options) -> Result<Option<Duration>> {
     options
+        .running
         .timeout
         .as_deref()
         .map(|text| tamis_settings::duration(text).map_err(|e| anyhow::anyhow!("--timeout {e}")))
@@ -38,7 +39,7 @@ pub(crate) fn suite_cases(
             ),
         }
     }
-    cases::of_suites(project, demand, &options.only, timeout(options)?)
+    cases::of_suites(project, demand, &options.selecting.only, timeout(options)?)
 }
 
 pub(crate) fn suites(options: &Options, in_any_case: bool) -> Result<i32> {

@@ -30,7 +30,7 @@ pub(crate) fn select(options: &Options, arguments: &SelectArguments) -> Result<i
     let tests: Vec<TestReport> = planned.into_iter().map(|p| p.report).collect();
     let selected = tests.iter().any(|t| t.decision.is_run());
     let report = RunReport { tests, wall: began.elapsed(), interrupted: false, mode: Mode::Select };
-    if options.quiet {
+    if options.common.quiet {
         return Ok(i32::from(selected));
     }
     // A reader that has seen enough (`| head`) is no error.
@@ -40,7 +40,7 @@ pub(crate) fn select(options: &Options, arguments: &SelectArguments) -> Result<i
 
 fn show(report: &RunReport, options: &Options, plain: bool) -> std::io::Result<()> {
     let mut out = std::io::BufWriter::new(std::io::stdout().lock());
-    if options.json {
+    if options.common.json {
         tamis_report::json::start(report.tests.len(), Mode::Select, &mut out)?;
         for test in &report.tests {
             tamis_report::json::decision(test, &mut out)?;

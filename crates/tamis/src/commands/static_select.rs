@@ -274,7 +274,7 @@ fn diff(sessions: &mut [Session], options: &Options, out: &mut impl Write) -> Re
         let changes = session.diff();
         let known = changes.is_some();
         let changes = changes.unwrap_or_default();
-        if options.json {
+        if options.common.json {
             let line = DiffJson { module: &session.module, known, changes: &changes };
             render::json_line(&line, out)?;
             continue;
@@ -296,7 +296,7 @@ fn impacted(sessions: &mut [Session], options: &Options, out: &mut impl Write) -
         let types = session.impacted();
         let known = types.is_some();
         let types = types.unwrap_or_default();
-        if options.json {
+        if options.common.json {
             let line = ImpactedJson { module: &session.module, known, types: &types };
             render::json_line(&line, out)?;
             continue;
@@ -322,16 +322,16 @@ fn select(
     let style = terminal::output_style(options);
     let (mut selected, mut all) = (0, 0);
     for session in sessions {
-        let decisions = if options.all { all_of(session) } else { session.select() };
+        let decisions = if options.selecting.all { all_of(session) } else { session.select() };
         selected += decisions.iter().filter(|d| d.run.is_some()).count();
         all += decisions.len();
-        if options.json {
+        if options.common.json {
             let notes = &session.world.notes;
             let line = SelectionJson { module: &session.module, tests: &decisions, notes };
             render::json_line(&line, out)?;
         } else if arguments.plain {
             render::plain(&decisions, out)?;
-        } else if !options.quiet {
+        } else if !options.common.quiet {
             heading(count, session, out)?;
             for decision in decisions.iter().filter(|d| arguments.explain || d.run.is_some()) {
                 let (word, why) = match &decision.run {
@@ -365,10 +365,10 @@ fn select(
             keep(session, &decisions, &finished)?;
         }
     }
-    if !options.quiet && !options.json && !arguments.plain {
+    if !options.common.quiet && !options.common.json && !arguments.plain {
         eprintln!("tamis: {selected} of {all} test classes are selected");
     }
-    Ok(i32::from(options.quiet && selected > 0))
+    Ok(i32::from(options.common.quiet && selected > 0))
 }
 
 /// `--all`: a wish of the user that comes before the evidence.
@@ -412,7 +412,7 @@ fn record(
         }
         let decisions = session.select();
         keep(session, &decisions, &finished)?;
-        if !options.quiet {
+        if !options.common.quiet {
             let passed = finished.values().filter(|p| **p).count();
             writeln!(
                 out,
@@ -433,7 +433,7 @@ fn graph(
 ) -> Result<i32> {
     for session in sessions {
         let graph = session.graph([]);
-        if options.json {
+        if options.common.json {
             render::graph_json(session, &graph, out)?;
         } else if arguments.dot {
             render::graph_dot(session, &graph, out)?;
@@ -489,7 +489,7 @@ fn compare(
     };
     let differences = Dependencies::of(session).compare(&theirs);
     for difference in &differences {
-        if options.json {
+        if options.common.json {
             render::json_line(difference, out)?;
             continue;
         }
@@ -501,7 +501,7 @@ fn compare(
             }
         }
     }
-    if !options.quiet && !options.json {
+    if !options.common.quiet && !options.common.json {
         eprintln!("tamis: {} types with different tests", differences.len());
     }
     Ok(0)

@@ -36,7 +36,7 @@ pub(crate) fn status(options: &Options) -> Result<i32> {
     let planned = plan::decide(&project, store.as_ref(), &world, &known)?;
     // Losing this cache costs time only.
     let _ = project.fingerprinter.flush();
-    if options.json {
+    if options.common.json {
         let lines: String = planned.iter().map(|p| format!("{}\n", planned_json(p))).collect();
         print_or_pipe_closed(&lines);
         return Ok(0);
@@ -133,11 +133,11 @@ pub(crate) fn history(options: &Options, words: &[OsString]) -> Result<i32> {
     }
     let mut text = String::new();
     for key in keys {
-        if !options.json {
+        if !options.common.json {
             let _ = writeln!(text, "{key}");
         }
         for record in store.history(&key)? {
-            if options.json {
+            if options.common.json {
                 let mut line = record_json(&record);
                 line["test"] = key.to_string().into();
                 let _ = writeln!(text, "{line}");

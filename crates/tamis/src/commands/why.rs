@@ -64,7 +64,7 @@ pub(crate) fn why(options: &Options, words: &[OsString]) -> Result<i32> {
     let style = terminal::output_style(options);
     let key = &asked.case.key;
     let Decision::Run(cause) = &planned.report.decision else {
-        if options.json {
+        if options.common.json {
             println!("{}", json!({ "test": key.to_string(), "run": false }));
         } else {
             let proof = planned.report.proof.as_deref().unwrap_or_default();
@@ -80,7 +80,7 @@ pub(crate) fn why(options: &Options, words: &[OsString]) -> Result<i32> {
         }
         _ => Vec::new(),
     };
-    if options.json {
+    if options.common.json {
         println!("{}", why_json(&asked, &planned, &differences, &world));
         return Ok(0);
     }
@@ -193,7 +193,7 @@ pub(crate) fn why_not(options: &Options, words: &[OsString]) -> Result<i32> {
     let key = &asked.case.key;
     let Decision::Skip { record, proof } = planned.report.decision else {
         let reason = &planned.report.reason;
-        if options.json {
+        if options.common.json {
             println!("{}", json!({ "test": key.to_string(), "run": true, "reason": reason }));
         } else {
             println!("{key} may not be skipped: {reason}");
@@ -209,7 +209,7 @@ pub(crate) fn why_not(options: &Options, words: &[OsString]) -> Result<i32> {
     let of = |o: &Observed| if left { o.after.unwrap_or(o.before) } else { o.before };
     let mut inputs: Vec<&Observed> = stored.run.observed.iter().collect();
     inputs.sort_by(|a, b| a.question.cmp(&b.question));
-    if options.json {
+    if options.common.json {
         let inputs: Vec<serde_json::Value> = inputs
             .into_iter()
             .map(|o| {
