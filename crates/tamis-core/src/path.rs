@@ -87,7 +87,7 @@ impl PathMap {
     }
 
     fn portable_bytes(&self, absolute: &Path) -> Vec<u8> {
-        if let Some(rest) = strip(absolute, &self.root) {
+        if let Some(rest) = below(absolute, &self.root) {
             return match rest {
                 [] => b".".to_vec(),
                 // A folder of the project that looks like one of the other anchors.
@@ -97,7 +97,7 @@ impl PathMap {
             };
         }
         if let Some(home) = &self.home
-            && let Some(rest) = strip(absolute, home)
+            && let Some(rest) = below(absolute, home)
         {
             return if rest.is_empty() { b"~".to_vec() } else { [b"~/", rest].concat() };
         }
@@ -172,7 +172,7 @@ impl PathMap {
 }
 
 /// The bytes of `path` below `base`, without a leading slash; `None` where it is not below.
-fn strip<'a>(path: &'a Path, base: &Path) -> Option<&'a [u8]> {
+pub fn below<'a>(path: &'a Path, base: &Path) -> Option<&'a [u8]> {
     let (path, base) = (path.as_os_str().as_bytes(), base.as_os_str().as_bytes());
     let rest = path.strip_prefix(base)?;
     match rest {

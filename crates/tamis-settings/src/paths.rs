@@ -23,6 +23,7 @@ use globset::{Candidate, Glob, GlobSet};
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+use tamis_core::path::below;
 use tamis_core::{Hash, PathMap, Scheme};
 
 /// Where things are on this machine. All paths absolute and canonical.
@@ -274,18 +275,6 @@ fn is_cached_bytecode(path: &Path) -> bool {
 
 fn is_cache_folder(path: &Path) -> bool {
     path.as_os_str().as_bytes().ends_with(b"/__pycache__")
-}
-
-/// The bytes of `path` below `base` without a leading slash, empty for `base` itself.
-fn below<'a>(path: &'a Path, base: &Path) -> Option<&'a [u8]> {
-    let (path, base) = (path.as_os_str().as_bytes(), base.as_os_str().as_bytes());
-    let rest = path.strip_prefix(base)?;
-    match rest {
-        [] => Some(rest),
-        [b'/', tail @ ..] => Some(tail),
-        _ if base == b"/" => Some(rest),
-        _ => None,
-    }
 }
 
 /// The globs of one pattern, and whether they are relative to the root. None for a pattern that
