@@ -42,15 +42,16 @@ revision() {
         mkdir -p "$folder/java" "$folder/resources"
         unzip -q -o "$work/jars/$artifact-$1-${side#*:}.jar" -d "$folder/java"
         rm -rf "$folder/java/META-INF"
-        # Resources stand beside the sources in these jars.
-        (cd "$folder/java" && find . -type f ! -name '*.java' -print0 | tar -c --null -T - -f - | tar -x -C "$folder/resources" -f -)
+        # Resources stand beside the sources in these jars; documentation is no resource.
+        (cd "$folder/java" && find . -type f ! -name '*.java' ! -name package.html ! -name overview.html -print0 | tar -c --null -T - -f - | tar -x -C "$folder/resources" -f -)
     done
     (cd "$work/project" && mvn -q -B test-compile >> "$log" 2>&1)
 }
 
 starts() {
     (cd "$work/project" && mvn -B edu.illinois:starts-maven-plugin:1.4:select "$@") > "$work/starts.log" 2>&1
-    sed -n '/AffectedTests/,$p' "$work/starts.log" | sed -n 's/^INFO: //p' | grep -v '[*]' | sort -u
+    sed -n '/AffectedTests/,$p' "$work/starts.log" | sed -n 's/^INFO: //p' |
+        grep -E '^[A-Za-z_0-9.]+$' | sort -u
 }
 
 static() {
