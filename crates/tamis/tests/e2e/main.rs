@@ -8,4 +8,5 @@ mod cli_streams;
 mod cli_verbs;
 mod paper_cases;
 mod property;
+mod static_select;
 mod support;
