@@ -32,15 +32,14 @@ fn two_at_once_in_one_folder() {
 }
 
 fn slow_suite() -> Project {
-    let project = Project::with(&[
+    Project::with(&[
         (
             "tamis.toml",
             "[[suite]]\nname = \"s\"\neach = [\"1\", \"2\", \"3\", \"4\"]\nrun = \"sh run.sh {}\"\njobs = 1\n",
         ),
         // The third one waits for ever, and so does its child.
         ("run.sh", "if [ $1 = 3 ]; then echo $$ > pids; sh -c 'echo $$ >> pids; sleep 1000'; fi\n"),
-    ]);
-    project
+    ])
 }
 
 fn start_and_wait_for_the_third(project: &Project) -> (Child, Vec<i32>) {
@@ -108,7 +107,8 @@ fn files(folder: &std::path::Path) -> Vec<std::path::PathBuf> {
 
 #[test]
 fn damaged_records_run_everything_with_one_clear_line() {
-    let damages: [(&str, fn(&mut Vec<u8>)); 4] = [
+    type Damage = fn(&mut Vec<u8>);
+    let damages: [(&str, Damage); 4] = [
         ("all zero", |b| b.fill(0)),
         ("cut", |b| b.truncate(b.len() / 2)),
         ("empty", Vec::clear),
