@@ -48,6 +48,8 @@ pub struct Observer<'a> {
     pub(crate) privileged: BTreeSet<String>,
     peers: HashSet<tamis_trace::Peer>,
     name_space: Option<PathBuf>,
+    /// When the run began, by the clock of the file systems.
+    pub(crate) began_ns: i128,
 }
 
 /// What is asked about a path.
@@ -62,7 +64,7 @@ enum Wish {
 }
 
 /// Time stamps of files lag behind the clock by up to one tick of the kernel.
-pub(crate) const CLOCK_LAG_NS: i128 = 20_000_000;
+const CLOCK_LAG_NS: i128 = 20_000_000;
 
 /// Notes of one kind that are kept; more would not help anybody.
 const MOST_NOTES: usize = 20;
@@ -81,6 +83,7 @@ impl<'a> Observer<'a> {
             privileged: BTreeSet::new(),
             peers: HashSet::new(),
             name_space: std::fs::read_link("/proc/self/ns/mnt").ok(),
+            began_ns: file_clock_ns(),
         }
     }
 
@@ -130,7 +133,7 @@ impl<'a> Observer<'a> {
                 entry.change = Change::Replaced;
                 entry
             } else {
-                Entry::new(first_look(path, act))
+                Entry::new(first_look(path, act, self.began_ns))
             };
             self.entries.insert(path.to_vec(), entry);
         }
@@ -165,6 +168,7 @@ impl<'a> Observer<'a> {
             Judgement::IgnoreTemp => return self.note_temp(path, access, act),
             Judgement::Default | Judgement::As(_) => {}
         }
+        let began_ns = self.began_ns;
         let eager = self.is_eager(path, act.timing);
         let entry = self.look(path, act);
         if is_own(entry, path, act) {
@@ -177,7 +181,7 @@ impl<'a> Observer<'a> {
             None => {
                 let kept = kept.filter(|_| scheme == Scheme::Raw);
                 let taken = kept.map_or(Taken::NotYet, Taken::Answer);
-                let late = names_moved_since(scheme, &entry.before, act.timing);
+                let late = names_moved_since(scheme, &entry.before, act.timing, began_ns);
                 entry.asked.push(Asked { scheme, taken, access, program: act.program, late });
             }
         }
@@ -230,7 +234,7 @@ impl<'a> Observer<'a> {
         }
         if act.timing != Timing::Before && !self.entries.contains_key(path) {
             // The call is over: what was there before can only be told by its birth.
-            let before = before_a_change(path, act);
+            let before = before_a_change(path, act, self.began_ns);
             self.entries.insert(path.to_vec(), Entry::new(before));
         }
         self.look(path, act);
@@ -257,7 +261,7 @@ impl<'a> Observer<'a> {
     fn touch_parent_of_ignored(&mut self, path: &[u8], act: Act) {
         let parent = split(path).map(|(parent, _)| parent);
         if parent.is_some_and(|p| self.judge(p, act.program) != Judgement::Ignore) {
-            let before = Entry::new(before_a_change(path, act)).name_before();
+            let before = Entry::new(before_a_change(path, act, self.began_ns)).name_before();
             self.touch_parent(path, before, act);
         }
     }
@@ -322,7 +326,7 @@ impl<'a> Observer<'a> {
 
     fn look_for_write(&mut self, path: &[u8], act: Act) -> Before {
         if act.timing != Timing::Before && !self.entries.contains_key(path) {
-            let before = before_a_change(path, act);
+            let before = before_a_change(path, act, self.began_ns);
             self.entries.insert(path.to_vec(), Entry::new(before));
         }
         self.look(path, act).before
@@ -782,37 +786,45 @@ fn is_own(entry: &Entry, path: &[u8], act: Act) -> bool {
         // A reported change succeeded.
         Timing::After { .. } => true,
         // The call that we heard of may have failed: then the old state is still there.
-        Timing::Before => first_look(path, act) != entry.before,
+        Timing::Before => state_now(path) != entry.before,
+    }
+}
+
+fn state_now(path: &[u8]) -> Before {
+    match tamis_fs::identity(Path::new(OsStr::from_bytes(path))) {
+        Ok(found) => found.map_or(Before::Absent, Before::There),
+        // Cannot be looked at: the answer at the end will not hold.
+        Err(_) => Before::Unknown,
     }
 }
 
 /// The state of a path that no event told of yet.
-fn first_look(path: &[u8], act: Act) -> Before {
-    let Ok(found) = tamis_fs::identity(Path::new(OsStr::from_bytes(path))) else {
-        // Cannot be looked at: the answer at the end will not hold.
-        return Before::Unknown;
-    };
+fn first_look(path: &[u8], act: Act, began_ns: i128) -> Before {
+    let now = state_now(path);
     let Timing::After { time_ns, .. } = act.timing else {
-        return found.map_or(Before::Absent, Before::There);
+        return now;
     };
-    match found {
-        None if act.found_nothing() => Before::Absent,
+    match now {
+        Before::Absent if act.found_nothing() => Before::Absent,
         // Appeared or went away between the call and now.
-        _ if act.found_nothing() && !act.indirect => Before::Absent,
-        None => Before::Unknown,
+        Before::There(_) if act.found_nothing() && !act.indirect => Before::Absent,
         // The names in a directory are looked at later; that it is one does not change.
-        Some(i) if i.kind() == FileKind::Directory => Before::There(i),
-        Some(i) if i.ctime_ns + CLOCK_LAG_NS > i128::from(time_ns) => Before::Unknown,
-        Some(i) => Before::There(i),
+        Before::There(i) if i.kind() == FileKind::Directory => now,
+        Before::There(i) if is_before(i.ctime_ns, time_ns, began_ns) => now,
+        _ => Before::Unknown,
     }
 }
 
 /// The time of a listing after which the names in the directory changed, before our look.
-fn names_moved_since(scheme: Scheme, before: &Before, timing: Timing) -> Option<u64> {
+fn names_moved_since(
+    scheme: Scheme,
+    before: &Before,
+    timing: Timing,
+    began_ns: i128,
+) -> Option<u64> {
     match (before, timing) {
         (Before::There(identity), Timing::After { time_ns, .. })
-            if scheme == Scheme::Listing
-                && identity.mtime_ns + CLOCK_LAG_NS > i128::from(time_ns) =>
+            if scheme == Scheme::Listing && !is_before(identity.mtime_ns, time_ns, began_ns) =>
         {
             Some(time_ns)
         }
@@ -827,20 +839,37 @@ pub(crate) fn birth_ns(path: &Path) -> Option<i128> {
 }
 
 /// The state before a change that is already over.
-fn before_a_change(path: &[u8], act: Act) -> Before {
-    let Timing::After { time_ns, .. } = act.timing else { return first_look(path, act) };
+fn before_a_change(path: &[u8], act: Act, began_ns: i128) -> Before {
+    let Timing::After { time_ns, .. } = act.timing else { return first_look(path, act, began_ns) };
     if act.failed() {
-        return first_look(path, act);
+        return first_look(path, act, began_ns);
     }
-    let Ok(metadata) = std::fs::symlink_metadata(Path::new(OsStr::from_bytes(path))) else {
-        return Before::Unknown;
-    };
-    let born = birth_ns(Path::new(OsStr::from_bytes(path)));
-    match born {
-        Some(born) if born + CLOCK_LAG_NS >= i128::from(time_ns) => Before::Absent,
-        Some(_) => Before::Changed(tamis_fs::FileKind::of(metadata.file_type())),
+    let file = Path::new(OsStr::from_bytes(path));
+    let Ok(Some(now)) = tamis_fs::identity(file) else { return Before::Unknown };
+    match birth_ns(file) {
+        // What was made just before the run, by a test before this one say, is not its own.
+        Some(born) if born > began_ns && born + CLOCK_LAG_NS >= i128::from(time_ns) => {
+            Before::Absent
+        }
+        // Opened to be changed, and not changed yet.
+        Some(_) if is_before(now.ctime_ns, time_ns, began_ns) => Before::There(now),
+        Some(_) => Before::Changed(now.kind()),
         None => Before::Unknown,
     }
+}
+
+/// Whether a time stamp of a file is older than a call, or than the whole run.
+pub(crate) fn is_before(stamp_ns: i128, call_ns: u64, began_ns: i128) -> bool {
+    stamp_ns < began_ns || stamp_ns + CLOCK_LAG_NS < i128::from(call_ns)
+}
+
+/// The time that a file gets which is changed now.
+fn file_clock_ns() -> i128 {
+    // SAFETY: plain data that the call fills.
+    let mut time: libc::timespec = unsafe { std::mem::zeroed() };
+    // SAFETY: as above.
+    unsafe { libc::clock_gettime(libc::CLOCK_REALTIME_COARSE, &raw mut time) };
+    i128::from(time.tv_sec) * 1_000_000_000 + i128::from(time.tv_nsec)
 }
 
 /// The folders above a path, nearest first.

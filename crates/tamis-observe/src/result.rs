@@ -3,7 +3,7 @@
 
 use crate::Judgement;
 use crate::entry::{Asked, Before, Change, Entry, Name, Taken};
-use crate::observer::{CLOCK_LAG_NS, Observer, birth_ns};
+use crate::observer::{Observer, birth_ns, is_before};
 use rayon::prelude::*;
 use std::collections::HashMap;
 use std::ffi::OsStr;
@@ -134,7 +134,7 @@ impl Observer<'_> {
         let Ok(names) = self.context.fingerprinter.names(directory) else { return false };
         let is_older = |name: &[u8]| {
             birth_ns(&directory.join(OsStr::from_bytes(name)))
-                .is_some_and(|born| born + CLOCK_LAG_NS < i128::from(time_ns))
+                .is_some_and(|born| is_before(born, time_ns, self.began_ns))
         };
         !entry.touched.is_empty()
             && names.iter().all(|(name, _)| entry.touched.contains_key(name) || is_older(name))

@@ -9,9 +9,12 @@ fn an_edit_is_seen(what: &str, files: &[(&str, &str)], script: &str, edit: impl 
     let project = Project::with(files);
     project.write("check.sh", format!("#!/bin/sh\n{script}\n"));
     let check = ["./check.sh"];
-    let first = project.tamis(&check);
-    assert!(first.stderr.contains("ran ./check.sh"), "{what}: {}", first.stderr);
-    project.assert_skipped(&check);
+    let first = project.tamis(&["--json", "./check.sh"]).events("finished");
+    // An engine that reports afterwards cannot always tell what was there before a change: then
+    // the test runs again by itself.
+    if first[0]["complete"] == true {
+        project.assert_skipped(&check);
+    }
     edit(&project);
     let second = project.tamis(&["--json", "select", "./check.sh"]).decisions();
     assert!(second["./check.sh"].runs, "{what}: would be skipped after the edit\n{script}");
@@ -268,7 +271,7 @@ fn in_python() {
         let run = || project.run(&check).into_values().next().expect("one decision");
         assert!(run().runs);
         let again = run();
-        assert!(!again.runs, "{what}: {}", again.reason);
+        assert!(!again.runs || again.cause == "incomplete", "{what}: {}", again.reason);
         edit(&project);
         assert!(run().runs, "{what}: skipped after the edit");
     };
@@ -384,4 +387,22 @@ fn an_input_that_changes_during_the_run_is_no_proof() {
     assert!(child.wait().expect("an end").success());
     let decided = project.select(&["./check.sh"]);
     assert!(decided["./check.sh"].runs, "it saw the old content: {decided:?}");
+}
+
+/// What was made just before a run is not made by it, however quickly the one follows the other.
+#[test]
+fn a_file_that_is_only_just_there() {
+    let project = Project::with(&[
+        (
+            "tamis.toml",
+            "[[suite]]\nname = \"s\"\neach = [\"1-make\", \"2-append\"]\nrun = \"sh {}.sh\"\njobs = 1\n",
+        ),
+        ("1-make.sh", "cat value > shared\n"),
+        ("2-append.sh", "echo more >> shared\ncat shared\n"),
+        ("value", "1\n"),
+    ]);
+    project.tamis(&["-j1"]);
+    project.write("value", "2\n");
+    project.tamis(&["-j1", "--only", "1-*"]);
+    assert_eq!(project.selected(), ["2-append"]);
 }
