@@ -113,11 +113,15 @@ pub(crate) enum Found {
 }
 
 pub(crate) fn look(path: &Path) -> io::Result<Found> {
-    match std::fs::symlink_metadata(path) {
-        Ok(metadata) => Ok(Found::There(Identity::of(&metadata))),
-        Err(error) if error.raw_os_error() == Some(libc::ENOENT) => Ok(Found::Absent),
-        Err(error) if is_absent(&error) => Ok(Found::Barred),
-        Err(error) => Err(error),
+    loop {
+        return match std::fs::symlink_metadata(path) {
+            Ok(metadata) => Ok(Found::There(Identity::of(&metadata))),
+            Err(error) if error.raw_os_error() == Some(libc::ENOENT) => Ok(Found::Absent),
+            Err(error) if is_absent(&error) => Ok(Found::Barred),
+            // File systems of user programs may give up when a signal comes.
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            Err(error) => Err(error),
+        };
     }
 }
 

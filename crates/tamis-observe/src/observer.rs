@@ -427,7 +427,13 @@ impl<'a> Observer<'a> {
         self.ask_removable(&path, act);
         if !act.failed() {
             self.change(&path, Change::Replaced, act);
-            self.names_change(&path);
+            if is_file(&path) {
+                // No other path leads through a file: what was handled stays so. Compilers remove
+                // a temporary file for each source.
+                self.resolver.forget(&path);
+            } else {
+                self.names_change(&path);
+            }
         }
     }
 
@@ -836,6 +842,12 @@ fn names_moved_since(
 pub(crate) fn birth_ns(path: &Path) -> Option<i128> {
     let born = std::fs::symlink_metadata(path).ok()?.created().ok()?;
     Some(born.duration_since(std::time::UNIX_EPOCH).ok()?.as_nanos() as i128)
+}
+
+/// Whether a plain file is at the path now.
+fn is_file(path: &[u8]) -> bool {
+    let found = tamis_fs::identity(Path::new(OsStr::from_bytes(path)));
+    matches!(found, Ok(Some(identity)) if identity.kind() == FileKind::File)
 }
 
 /// The state before a change that is already over.

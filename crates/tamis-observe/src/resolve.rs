@@ -3,10 +3,11 @@
 //! Folders that were found to be plain are remembered, so that a new path costs one look at its last
 //! component. The memory is dropped when the tree changes links or renames folders.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::ffi::OsStr;
+use std::io;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// A path with its links followed.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -23,6 +24,9 @@ pub(crate) struct Resolved {
 pub(crate) struct Resolver {
     /// Link target, or `None` for something that is no link.
     known: HashMap<Vec<u8>, Option<Vec<u8>>>,
+    /// Folders that were found to resolve to themselves, so that only the last component of what is
+    /// in them has to be looked at.
+    plain_folders: HashSet<Vec<u8>>,
 }
 
 /// As many as the kernel follows.
@@ -31,6 +35,26 @@ const MOST_LINKS: usize = 40;
 impl Resolver {
     /// Resolves an absolute path; a link at its end only where `follow` says so.
     pub(crate) fn resolve(&mut self, path: &[u8], follow: bool) -> Resolved {
+        let folder = folder_of(path);
+        if folder.is_some_and(|f| self.plain_folders.contains(f))
+            && (!follow || self.target(path).is_none())
+        {
+            return Resolved { path: path.to_vec(), ..Resolved::default() };
+        }
+        let resolved = self.walk(path, follow);
+        if let Some(folder) = folder
+            && resolved.links.is_empty()
+            && resolved.path == path
+            // It is there; what is absent may be made a link later.
+            && self.known.get(folder) == Some(&None)
+        {
+            self.plain_folders.insert(folder.to_vec());
+        }
+        resolved
+    }
+
+    /// Resolves component by component.
+    fn walk(&mut self, path: &[u8], follow: bool) -> Resolved {
         let mut resolved = Resolved::default();
         // A slash at the end means the folder behind a link.
         let follow = follow || path.len() > 1 && path.ends_with(b"/");
@@ -74,7 +98,7 @@ impl Resolver {
         if let Some(known) = self.known.get(path) {
             return known.clone();
         }
-        match std::fs::read_link(Path::new(OsStr::from_bytes(path))) {
+        match read_link(path) {
             Ok(target) => {
                 let target = target.into_os_string().into_vec();
                 self.known.insert(path.to_vec(), Some(target.clone()));
@@ -93,12 +117,31 @@ impl Resolver {
     /// Forgets what is known of one path that the tree is about to replace.
     pub(crate) fn forget(&mut self, path: &[u8]) {
         self.known.remove(path);
+        self.plain_folders.clear();
     }
 
     /// Forgets everything.
     pub(crate) fn forget_all(&mut self) {
         self.known.clear();
+        self.plain_folders.clear();
     }
+}
+
+/// The target of a link. File systems of user programs may give up when a signal comes.
+fn read_link(path: &[u8]) -> io::Result<PathBuf> {
+    loop {
+        match std::fs::read_link(Path::new(OsStr::from_bytes(path))) {
+            Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+            done => return done,
+        }
+    }
+}
+
+/// The folder of a path whose last component is a name.
+fn folder_of(path: &[u8]) -> Option<&[u8]> {
+    let slash = path.iter().rposition(|&b| b == b'/')?;
+    let name = &path[slash + 1..];
+    (!matches!(name, b"" | b"." | b"..")).then_some(&path[..slash])
 }
 
 fn components(path: &[u8]) -> Vec<Vec<u8>> {
@@ -152,6 +195,33 @@ mod tests {
         let path = dir.path().join("loop").into_os_string().into_vec();
         let resolved = Resolver::default().resolve(&path, true);
         assert!(resolved.circle && resolved.links.iter().any(|l| l.ends_with(b"/loop")));
+    }
+
+    #[test]
+    fn a_plain_folder_is_remembered_until_names_change() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path().canonicalize().unwrap();
+        std::fs::create_dir(root.join("folder")).unwrap();
+        std::fs::create_dir(root.join("other")).unwrap();
+        symlink("../other/x", root.join("folder/link")).unwrap();
+        let bytes = |below: &str| root.join(below).into_os_string().into_vec();
+        let mut resolver = Resolver::default();
+        for name in ["folder/a", "folder/b", "folder/sub/c"] {
+            assert_eq!(resolver.resolve(&bytes(name), true).path, bytes(name));
+        }
+        // A link in it is still followed, dots are still physical.
+        let link = resolver.resolve(&bytes("folder/link"), true);
+        assert_eq!((link.path, link.links), (bytes("other/x"), vec![bytes("folder/link")]));
+        let mut dots = bytes("folder");
+        dots.extend_from_slice(b"/..");
+        assert_eq!(resolver.resolve(&dots, true).path, root.as_os_str().as_bytes());
+        // The folder becomes a link.
+        std::fs::rename(root.join("folder"), root.join("moved")).unwrap();
+        resolver.forget_all();
+        symlink("other", root.join("folder")).unwrap();
+        resolver.forget(&bytes("folder"));
+        let behind = resolver.resolve(&bytes("folder/a"), true);
+        assert_eq!((behind.path, behind.links.len()), (bytes("other/a"), 1));
     }
 
     #[test]

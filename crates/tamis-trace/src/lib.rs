@@ -11,6 +11,7 @@ pub mod event;
 mod filter;
 mod lifetime;
 pub mod notify;
+mod nudge;
 mod probe;
 mod process;
 pub mod ptrace;

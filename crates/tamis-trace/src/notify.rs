@@ -15,6 +15,7 @@ use crate::decode::Call;
 use crate::event::Sink;
 use crate::filter::{Filter, Verdict};
 use crate::lifetime::Lifetime;
+use crate::nudge::Nudge;
 use crate::probe;
 use crate::serve::Server;
 use crate::shepherd::Shepherd;
@@ -60,24 +61,34 @@ impl Engine for Notify {
         // SAFETY: sets a flag on our own descriptor; older kernels refuse, which costs only speed.
         unsafe { libc::ioctl(listener, SET_FLAGS, SYNC_WAKE_UP) };
         let mut server = Server { stdin, sink };
+        let nudge = Nudge::start()?;
         lifetime.go()?;
         while lifetime.wait(&mut [listener])? {
-            serve_one(listener, &mut server)?;
+            let mut waiting = receive(listener)?;
+            while let Some(call) = waiting {
+                serve(listener, &call, &mut server)?;
+                // Where one call comes, others follow: not worth asking each time.
+                waiting = nudge.while_nothing_is_due(|| receive(listener))?;
+            }
         }
         Ok(lifetime.finish())
     }
 }
 
-/// Receives one call, reports it, lets it go on.
-fn serve_one(listener: RawFd, server: &mut Server<'_>) -> io::Result<()> {
-    let Some(notification) = receive(listener)? else { return Ok(()) };
+/// Reports one call and lets it go on.
+fn serve(
+    listener: RawFd,
+    notification: &libc::seccomp_notif,
+    server: &mut Server<'_>,
+) -> io::Result<()> {
     let data = &notification.data;
     let call = Call { number: i64::from(data.nr), arguments: data.args };
     let error = server.call(notification.pid, data.arch, &call);
     respond(listener, notification.id, error)
 }
 
-/// The next waiting call; `None` when the caller was killed meanwhile.
+/// The next call, waited for; `None` when the caller was killed meanwhile, no process is left that
+/// could call, or a signal came.
 pub(crate) fn receive(listener: RawFd) -> io::Result<Option<libc::seccomp_notif>> {
     // SAFETY: the kernel wants a zeroed structure and fills it.
     let mut notification: libc::seccomp_notif = unsafe { std::mem::zeroed() };

@@ -74,11 +74,11 @@ impl Process {
     pub(crate) fn read_path(self, address: u64) -> Result<Vec<u8>, Unread> {
         let mut path = Vec::new();
         let mut address = address;
-        let mut buffer = [0; PAGE as usize];
+        // Most paths are short.
+        let mut buffer = [0; 256];
         while path.len() < PATH_MAX {
-            // Page by page: the next page may not be mapped. Most paths are short.
-            let to_page_end = (PAGE - address % PAGE) as usize;
-            let want = if path.is_empty() { to_page_end.min(256) } else { to_page_end };
+            // Not beyond a page: the next one may not be mapped.
+            let want = buffer.len().min((PAGE - address % PAGE) as usize);
             let got = self.read(address, &mut buffer[..want])?;
             if got == 0 {
                 return Err(Unread::Nothing);

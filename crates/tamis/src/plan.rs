@@ -6,6 +6,7 @@ use crate::reason;
 use crate::world::World;
 use anyhow::Result;
 use std::time::Duration;
+use tamis_core::decide::Demand;
 use tamis_core::{Cause, Decision, Note, TestKey};
 use tamis_report::TestReport;
 use tamis_report::human;
@@ -41,7 +42,9 @@ pub(crate) fn decide(
         return Ok(cases.iter().map(undecided).collect());
     };
     let keys: Vec<TestKey> = cases.iter().map(|c| c.key.clone()).collect();
-    let complete = |record: &RecordSummary| refused_by_settings(project, record).is_none();
+    // Where every test runs in any case, nothing has to be compared.
+    let open = cases.iter().any(|case| case.demand == Demand::None);
+    let complete = |record: &RecordSummary| open && refused_by_settings(project, record).is_none();
     let evidence = match store.evidence(&keys, &complete, &|questions| world.ask(questions)) {
         Ok(evidence) => evidence,
         Err(error) => {
