@@ -209,7 +209,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn map() -> PathMap {
-        PathMap::new("/home/ann/work/app".into(), Some("/home/ann".into()))
+        PathMap::new("/home/ann/dev/app".into(), Some("/home/ann".into()))
     }
 
     fn portable(path: &str) -> String {
@@ -218,13 +218,13 @@ mod tests {
 
     #[test]
     fn anchors() {
-        assert_eq!(portable("/home/ann/work/app/src/a.c"), "src/a.c");
-        assert_eq!(portable("/home/ann/work/app"), ".");
-        assert_eq!(portable("/home/ann/work/apple"), "~/work/apple");
+        assert_eq!(portable("/home/ann/dev/app/src/a.c"), "src/a.c");
+        assert_eq!(portable("/home/ann/dev/app"), ".");
+        assert_eq!(portable("/home/ann/dev/apple"), "~/dev/apple");
         assert_eq!(portable("/home/ann/.npmrc"), "~/.npmrc");
         assert_eq!(portable("/usr/lib/libc.so"), "/usr/lib/libc.so");
-        assert_eq!(portable("/home/ann/work/app/~/x"), "./~/x");
-        assert_eq!(portable("/home/ann/work/app/..x"), "./..x");
+        assert_eq!(portable("/home/ann/dev/app/~/x"), "./~/x");
+        assert_eq!(portable("/home/ann/dev/app/..x"), "./..x");
     }
 
     #[test]
@@ -252,8 +252,8 @@ mod tests {
 
     #[test]
     fn neutral_text_replaces_whole_prefixes_only() {
-        let text = map().neutral_text(b"/home/ann/work/app/bin:/home/ann/work/apple:/home/annie");
-        assert_eq!(text, b"{root}/bin:{home}/work/apple:/home/annie");
+        let text = map().neutral_text(b"/home/ann/dev/app/bin:/home/ann/dev/apple:/home/annie");
+        assert_eq!(text, b"{root}/bin:{home}/dev/apple:/home/annie");
     }
 
     #[test]
