@@ -31,11 +31,8 @@
 //! the engines), memory shared with processes outside the tree, and writes through memory mappings
 //! while the time stamps of the file do not move.
 
-mod asking;
-mod changing;
 mod entry;
 mod interpreter;
-mod look;
 mod network;
 mod observer;
 mod programs;

@@ -3,8 +3,7 @@
 
 use crate::Judgement;
 use crate::entry::{Asked, Before, Change, Entry, Name, Taken};
-use crate::look::{birth_ns, is_before};
-use crate::observer::Observer;
+use crate::observer::{Observer, birth_ns, is_before};
 use rayon::prelude::*;
 use std::collections::HashMap;
 use std::ffi::OsStr;
