@@ -348,13 +348,7 @@ fn all_engines_see_the_same() {
             ("value.h", "#define VALUE 0\n"),
             ("check.sh", "#!/bin/sh\ngcc -o main main.c && ./main && ls . >/dev/null\n"),
         ]);
-        let prepared = project.command();
-        let words = ["--engine", engine, "./check.sh"];
-        let run = || {
-            let mut command = std::process::Command::new(prepared.get_program());
-            project.prepare(&mut command);
-            ended(command.args(words))
-        };
+        let run = || project.tamis(&["--engine", engine, "./check.sh"]);
         let first = run();
         if first.stderr.contains("does not work here") {
             eprintln!("not tried: {engine}: {}", first.stderr);

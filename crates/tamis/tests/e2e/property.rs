@@ -308,7 +308,7 @@ impl World {
             _ if self.snapshots.is_empty() => "nothing".into(),
             _ => {
                 let n = self.random.below(self.snapshots.len());
-                let root = self.project.path(".");
+                let root = self.project.path("");
                 fs::remove_dir_all(&root).expect("a tree to replace");
                 copy_tree(&self.snapshots[n], &root);
                 format!("back to kept state {n}")

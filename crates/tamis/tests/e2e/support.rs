@@ -23,6 +23,23 @@ pub(crate) struct Project {
     variables: Vec<(OsString, OsString)>,
 }
 
+/// Verbs and options that have no use for an engine.
+const WITHOUT_ENGINE: [&str; 13] = [
+    "select",
+    "why",
+    "why-not",
+    "deps",
+    "status",
+    "history",
+    "forget",
+    "clean",
+    "doctor",
+    "init",
+    "--engine",
+    "--version",
+    "--help",
+];
+
 /// How a call of `tamis` ended.
 #[derive(Debug)]
 pub(crate) struct Ended {
@@ -117,14 +134,10 @@ impl Project {
         fs::read_to_string(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()))
     }
 
-    /// `tamis`, ready to be given words, in the project's root. `TAMIS_TEST_ENGINE` makes all tests
-    /// use one engine.
+    /// `tamis`, ready to be given words, in the project's root.
     pub(crate) fn command(&self) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_tamis"));
         self.prepare(&mut command);
-        if let Some(engine) = std::env::var_os("TAMIS_TEST_ENGINE") {
-            command.arg("--engine").arg(engine);
-        }
         command
     }
 
@@ -141,9 +154,16 @@ impl Project {
             .stdin(Stdio::null());
     }
 
-    /// Calls `tamis` with these words.
+    /// Calls `tamis` with these words. `TAMIS_TEST_ENGINE` makes all tests use one engine.
     pub(crate) fn tamis<S: AsRef<OsStr>>(&self, words: &[S]) -> Ended {
-        ended(self.command().args(words))
+        let mut command = self.command();
+        let asks = |word: &S| WITHOUT_ENGINE.iter().any(|verb| word.as_ref() == *verb);
+        if let Some(engine) = std::env::var_os("TAMIS_TEST_ENGINE")
+            && !words.iter().any(asks)
+        {
+            command.arg("--engine").arg(engine);
+        }
+        ended(command.args(words))
     }
 
     /// Calls `tamis` and expects success; its standard output as text.
