@@ -31,8 +31,10 @@
 //! the engines), memory shared with processes outside the tree, and writes through memory mappings
 //! while the time stamps of the file do not move.
 
+mod change;
 mod entry;
 mod interpreter;
+mod moment;
 mod network;
 mod observer;
 mod programs;

@@ -3,7 +3,8 @@
 
 use crate::Judgement;
 use crate::entry::{Asked, Before, Change, Entry, Name, Taken};
-use crate::observer::{Observer, birth_ns, is_before};
+use crate::moment::{birth_ns, is_before};
+use crate::observer::Observer;
 use rayon::prelude::*;
 use std::collections::HashMap;
 use std::ffi::OsStr;

@@ -1,0 +1,167 @@
+//! What can be told of the state before a call, by when we hear of it: engines that stop the process
+//! show the world as the call will find it; for those that report afterwards the time stamps of files
+//! must tell.
+
+use crate::entry::{Before, Change, Entry};
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+use tamis_core::{Scheme, Value};
+use tamis_fs::FileKind;
+use tamis_trace::Timing;
+
+/// Time stamps of files lag behind the clock by up to one tick of the kernel.
+const CLOCK_LAG_NS: i128 = 20_000_000;
+
+/// Who acts, and when we hear of it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Act {
+    pub(crate) program: usize,
+    pub(crate) timing: Timing,
+    /// Whether the call's result may be about another path.
+    pub(crate) indirect: bool,
+}
+
+impl Act {
+    pub(crate) fn new(program: usize, timing: Timing) -> Self {
+        Self { program, timing, indirect: false }
+    }
+
+    /// The same, for a path that the call's error may not speak of: a link on the way, an
+    /// interpreter, one of two paths.
+    pub(crate) fn on_the_way(self) -> Self {
+        Self { indirect: true, ..self }
+    }
+
+    /// Whether the call found nothing at its path, or somewhere on the way.
+    pub(crate) fn found_nothing(self) -> bool {
+        let absent = [-i64::from(libc::ENOENT), -i64::from(libc::ENOTDIR)];
+        matches!(self.timing, Timing::After { result, .. } if absent.contains(&result))
+    }
+
+    /// Whether the call is known to have failed.
+    pub(crate) fn failed(self) -> bool {
+        matches!(self.timing, Timing::After { result, .. } if result < 0)
+    }
+
+    /// A connection that is not there yet, but will be.
+    pub(crate) fn in_progress(self) -> bool {
+        let pending = -i64::from(libc::EINPROGRESS);
+        matches!(self.timing, Timing::After { result, .. } if result == pending)
+    }
+}
+
+/// What a write that is over says about its place.
+pub(crate) fn place_by_result(result: i64) -> Value {
+    let is = |errno: i32| result == -i64::from(errno);
+    if is(libc::EISDIR) {
+        Value::Directory
+    } else if is(libc::ENOENT) {
+        Value::Absent
+    } else if [libc::ENOTDIR, libc::EACCES, libc::ELOOP, libc::ENAMETOOLONG].into_iter().any(is) {
+        Value::Barred
+    } else {
+        Value::File
+    }
+}
+
+/// Whether what is at the path now was made by the tree.
+pub(crate) fn is_own(entry: &Entry, path: &[u8], act: Act) -> bool {
+    if entry.change != Change::Replaced {
+        return false;
+    }
+    match act.timing {
+        // A reported change succeeded.
+        Timing::After { .. } => true,
+        // The call that we heard of may have failed: then the old state is still there.
+        Timing::Before => state_now(path) != entry.before,
+    }
+}
+
+pub(crate) fn state_now(path: &[u8]) -> Before {
+    match tamis_fs::identity(Path::new(OsStr::from_bytes(path))) {
+        Ok(found) => found.map_or(Before::Absent, Before::There),
+        // Cannot be looked at: the answer at the end will not hold.
+        Err(_) => Before::Unknown,
+    }
+}
+
+/// The state of a path that no event told of yet.
+pub(crate) fn first_look(path: &[u8], act: Act, began_ns: i128) -> Before {
+    let now = state_now(path);
+    let Timing::After { time_ns, .. } = act.timing else {
+        return now;
+    };
+    match now {
+        Before::Absent if act.found_nothing() => Before::Absent,
+        // Appeared or went away between the call and now.
+        Before::There(_) if act.found_nothing() && !act.indirect => Before::Absent,
+        // The names in a directory are looked at later; that it is one does not change.
+        Before::There(i) if i.kind() == FileKind::Directory => now,
+        Before::There(i) if is_before(i.ctime_ns, time_ns, began_ns) => now,
+        _ => Before::Unknown,
+    }
+}
+
+/// The time of a listing after which the names in the directory changed, before our look.
+pub(crate) fn names_moved_since(
+    scheme: Scheme,
+    before: &Before,
+    timing: Timing,
+    began_ns: i128,
+) -> Option<u64> {
+    match (before, timing) {
+        (Before::There(identity), Timing::After { time_ns, .. })
+            if scheme == Scheme::Listing && !is_before(identity.mtime_ns, time_ns, began_ns) =>
+        {
+            Some(time_ns)
+        }
+        _ => None,
+    }
+}
+
+/// When something was born, if the file system tells.
+pub(crate) fn birth_ns(path: &Path) -> Option<i128> {
+    let born = std::fs::symlink_metadata(path).ok()?.created().ok()?;
+    Some(born.duration_since(std::time::UNIX_EPOCH).ok()?.as_nanos() as i128)
+}
+
+/// Whether a plain file is at the path now.
+pub(crate) fn is_file(path: &[u8]) -> bool {
+    let found = tamis_fs::identity(Path::new(OsStr::from_bytes(path)));
+    matches!(found, Ok(Some(identity)) if identity.kind() == FileKind::File)
+}
+
+/// The state before a change that is already over.
+pub(crate) fn before_a_change(path: &[u8], act: Act, began_ns: i128) -> Before {
+    let Timing::After { time_ns, .. } = act.timing else { return first_look(path, act, began_ns) };
+    if act.failed() {
+        return first_look(path, act, began_ns);
+    }
+    let file = Path::new(OsStr::from_bytes(path));
+    let Ok(Some(now)) = tamis_fs::identity(file) else { return Before::Unknown };
+    match birth_ns(file) {
+        // What was made just before the run, by a test before this one say, is not its own.
+        Some(born) if born > began_ns && born + CLOCK_LAG_NS >= i128::from(time_ns) => {
+            Before::Absent
+        }
+        // Opened to be changed, and not changed yet.
+        Some(_) if is_before(now.ctime_ns, time_ns, began_ns) => Before::There(now),
+        Some(_) => Before::Changed(now.kind()),
+        None => Before::Unknown,
+    }
+}
+
+/// Whether a time stamp of a file is older than a call, or than the whole run.
+pub(crate) fn is_before(stamp_ns: i128, call_ns: u64, began_ns: i128) -> bool {
+    stamp_ns < began_ns || stamp_ns + CLOCK_LAG_NS < i128::from(call_ns)
+}
+
+/// The time that a file gets which is changed now.
+pub(crate) fn file_clock_ns() -> i128 {
+    // SAFETY: plain data that the call fills.
+    let mut time: libc::timespec = unsafe { std::mem::zeroed() };
+    // SAFETY: as above.
+    unsafe { libc::clock_gettime(libc::CLOCK_REALTIME_COARSE, &raw mut time) };
+    i128::from(time.tv_sec) * 1_000_000_000 + i128::from(time.tv_nsec)
+}
