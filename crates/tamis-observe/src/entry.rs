@@ -89,7 +89,11 @@ impl Entry {
         }
     }
 
-    pub(crate) fn question(&mut self, scheme: Scheme) -> Option<&mut Asked> {
+    pub(crate) fn question(&self, scheme: Scheme) -> Option<&Asked> {
+        self.asked.iter().find(|a| a.scheme == scheme)
+    }
+
+    pub(crate) fn question_mut(&mut self, scheme: Scheme) -> Option<&mut Asked> {
         self.asked.iter_mut().find(|a| a.scheme == scheme)
     }
 

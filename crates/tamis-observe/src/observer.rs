@@ -181,7 +181,7 @@ impl<'a> Observer<'a> {
         }
         let scheme = scheme_for(wish, entry.before.kind(), judgement);
         let kept = entry.kept.clone();
-        match entry.question(scheme) {
+        match entry.question_mut(scheme) {
             Some(asked) => asked.access = asked.access.with(access),
             None => {
                 let kept = kept.filter(|_| scheme == Scheme::Raw);

@@ -4,9 +4,9 @@
 use crate::Judgement;
 use crate::entry::{Asked, Before, Change, Entry, Name, Taken};
 use crate::moment::{birth_ns, is_before};
-use crate::observer::Observer;
+use crate::observer::{Observer, ancestors};
 use rayon::prelude::*;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
@@ -41,6 +41,7 @@ impl Observer<'_> {
             observations.observed.extend(observed);
             self.taints.extend(taint);
         }
+        observations.observed.extend(self.folders_left(&entries));
         observations.left_behind = self.left_behind(&entries);
         if no_new_privileges {
             self.notes.extend(self.privileged.iter().cloned().map(Note::PrivilegeLost));
@@ -139,6 +140,39 @@ impl Observer<'_> {
         };
         !entry.touched.is_empty()
             && names.iter().all(|(name, _)| entry.touched.contains_key(name) || is_older(name))
+    }
+
+    /// The names in folders that the tree made and left, and that it would come upon the next time:
+    /// it had looked at them (to make one asks only for the kind), or at the names around them. What
+    /// others put there later would be new to it.
+    fn folders_left(&self, entries: &[(Vec<u8>, Entry)]) -> Vec<Observed> {
+        let mut listed: HashSet<&[u8]> = HashSet::new();
+        let mut observed = Vec::new();
+        // Sorted: a folder comes before what is in it.
+        for (path, entry) in entries {
+            if entry.question(Scheme::Listing).is_some() {
+                listed.insert(path);
+            }
+            let Some(asked) = entry.asked.first().filter(|_| self.made.contains(path)) else {
+                continue;
+            };
+            let found = ancestors(path).next().is_some_and(|folder| listed.contains(folder))
+                || entry.asked.iter().any(|a| a.scheme != Scheme::Kind);
+            let file = Path::new(OsStr::from_bytes(path));
+            let left = self.context.fingerprinter.answer(file, Scheme::Listing).value;
+            if found && matches!(left, Value::Listing(_)) {
+                listed.insert(path);
+                observed.push(Observed {
+                    question: Question::Path(self.portable(path), Scheme::Listing),
+                    before: Value::Absent,
+                    after: Some(left),
+                    access: Access::WRITE,
+                    program: self.recorded_name(asked.program),
+                    detail: Detail::None,
+                });
+            }
+        }
+        observed
     }
 
     fn left_behind(&self, entries: &[(Vec<u8>, Entry)]) -> Vec<PortablePath> {

@@ -400,3 +400,20 @@ fn a_file_that_is_only_just_there() {
     project.tamis(&["-j1", "--only", "1-*"]);
     assert_eq!(project.selected(), ["2-append"]);
 }
+
+/// The state that a test left proves a skip only while nobody else added to it.
+#[test]
+fn others_in_a_folder_that_the_test_made() {
+    let walk = "find . -name 'f*' | sort; mkdir -p out; touch out/own";
+    an_edit_is_seen("a walk", &[], walk, |p| p.write("out/foreign", ""));
+    let list = "ls out 2>/dev/null; mkdir -p out/deep";
+    an_edit_is_seen("a listing", &[], list, |p| p.write("out/foreign", ""));
+    an_edit_is_seen("a walk, deeper", &[], "find .; mkdir -p out/a/b", |p| {
+        p.write("out/a/b/x", "")
+    });
+    // Who never looks for names there is not bothered by the others.
+    let project = Project::with(&[("check.sh", "#!/bin/sh\nmkdir -p out; echo x > out/own\n")]);
+    project.assert_ran(&["./check.sh"]);
+    project.write("out/foreign", "");
+    project.assert_skipped(&["./check.sh"]);
+}
