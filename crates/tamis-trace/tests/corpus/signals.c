@@ -65,10 +65,11 @@ int main(void) {
     pid = fork();
     if (pid == 0) {
         access("to-be-killed", F_OK);
-        raise(SIGTSTP);
+        /* Not SIGTSTP: where nobody could continue the group (a background job), it is ignored. */
+        raise(SIGSTOP);
         for (;;) pause();
     }
-    check(waitpid(pid, &status, WUNTRACED) == pid && WIFSTOPPED(status), "stopped by SIGTSTP");
+    check(waitpid(pid, &status, WUNTRACED) == pid && WIFSTOPPED(status), "stopped again");
     kill(pid, SIGKILL);
     check(waitpid(pid, &status, 0) == pid && WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL, "killed");
 
