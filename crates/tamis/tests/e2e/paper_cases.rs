@@ -253,8 +253,17 @@ fn a_clean_checkout() {
         let got = project.tamis(&check);
         assert!(got.stdout.is_empty() && got.stderr.contains("skipped"), "{}", got.stderr);
     };
-    let got = project.tamis(&check);
-    assert_eq!((got.code, got.text().as_str()), (0, "made\nin\n"), "{}", got.stderr);
+    // A test can be too quick for an engine that reports afterwards; it gets another one then.
+    for attempt in 0..3 {
+        let got = project.tamis(&check);
+        assert_eq!((got.code, got.text().as_str()), (0, "made\nin\n"), "{}", got.stderr);
+        if !got.stderr.contains("not completely observed, will run again") {
+            break;
+        }
+        assert!(attempt < 2, "never completely observed: {}", got.stderr);
+        project.remove("out");
+        project.remove("marker");
+    }
     assert!(project.path("marker").exists());
     skipped(&project);
     project.remove("out");
