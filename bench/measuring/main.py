@@ -20,6 +20,8 @@ BENCHMARKS = {
 
 def main():
     arguments = parse()
+    # Also into a file or a pipe one sees how far it is.
+    sys.stdout.reconfigure(line_buffering=True)
     WORK.mkdir(parents=True, exist_ok=True)
     names = list(BENCHMARKS) if arguments.what == "all" else [arguments.what]
     try:

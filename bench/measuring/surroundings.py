@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -28,7 +29,7 @@ def without_shims(path):
     """Version managers put scripts in front of the tools, which would be measured as well."""
     folders = [f for f in path.split(":") if not f.endswith("/shims")]
     # The interpreter behind the shim is the one that runs this program.
-    return ":".join([os.path.dirname(os.path.realpath(os.sys.executable)), *folders])
+    return ":".join([os.path.dirname(os.path.realpath(sys.executable)), *folders])
 
 
 PATH = without_shims(os.environ.get("PATH", "/usr/bin:/bin"))
