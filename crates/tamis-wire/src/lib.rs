@@ -1,0 +1,184 @@
+//! What an observed JVM and tamis say to each other.
+//!
+//! The agent in a JVM connects to a Unix socket of the tamis process that started the command and
+//! sends [`FromJvm`] messages in order: each class as it is loaded, then what happened between two
+//! boundaries ([`Window`]). Tests that are open at the same time share a window: what cannot be told
+//! apart belongs to all of them. Only the hooks in a build tool ask for an answer ([`ToJvm`]).
+//!
+//! Everything that was sent survives the death of the JVM; a frame that was cut short by it is no
+//! message. Files are not told here: the tracer sees them. So that it can tell which test a file
+//! belongs to, the agent looks at a path that does not exist at each boundary ([`mark`]), which the
+//! tracer sees in order with everything else that the JVM does.
+
+mod frame;
+mod hits;
+pub mod mark;
+
+pub use frame::{FrameError, read, write};
+pub use hits::Hits;
+
+use serde::{Deserialize, Serialize};
+
+/// Both sides are of one build; this tells a stale agent file.
+pub const VERSION: u32 = 1;
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub enum FromJvm {
+    Hello(Hello),
+    /// A class that was offered for loading, in the order of loading.
+    Class(ClassSeen),
+    Began(Began),
+    Ended(Ended),
+    Window(Window),
+    /// Nothing that this JVM says is complete from here on, and why.
+    Trouble(String),
+    /// A test goal of a build tool starts; answered by [`ToJvm::Goal`].
+    Goal(Goal),
+    /// The test classes that the goal found; answered by [`ToJvm::Skip`].
+    Scanned(Scanned),
+    /// The goal ended; `error` is what it threw.
+    GoalEnded {
+        goal: u32,
+        error: Option<String>,
+    },
+    /// The JVM ends in good order: everything was sent.
+    Bye,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub enum ToJvm {
+    /// What stands before the fork's own arguments; `None` leaves the goal alone.
+    Goal { arguments: Option<String> },
+    /// Indices into [`Scanned::classes`] that need not run.
+    Skip { classes: Vec<u32> },
+}
+
+/// The first message of every JVM.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Hello {
+    pub version: u32,
+    pub pid: u32,
+    pub role: Role,
+    pub java_home: String,
+    pub java_version: String,
+    /// What was started: main class or jar, and its arguments.
+    pub command: String,
+    pub vm_arguments: Vec<String>,
+    pub class_path: String,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Role {
+    /// A build tool: its hooks are on, its own classes do not count.
+    Build,
+    /// Runs tests: everything counts.
+    Tests,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ClassSeen {
+    /// `com/acme/Thing`, as modified UTF-8.
+    #[serde(with = "serde_bytes_vec")]
+    pub name: Vec<u8>,
+    /// xxh3-128 of the bytes that the class loader gave, before anybody changed them.
+    pub hash: u128,
+    pub size: u32,
+    /// The id of the first probe; the methods with code have one each, in file order.
+    pub first_probe: u32,
+    pub probes: u32,
+    /// Why the class has no probes: what it does is not seen.
+    pub problem: Option<String>,
+}
+
+mod serde_bytes_vec {
+    use serde::{Deserialize, Deserializer, Serializer};
+
+    pub(crate) fn serialize<S: Serializer>(bytes: &[u8], s: S) -> Result<S::Ok, S::Error> {
+        s.serialize_bytes(bytes)
+    }
+
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(d: D) -> Result<Vec<u8>, D::Error> {
+        <&[u8]>::deserialize(d).map(<[u8]>::to_vec)
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Began {
+    /// Unique in this JVM.
+    pub test: u32,
+    /// Binary name of the test class, `com.acme.FooTest`.
+    pub class: String,
+    /// Which hook told.
+    pub framework: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Ended {
+    pub test: u32,
+    pub verdict: Verdict,
+    pub wall_us: u64,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Verdict {
+    Passed,
+    Failed,
+}
+
+/// What happened between two boundaries.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Window {
+    /// The tests that were open; empty outside of tests.
+    pub open: Vec<u32>,
+    /// The probes that were passed.
+    pub hits: Hits,
+    pub lookups: Vec<Lookup>,
+}
+
+/// A question that the program put by name.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub enum Lookup {
+    /// A class by its name (`Class.forName`, `loadClass`), found or not.
+    Class(String),
+    /// An entry of a jar by its path, found or not.
+    JarEntry { jar: String, entry: String },
+    /// All names in a jar.
+    JarNames { jar: String },
+    /// A variable of the environment.
+    Variable(String),
+    /// The whole environment.
+    AllVariables,
+    /// A class was looked at by reflection.
+    Reflected(String),
+}
+
+/// A goal of a build tool that runs tests.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Goal {
+    pub id: u32,
+    /// Such as `surefire:test`.
+    pub name: String,
+    pub execution: String,
+    /// The module's folder.
+    pub folder: String,
+    /// `group:artifact:version`.
+    pub artifact: String,
+    pub test_classes: String,
+    pub classes: String,
+    /// The tests' classpath in order.
+    pub class_path: Vec<String>,
+    /// All parameters of the goal that are plain values, sorted by name.
+    pub configuration: Vec<(String, String)>,
+    /// Folders that the goal itself writes: reports and working files.
+    pub own_folders: Vec<String>,
+    /// The `java` that the fork is started with.
+    pub java: Option<String>,
+    /// How many JVMs are forked; 0 means that the tests run inside the build tool.
+    pub forks: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Scanned {
+    pub goal: u32,
+    pub classes: Vec<String>,
+}

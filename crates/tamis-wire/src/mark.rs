@@ -1,0 +1,59 @@
+//! Boundaries in the stream of a tracer: paths that nobody has.
+
+use std::fmt;
+
+/// A test of one JVM begins or ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Mark {
+    pub pid: u32,
+    pub test: u32,
+    pub begins: bool,
+}
+
+/// Stands before every mark; the token of the run follows, so that runs inside runs keep apart.
+pub const PREFIX: &str = "/.tamis-mark/";
+
+impl Mark {
+    /// The path that the agent looks at.
+    pub fn path(self, token: &str) -> String {
+        let kind = if self.begins { 'b' } else { 'e' };
+        format!("{PREFIX}{token}/{}/{kind}/{}", self.pid, self.test)
+    }
+
+    /// The mark that a path is, under this token.
+    pub fn parse(path: &[u8], token: &str) -> Option<Self> {
+        let rest = path.strip_prefix(PREFIX.as_bytes())?.strip_prefix(token.as_bytes())?;
+        let mut parts = std::str::from_utf8(rest).ok()?.strip_prefix('/')?.split('/');
+        let pid = parts.next()?.parse().ok()?;
+        let begins = match parts.next()? {
+            "b" => true,
+            "e" => false,
+            _ => return None,
+        };
+        let test = parts.next()?.parse().ok()?;
+        parts.next().is_none().then_some(Self { pid, test, begins })
+    }
+}
+
+impl fmt::Display for Mark {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let verb = if self.begins { "begins" } else { "ends" };
+        write!(f, "test {} of process {} {verb}", self.test, self.pid)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn marks_come_back_under_their_token_only() {
+        let mark = Mark { pid: 17, test: 3, begins: true };
+        let path = mark.path("abc");
+        assert_eq!(Mark::parse(path.as_bytes(), "abc"), Some(mark));
+        assert_eq!(Mark::parse(path.as_bytes(), "ab"), None);
+        assert_eq!(Mark::parse(b"/.tamis-mark/abc/17/x/3", "abc"), None);
+        assert_eq!(Mark::parse(b"/.tamis-mark/abc/17/b/3/4", "abc"), None);
+        assert_eq!(Mark::parse(b"/etc/passwd", "abc"), None);
+    }
+}
