@@ -326,8 +326,7 @@ impl Observer<'_> {
         if made_folder {
             self.made.insert(to.clone());
         }
-        self.resolver.forget_all();
-        self.handled.clear();
+        self.all_names_change();
     }
 
     /// A file was moved away before we ever saw it: its content is at the new place now.
@@ -340,8 +339,7 @@ impl Observer<'_> {
         }
         self.change(from, Change::Replaced, act);
         self.change(to, Change::Replaced, act);
-        self.resolver.forget_all();
-        self.handled.clear();
+        self.all_names_change();
     }
 
     fn is_foreign_directory(&mut self, path: &[u8], act: Act) -> bool {
