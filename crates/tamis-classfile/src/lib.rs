@@ -25,6 +25,7 @@ pub mod mutf8;
 mod pool;
 mod reader;
 mod references;
+mod uses;
 
 pub use analyse::{Analyser, Analysis};
 pub use class::{Attribute, Attributes, ClassFile, Member, flags};
@@ -32,3 +33,4 @@ pub use fingerprint::{Fingerprint, MethodFingerprint};
 pub use pool::{ConstantPool, MemberRef, Tag};
 pub use reader::Malformed;
 pub use references::{AnnotationUse, Place, References};
+pub use uses::{BodyUses, body_uses};
