@@ -13,9 +13,11 @@
 mod frame;
 mod hits;
 pub mod mark;
+mod options;
 
 pub use frame::{FrameError, read, write};
 pub use hits::Hits;
+pub use options::Options;
 
 use serde::{Deserialize, Serialize};
 
@@ -65,6 +67,9 @@ pub struct Hello {
     pub command: String,
     pub vm_arguments: Vec<String>,
     pub class_path: String,
+    /// Places of this JDK that the agent wanted to watch and could not, such as
+    /// `java/util/zip/ZipFile.getEntry`: questions that go through them are not seen.
+    pub blind: Vec<String>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
