@@ -75,17 +75,30 @@ impl<'a> Attributes<'a> {
         Ok(Self { count, body })
     }
 
+    /// Where the table with its count starts in the file.
+    pub(crate) fn start(&self) -> usize {
+        self.body.position() - 2
+    }
+
     /// All attributes in file order.
     pub fn iter<'p>(
         &self,
         pool: &'p ConstantPool<'a>,
     ) -> impl Iterator<Item = Result<Attribute<'a>, Malformed>> + use<'a, 'p> {
+        self.indexed(pool).map(|attribute| attribute.map(|(_, attribute)| attribute))
+    }
+
+    /// All attributes, each with the constant that is its name.
+    pub(crate) fn indexed<'p>(
+        &self,
+        pool: &'p ConstantPool<'a>,
+    ) -> impl Iterator<Item = Result<(u16, Attribute<'a>), Malformed>> + use<'a, 'p> {
         let mut reader = self.body;
         (0..self.count).map(move |_| {
             let name = reader.u2()?;
             let len = reader.u4()? as usize;
             let data = reader.part(len)?;
-            Ok(Attribute { name: pool.utf8(name)?, data })
+            Ok((name, Attribute { name: pool.utf8(name)?, data }))
         })
     }
 

@@ -13,6 +13,8 @@
 //! constant pool can be walked: an unknown tag hides the length of everything behind it and is an
 //! error. Every error is a [`Malformed`] value; no input makes this crate panic.
 //!
+//! [`rewrite`] changes a class file at load: code at the start of methods, wrappers around them.
+//!
 //! What is not seen: names that a program puts together at run time, resources, native code.
 
 mod analyse;
@@ -26,6 +28,7 @@ mod pool;
 mod reader;
 mod references;
 mod uses;
+pub mod rewrite;
 
 pub use analyse::{Analyser, Analysis};
 pub use class::{Attribute, Attributes, ClassFile, Member, flags};

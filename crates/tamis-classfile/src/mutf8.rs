@@ -33,6 +33,23 @@ pub fn decode(bytes: &[u8]) -> Cow<'_, str> {
     Cow::Owned(String::from_utf16_lossy(&units))
 }
 
+/// The form of class files.
+pub fn encode(text: &str) -> Cow<'_, [u8]> {
+    if text.bytes().all(|byte| byte != 0 && byte < 0xf0) {
+        return Cow::Borrowed(text.as_bytes());
+    }
+    let mut bytes = Vec::with_capacity(text.len() + 8);
+    for unit in text.encode_utf16() {
+        let [high, low] = [unit >> 6, unit].map(|part| 0x80 | (part & 0x3f) as u8);
+        match unit {
+            0x01..=0x7f => bytes.push(unit as u8),
+            0x00 | 0x80..=0x7ff => bytes.extend_from_slice(&[0xc0 | (unit >> 6) as u8, low]),
+            _ => bytes.extend_from_slice(&[0xe0 | (unit >> 12) as u8, high, low]),
+        }
+    }
+    Cow::Owned(bytes)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -55,5 +72,15 @@ mod tests {
         for bytes in [&[0xc3][..], &[0xe0, 0x80], &[0xff, 0xfe], &[0xed, 0xa0, 0xbd], &[0x80]] {
             assert!(decode(bytes).contains('\u{fffd}'), "{bytes:?}");
         }
+    }
+
+    #[test]
+    fn encoding_is_undone_by_decoding() {
+        for text in ["", "plain", "été", "a\0b", "\u{1f600} \u{ffff}", "\u{7f}\u{80}\u{7ff}\u{800}"]
+        {
+            assert_eq!(decode(&encode(text)), text);
+        }
+        assert_eq!(*encode("\0"), [0xc0, 0x80]);
+        assert_eq!(*encode("\u{1f600}"), [0xed, 0xa0, 0xbd, 0xed, 0xb8, 0x80]);
     }
 }

@@ -111,6 +111,11 @@ impl<'a> ConstantPool<'a> {
         self.offsets.len() <= 1
     }
 
+    /// Where the pool ends in the file.
+    pub(crate) fn end(&self) -> usize {
+        self.end
+    }
+
     /// The bytes of the whole pool.
     pub(crate) fn bytes(&self) -> &'a [u8] {
         self.file.get(8..self.end).unwrap_or_default()

@@ -1,0 +1,52 @@
+//! Builds the agent's library, optimised and without symbols, in a target folder of its own: the
+//! cargo that runs this script holds the lock of the usual one.
+
+use std::env;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// The agent and the crates of this workspace that it is made of.
+const CRATES: [&str; 4] = ["tamis-agent", "tamis-wire", "tamis-classfile", "tamis-core"];
+
+fn main() {
+    let variable = |name: &str| env::var_os(name).unwrap_or_else(|| panic!("cargo sets {name}"));
+    let here = PathBuf::from(variable("CARGO_MANIFEST_DIR"));
+    let workspace = here.ancestors().nth(2).expect("the crate is in crates/ of its workspace");
+    for name in CRATES {
+        let folder = workspace.join("crates").join(name);
+        for part in ["src", "Cargo.toml"] {
+            rerun_if_changed(&folder.join(part));
+        }
+    }
+    rerun_if_changed(&workspace.join("crates/tamis-agent/java/classes"));
+    rerun_if_changed(&workspace.join("Cargo.toml"));
+    rerun_if_changed(&workspace.join("Cargo.lock"));
+
+    let out = PathBuf::from(variable("OUT_DIR"));
+    let target = variable("TARGET");
+    let folder = out.join("agent");
+    let mut command = Command::new(variable("CARGO"));
+    command
+        .args(["rustc", "--release", "--locked", "--quiet", "--package", "tamis-agent", "--lib"])
+        .args(["--crate-type", "cdylib"])
+        .arg("--manifest-path")
+        .arg(workspace.join("Cargo.toml"))
+        .arg("--target")
+        .arg(&target)
+        .arg("--target-dir")
+        .arg(&folder)
+        .env("CARGO_PROFILE_RELEASE_STRIP", "symbols")
+        // A panic of the agent must not end the JVM.
+        .env("CARGO_PROFILE_RELEASE_PANIC", "unwind")
+        // Set by a linter around the outer build; the library is the same with and without it.
+        .env_remove("RUSTC_WORKSPACE_WRAPPER");
+    let status = command.status().expect("cargo starts");
+    assert!(status.success(), "the agent's library does not build");
+    let built = folder.join(target).join("release/libtamis_agent.so");
+    std::fs::copy(&built, out.join("libtamis_agent.so"))
+        .unwrap_or_else(|error| panic!("{}: {error}", built.display()));
+}
+
+fn rerun_if_changed(path: &Path) {
+    println!("cargo::rerun-if-changed={}", path.display());
+}

@@ -1,0 +1,129 @@
+package java.lang;
+
+/**
+ * What rewritten classes call: runners of tests at the start and end of a test class and at a
+ * failure. Framework objects are asked through native code, which needs neither access nor the
+ * types of the other methods of their classes, as reflection does. Nothing here throws.
+ */
+public final class TamisHooks {
+    private TamisHooks() {}
+
+    /** Around a wrapped method; what is returned goes to {@link #leave}. */
+    public static Object enter(String kind, Object self, Object[] arguments) {
+        try {
+            switch (kind) {
+                case "junit4":
+                    return begin(kind, TamisRunners.junit4(self));
+                case "junit3":
+                    return begin(kind, TamisRunners.junit3(self));
+                case "platform":
+                    Object descriptor = field(
+                            self, "testDescriptor", "Lorg/junit/platform/engine/TestDescriptor;");
+                    return begin(kind, TamisRunners.platform(descriptor));
+                case "testng":
+                    groupBegins(kind);
+                    return kind;
+                case "testng-status":
+                    // ITestResult: 2 is a failure, 4 one within the tolerated percentage.
+                    int status = (Integer) arguments[0];
+                    if (status == 2 || status == 4) {
+                        failed();
+                    }
+                    return null;
+                case "maven-execution":
+                    return TamisMaven.enterExecution(arguments[1]);
+                case "maven-goal":
+                    return TamisMaven.enterGoal(self);
+                default:
+                    trouble("no hook is called " + kind);
+                    return null;
+            }
+        } catch (Throwable problem) {
+            trouble("the hook " + kind + " failed: " + problem);
+            return null;
+        }
+    }
+
+    public static void leave(String kind, Object token, Throwable thrown) {
+        try {
+            if (token instanceof int[]) {
+                testEnds(((int[]) token)[0], thrown != null);
+            } else if (token instanceof TamisMaven) {
+                ((TamisMaven) token).leave(thrown);
+            } else if (token != null) {
+                groupEnds(kind, thrown != null);
+            }
+        } catch (Throwable problem) {
+            trouble("the hook " + kind + " failed: " + problem);
+        }
+    }
+
+    /** A test of the JUnit platform, whatever its engine, starts. */
+    public static void platformStarts(Object descriptor) {
+        try {
+            begin("platform", TamisRunners.platform(descriptor));
+        } catch (Throwable problem) {
+            trouble("the hook of the JUnit platform failed: " + problem);
+        }
+    }
+
+    /** A test of the JUnit platform ended. */
+    public static void platformEnds(Object descriptor) {
+        try {
+            String name = TamisRunners.platform(descriptor);
+            if (name != null) {
+                classEnds(name);
+            }
+        } catch (Throwable problem) {
+            trouble("the hook of the JUnit platform failed: " + problem);
+        }
+    }
+
+    /** A result of the JUnit platform was made. */
+    public static void platformResult(Object status) {
+        if (status instanceof Enum && "FAILED".equals(((Enum<?>) status).name())) {
+            failed();
+        }
+    }
+
+    /** TestNG calls a method of an object, or a static one. It says itself when all is over. */
+    public static void testngInvokes(Object method, Object instance) {
+        try {
+            Class<?> type = instance == null ? TamisRunners.declarer(method) : instance.getClass();
+            if (type != null) {
+                groupMember("testng", type.getName());
+            }
+        } catch (Throwable problem) {
+            trouble("the hook of TestNG failed: " + problem);
+        }
+    }
+
+    private static Object begin(String framework, String name) {
+        return name == null ? null : new int[] {testBegins(framework, name)};
+    }
+
+    /** All open tests count as failed. */
+    public static native void failed();
+
+    static native void trouble(String what);
+
+    private static native int testBegins(String framework, String name);
+
+    private static native void testEnds(int test, boolean failed);
+
+    /** Ends the test of this class one level up, if it is open. */
+    private static native void classEnds(String name);
+
+    /** Several test classes that end together. */
+    private static native void groupBegins(String framework);
+
+    private static native void groupMember(String framework, String name);
+
+    private static native void groupEnds(String framework, boolean failed);
+
+    /** Calls a method without parameters; null if there is none or it throws. */
+    static native Object call(Object self, String name, String descriptor);
+
+    /** A field's value; null if there is none. */
+    static native Object field(Object self, String name, String descriptor);
+}

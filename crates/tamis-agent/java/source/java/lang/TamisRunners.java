@@ -1,0 +1,58 @@
+package java.lang;
+
+/** The name of the class that a runner's object stands for; null if it stands for none. */
+final class TamisRunners {
+    private TamisRunners() {}
+
+    static String junit4(Object runner) {
+        Object description =
+                TamisHooks.call(runner, "getDescription", "()Lorg/junit/runner/Description;");
+        Object type = TamisHooks.call(description, "getTestClass", "()Ljava/lang/Class;");
+        if (type instanceof Class) {
+            return ((Class<?>) type).getName();
+        }
+        // Before JUnit 4.6 only the text is there; it is the class's name where it has one.
+        return className(TamisHooks.call(description, "getDisplayName", "()Ljava/lang/String;"));
+    }
+
+    static String junit3(Object test) {
+        for (Class<?> type = test.getClass(); type != null; type = type.getSuperclass()) {
+            if (type.getName().equals("junit.framework.TestSuite")) {
+                return className(TamisHooks.call(test, "getName", "()Ljava/lang/String;"));
+            }
+        }
+        return test.getClass().getName();
+    }
+
+    /** Only descriptors whose source is a class stand for one. */
+    static String platform(Object descriptor) {
+        Object source = TamisHooks.call(descriptor, "getSource", "()Ljava/util/Optional;");
+        if (!(source instanceof java.util.Optional) || !((java.util.Optional<?>) source).isPresent()) {
+            return null;
+        }
+        source = ((java.util.Optional<?>) source).get();
+        if (!source.getClass().getName().endsWith(".ClassSource")) {
+            return null;
+        }
+        return className(TamisHooks.call(source, "getClassName", "()Ljava/lang/String;"));
+    }
+
+    /** The class that declares a method; TestNG has its own wrapper for those. */
+    static Class<?> declarer(Object method) {
+        Object type = TamisHooks.call(method, "getDeclaringClass", "()Ljava/lang/Class;");
+        return type instanceof Class ? (Class<?>) type : null;
+    }
+
+    private static String className(Object text) {
+        if (!(text instanceof String) || text.equals("null")) {
+            return null;
+        }
+        String name = (String) text;
+        for (int i = 0; i < name.length(); i++) {
+            if (!Character.isJavaIdentifierPart(name.charAt(i)) && name.charAt(i) != '.') {
+                return null;
+            }
+        }
+        return name.isEmpty() ? null : name;
+    }
+}

@@ -1,0 +1,187 @@
+//! The one agent of this JVM: its state, and what it does at boundaries.
+//!
+//! One lock, the [`Desk`], orders everything that is sent. While it is held nothing is called that
+//! runs Java code or loads a class.
+
+use crate::jvm::{Jni, Jvmti, Object};
+use crate::link::Link;
+use crate::load::Classes;
+use crate::open_tests::{Boundary, Tests};
+use crate::probes::Probes;
+use std::ffi::CString;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use tamis_wire::mark::Mark;
+use tamis_wire::{ClassSeen, FromJvm, Hits, Options, ToJvm, Window};
+
+static AGENT: OnceLock<Agent> = OnceLock::new();
+
+#[derive(Debug)]
+pub(crate) struct Agent {
+    /// The environment that sees classes as their loaders give them.
+    pub(crate) jvmti: Jvmti,
+    pub(crate) options: Options,
+    pub(crate) probes: Probes,
+    pub(crate) classes: Classes,
+    /// A global reference; set before the program's first class is loaded.
+    pub(crate) platform_loader: OnceLock<Object>,
+    desk: Mutex<Desk>,
+}
+
+#[derive(Debug)]
+struct Desk {
+    link: Link,
+    tests: Tests,
+    /// What has to wait for the greeting; `None` after it.
+    early: Option<Vec<FromJvm>>,
+}
+
+/// Runs an entry from the JVM: a panic becomes trouble and `otherwise`.
+pub(crate) fn guarded<R>(otherwise: R, entry: impl FnOnce(&'static Agent) -> R) -> R {
+    let Some(agent) = AGENT.get() else { return otherwise };
+    catch_unwind(AssertUnwindSafe(|| entry(agent))).unwrap_or_else(|panic| {
+        let what = panic.downcast_ref::<String>().map(String::as_str);
+        let what = what.or(panic.downcast_ref::<&str>().copied()).unwrap_or("no message");
+        let _ = catch_unwind(AssertUnwindSafe(|| agent.trouble(&format!("panic: {what}"))));
+        otherwise
+    })
+}
+
+impl Agent {
+    /// Makes the agent known; there is one per JVM.
+    pub(crate) fn install(jvmti: Jvmti, options: Options, link: Link) -> Option<&'static Self> {
+        let agent = Self {
+            jvmti,
+            options,
+            probes: Probes::default(),
+            classes: Classes::default(),
+            platform_loader: OnceLock::new(),
+            desk: Mutex::new(Desk { link, tests: Tests::default(), early: Some(Vec::new()) }),
+        };
+        AGENT.set(agent).ok()?;
+        AGENT.get()
+    }
+
+    fn desk(&self) -> MutexGuard<'_, Desk> {
+        self.desk.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The first message, then everything that waited for it.
+    pub(crate) fn greet(&self, hello: tamis_wire::Hello) {
+        let mut desk = self.desk();
+        let early = desk.early.take().unwrap_or_default();
+        desk.link.tell(&FromJvm::Hello(hello));
+        for message in early {
+            desk.link.tell(&message);
+        }
+        desk.link.flush();
+    }
+
+    pub(crate) fn class_seen(&self, class: ClassSeen) {
+        self.desk().tell(FromJvm::Class(class));
+    }
+
+    pub(crate) fn trouble(&self, what: &str) {
+        let mut desk = self.desk();
+        desk.tell(FromJvm::Trouble(what.to_owned()));
+        desk.link.flush();
+    }
+
+    pub(crate) fn ask(&self, question: &FromJvm) -> Option<ToJvm> {
+        self.desk().link.ask(question)
+    }
+
+    pub(crate) fn tell_now(&self, message: &FromJvm) {
+        let mut desk = self.desk();
+        desk.link.tell(message);
+        desk.link.flush();
+    }
+
+    pub(crate) fn test_begins(&self, jni: Jni, framework: &str, class: &str) -> u32 {
+        let mut desk = self.desk();
+        let (test, boundary) = desk.tests.begin(framework, class);
+        self.pass(jni, &mut desk, boundary);
+        test
+    }
+
+    pub(crate) fn test_ends(&self, jni: Jni, test: u32, failed: bool) {
+        let mut desk = self.desk();
+        let boundary = desk.tests.end(test, failed);
+        self.pass(jni, &mut desk, boundary);
+    }
+
+    pub(crate) fn class_ends(&self, jni: Jni, class: &str) {
+        let mut desk = self.desk();
+        let boundary = desk.tests.end_class(class);
+        self.pass(jni, &mut desk, boundary);
+    }
+
+    pub(crate) fn test_failed(&self) {
+        self.desk().tests.failed();
+    }
+
+    pub(crate) fn group_begins(&self, framework: &str) {
+        self.desk().tests.group_begin(framework);
+    }
+
+    pub(crate) fn group_member(&self, jni: Jni, framework: &str, class: &str) {
+        let mut desk = self.desk();
+        let boundary = desk.tests.group_member(framework, class);
+        self.pass(jni, &mut desk, boundary);
+    }
+
+    pub(crate) fn group_ends(&self, jni: Jni, framework: &str, failed: bool) {
+        let mut desk = self.desk();
+        desk.tests.group_end(framework, failed);
+        while let Some(boundary) = desk.tests.next_orphan() {
+            self.pass(jni, &mut desk, Some(boundary));
+        }
+    }
+
+    /// Sends what happened up to a boundary, then the boundary, then lets a tracer see it.
+    fn pass(&self, jni: Jni, desk: &mut Desk, boundary: Option<Boundary>) {
+        let Some(boundary) = boundary else { return };
+        if let Some(window) = boundary.window(self.window(jni)) {
+            desk.link.tell(&window);
+        }
+        desk.link.tell(&boundary.message);
+        desk.link.flush();
+        let mark = Mark { pid: std::process::id(), test: boundary.test, begins: boundary.begins };
+        look_at(&mark.path(&self.options.token));
+    }
+
+    /// What happened since the last boundary; whose it is, the caller knows.
+    fn window(&self, jni: Jni) -> Window {
+        let hits = self.probes.drain(jni).unwrap_or_else(Hits::default);
+        Window { open: Vec::new(), hits, lookups: Vec::new() }
+    }
+
+    /// The JVM ends. Tests that are still open stay without an end.
+    pub(crate) fn farewell(&self, jni: Jni) {
+        let mut desk = self.desk();
+        let mut window = self.window(jni);
+        window.open = desk.tests.open();
+        if !window.hits.is_empty() || !window.lookups.is_empty() {
+            desk.link.tell(&FromJvm::Window(window));
+        }
+        desk.link.tell(&FromJvm::Bye);
+        desk.link.close();
+    }
+}
+
+impl Desk {
+    fn tell(&mut self, message: FromJvm) {
+        match &mut self.early {
+            Some(early) => early.push(message),
+            None => self.link.tell(&message),
+        }
+    }
+}
+
+/// Asks for a path that nobody has, so that a tracer sees it among the program's own accesses.
+fn look_at(path: &str) {
+    if let Ok(path) = CString::new(path) {
+        // SAFETY: a text that ends with NUL.
+        unsafe { libc::faccessat(libc::AT_FDCWD, path.as_ptr(), libc::F_OK, 0) };
+    }
+}

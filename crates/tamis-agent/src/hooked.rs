@@ -1,0 +1,86 @@
+//! The methods of test runners and build tools that are hooked, known by name and descriptor.
+//!
+//! Where a runner of its own kind overrides or implements a method of a framework, the method has
+//! the framework's types in its descriptor, so most hooks do not ask for the class.
+
+use tamis_classfile::rewrite::Argument;
+
+pub(crate) const HOOKS: &str = "java/lang/TamisHooks";
+const MAVEN: &str = "java/lang/TamisMaven";
+
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Hook {
+    /// `TamisHooks.enter` and `leave` around the method, with this kind.
+    Around(&'static str),
+    /// A call at the start of the method.
+    AtStart { owner: &'static str, name: &'static str, arguments: &'static [Argument<'static>] },
+}
+
+fn call(name: &'static str, arguments: &'static [Argument<'static>]) -> Option<Hook> {
+    Some(Hook::AtStart { owner: HOOKS, name, arguments })
+}
+
+/// Runners of tests.
+pub(crate) fn of_tests(class: &[u8], name: &[u8], descriptor: &[u8]) -> Option<Hook> {
+    match (name, descriptor) {
+        (b"run", b"(Lorg/junit/runner/notification/RunNotifier;)V") => Some(Hook::Around("junit4")),
+        (b"run", b"(Ljunit/framework/TestResult;)V") => Some(Hook::Around("junit3")),
+        (b"fireTestFailure", b"(Lorg/junit/runner/notification/Failure;)V")
+        | (b"addError", b"(Ljunit/framework/Test;Ljava/lang/Throwable;)V")
+        | (b"addFailure", b"(Ljunit/framework/Test;Ljunit/framework/AssertionFailedError;)V") => {
+            call("failed", &[])
+        }
+        _ => match class {
+            b"org/junit/platform/engine/support/hierarchical/NodeTestTask" => {
+                (name == b"execute" && descriptor == b"()V").then_some(Hook::Around("platform"))
+            }
+            b"org/junit/platform/launcher/core/ExecutionListenerAdapter" => match name {
+                b"executionStarted" => call("platformStarts", &[Argument::Local(1)]),
+                b"executionFinished" => call("platformEnds", &[Argument::Local(1)]),
+                _ => None,
+            },
+            b"org/junit/platform/engine/TestExecutionResult" if name == b"<init>" => descriptor
+                .starts_with(b"(Lorg/junit/platform/engine/TestExecutionResult$Status;")
+                .then(|| call("platformResult", &[Argument::Local(1)]))?,
+            b"org/testng/TestRunner" | b"org/testng/SuiteRunner" => {
+                (name == b"run" && descriptor == b"()V").then_some(Hook::Around("testng"))
+            }
+            b"org/testng/internal/TestResult" => (name == b"setStatus" && descriptor == b"(I)V")
+                .then_some(Hook::Around("testng-status")),
+            b"org/testng/internal/MethodInvocationHelper"
+            | b"org/testng/internal/invokers/MethodInvocationHelper" => {
+                let invokes = name == b"invokeMethod"
+                    && (descriptor.starts_with(b"(Ljava/lang/reflect/Method;Ljava/lang/Object;")
+                        || descriptor.starts_with(
+                            b"(Lorg/testng/internal/ConstructorOrMethod;Ljava/lang/Object;",
+                        ));
+                invokes.then(|| call("testngInvokes", &[Argument::Local(0), Argument::Local(1)]))?
+            }
+            _ => None,
+        },
+    }
+}
+
+/// Whether a class of a build tool has a method with a hook, by its name alone.
+pub(crate) fn in_build(class: &[u8]) -> bool {
+    class == b"org/apache/maven/plugin/DefaultBuildPluginManager"
+        || class.ends_with(b"/AbstractSurefireMojo")
+        || (class.starts_with(b"org/apache/maven/") && class.ends_with(b"/DefaultScanResult"))
+}
+
+/// Build tools.
+pub(crate) fn of_build(class: &[u8], name: &[u8], descriptor: &[u8]) -> Option<Hook> {
+    match (name, descriptor) {
+        (
+            b"executeMojo",
+            b"(Lorg/apache/maven/execution/MavenSession;Lorg/apache/maven/plugin/MojoExecution;)V",
+        ) => Some(Hook::Around("maven-execution")),
+        (b"execute", b"()V") if class.ends_with(b"/AbstractSurefireMojo") => {
+            Some(Hook::Around("maven-goal"))
+        }
+        (b"<init>", b"(Ljava/util/List;)V") if class.ends_with(b"/DefaultScanResult") => {
+            Some(Hook::AtStart { owner: MAVEN, name: "scanned", arguments: &[Argument::Local(1)] })
+        }
+        _ => None,
+    }
+}

@@ -1,0 +1,90 @@
+//! What happens to the bytes of one class.
+
+use crate::hooked::{HOOKS, Hook};
+use tamis_classfile::ClassFile;
+use tamis_classfile::rewrite::{Editor, Prefix, Wrap};
+
+pub(crate) const PROBE: &str = "java/lang/TamisProbe";
+const FIELD: &str = "HITS";
+
+/// Which hook a method gets: class, name, descriptor.
+pub(crate) type HookOf = fn(&[u8], &[u8], &[u8]) -> Option<Hook>;
+
+/// A class with probes.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Probed {
+    /// `None` if nothing had to change: a class without code.
+    pub(crate) bytes: Option<Vec<u8>>,
+    pub(crate) first: u32,
+    pub(crate) probes: u32,
+}
+
+/// Puts a probe into every method with code, in file order, and the hooks. `first_of` is told how
+/// many probes there are and gives the id of the first.
+pub(crate) fn probe(
+    file: &[u8],
+    hook_of: HookOf,
+    first_of: impl FnOnce(u32) -> Result<u32, String>,
+) -> Result<Probed, String> {
+    let mut editor = Editor::new(file).map_err(|error| error.to_string())?;
+    let methods: Vec<usize> = with_code(editor.class())?;
+    let probes = methods.len() as u32;
+    let first = first_of(probes)?;
+    if methods.is_empty() {
+        return Ok(Probed { bytes: None, first, probes });
+    }
+    for (&method, index) in methods.iter().zip(first..) {
+        let mark = Prefix::Mark { owner: PROBE, field: FIELD, index };
+        editor.prefix(method, mark).map_err(|error| refused(&editor, method, error))?;
+        add_hook(&mut editor, method, hook_of)?;
+    }
+    let bytes = editor.finish().map_err(|error| error.to_string())?;
+    Ok(Probed { bytes: Some(bytes), first, probes })
+}
+
+/// Puts only hooks in; `None` if there are none for this class.
+pub(crate) fn hook(file: &[u8], hook_of: HookOf) -> Result<Option<Vec<u8>>, String> {
+    let mut editor = Editor::new(file).map_err(|error| error.to_string())?;
+    let mut hooks = 0;
+    for method in with_code(editor.class())? {
+        hooks += usize::from(add_hook(&mut editor, method, hook_of)?);
+    }
+    if hooks == 0 {
+        return Ok(None);
+    }
+    editor.finish().map(Some).map_err(|error| error.to_string())
+}
+
+/// Whether there was one.
+fn add_hook(editor: &mut Editor<'_>, method: usize, hook_of: HookOf) -> Result<bool, String> {
+    let class = editor.class();
+    let member = &class.methods[method];
+    let result = match hook_of(class.name, member.name, member.descriptor) {
+        None => return Ok(false),
+        Some(Hook::Around(kind)) => {
+            editor.wrap(method, Wrap { owner: HOOKS, enter: "enter", leave: "leave", kind })
+        }
+        Some(Hook::AtStart { owner, name, arguments }) => {
+            editor.prefix(method, Prefix::Call { owner, name, arguments })
+        }
+    };
+    result.map(|()| true).map_err(|error| refused(editor, method, error))
+}
+
+fn with_code(class: &ClassFile<'_>) -> Result<Vec<usize>, String> {
+    let mut methods = Vec::with_capacity(class.methods.len());
+    for (index, method) in class.methods.iter().enumerate() {
+        for attribute in method.attributes.iter(&class.pool) {
+            if attribute.map_err(|error| error.to_string())?.name == b"Code" {
+                methods.push(index);
+                break;
+            }
+        }
+    }
+    Ok(methods)
+}
+
+fn refused(editor: &Editor<'_>, method: usize, error: impl std::fmt::Display) -> String {
+    let name = tamis_classfile::mutf8::decode(editor.class().methods[method].name);
+    format!("method {name}: {error}")
+}

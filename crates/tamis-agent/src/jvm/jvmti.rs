@@ -1,0 +1,172 @@
+//! The tool interface: events, capabilities, retransformation.
+
+use super::{Jni, Object, call, slots::jvmti as slot};
+use std::ffi::c_void;
+
+pub(crate) const VERSION_1_2: i32 = 0x3001_0200;
+
+/// Bits of `jvmtiCapabilities`.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Capability {
+    AllClassHookEvents = 26,
+    RetransformClasses = 37,
+}
+
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Event {
+    VmInit = 50,
+    VmDeath = 51,
+    ClassFileLoadHook = 54,
+}
+
+pub(crate) type OnVm = extern "system" fn(*mut c_void, Jni, Object);
+pub(crate) type OnDeath = extern "system" fn(*mut c_void, Jni);
+/// Environment, thread, class being redefined, loader, name, protection domain, length and bytes,
+/// and places for the new ones.
+pub(crate) type OnClass = extern "system" fn(
+    Jvmti,
+    Jni,
+    Object,
+    Object,
+    *const i8,
+    Object,
+    i32,
+    *const u8,
+    *mut i32,
+    *mut *mut u8,
+);
+
+/// The first events of `jvmtiEventCallbacks`; the JVM is told how long the table is.
+#[derive(Debug)]
+#[repr(C)]
+pub(crate) struct Callbacks {
+    pub(crate) vm_init: Option<OnVm>,
+    pub(crate) vm_death: Option<OnDeath>,
+    pub(crate) thread_start: *const c_void,
+    pub(crate) thread_end: *const c_void,
+    pub(crate) class_file_load_hook: Option<OnClass>,
+}
+
+impl Callbacks {
+    pub(crate) const NONE: Self = Self {
+        vm_init: None,
+        vm_death: None,
+        thread_start: std::ptr::null(),
+        thread_end: std::ptr::null(),
+        class_file_load_hook: None,
+    };
+}
+
+/// One environment. Its functions may be called from any thread.
+#[derive(Debug, Clone, Copy)]
+#[repr(transparent)]
+pub(crate) struct Jvmti(pub(crate) *mut c_void);
+
+// SAFETY: the interface is made for calls from all threads.
+unsafe impl Send for Jvmti {}
+// SAFETY: as above.
+unsafe impl Sync for Jvmti {}
+
+impl Jvmti {
+    fn done(error: i32, what: &str) -> Result<(), String> {
+        if error == 0 { Ok(()) } else { Err(format!("{what}: the JVM answers error {error}")) }
+    }
+
+    pub(crate) fn add_capabilities(self, wanted: &[Capability]) -> Result<(), String> {
+        // 128 bits, in the order of the machine's own words.
+        let mut bits = [0_u32; 4];
+        for &capability in wanted {
+            bits[capability as usize / 32] |= 1 << (capability as usize % 32);
+        }
+        // SAFETY: the function reads 128 bits.
+        let error =
+            unsafe { call!(self.0, slot::ADD_CAPABILITIES, (*const u32) -> i32, (bits.as_ptr())) };
+        Self::done(error, "capabilities")
+    }
+
+    pub(crate) fn set_callbacks(self, callbacks: &Callbacks) -> Result<(), String> {
+        // SAFETY: the JVM copies as many bytes as it is told.
+        let error = unsafe {
+            call!(
+                self.0,
+                slot::SET_EVENT_CALLBACKS,
+                (*const Callbacks, i32) -> i32,
+                (callbacks, size_of::<Callbacks>() as i32)
+            )
+        };
+        Self::done(error, "callbacks")
+    }
+
+    /// Turns an event on, for all threads.
+    pub(crate) fn enable(self, event: Event) -> Result<(), String> {
+        // SAFETY: mode, event, thread (null is all), and no further argument.
+        let error = unsafe {
+            call!(
+                self.0,
+                slot::SET_EVENT_NOTIFICATION_MODE,
+                (i32, i32, Object) -> i32,
+                (1, event as i32, Object::NULL)
+            )
+        };
+        Self::done(error, "event")
+    }
+
+    /// A copy in memory of the JVM, which then owns it.
+    pub(crate) fn copy(self, bytes: &[u8]) -> Option<*mut u8> {
+        let mut place: *mut u8 = std::ptr::null_mut();
+        // SAFETY: as many bytes as asked for are then written.
+        unsafe {
+            let length = i64::try_from(bytes.len()).ok()?;
+            let error =
+                call!(self.0, slot::ALLOCATE, (i64, *mut *mut u8) -> i32, (length, &raw mut place));
+            if error != 0 || place.is_null() {
+                return None;
+            }
+            std::ptr::copy_nonoverlapping(bytes.as_ptr(), place, bytes.len());
+        }
+        Some(place)
+    }
+
+    /// The loader of a class; `None` is the boot loader, or a class that is none.
+    pub(crate) fn loader(self, class: Object) -> Option<Object> {
+        let mut loader = Object::NULL;
+        // SAFETY: a class, and a place for a reference.
+        let error = unsafe {
+            call!(
+                self.0,
+                slot::GET_CLASS_LOADER,
+                (Object, *mut Object) -> i32,
+                (class, &raw mut loader)
+            )
+        };
+        if error == 0 { loader.present() } else { None }
+    }
+
+    /// Tells objects apart, most of the time.
+    pub(crate) fn identity(self, object: Object) -> i32 {
+        let mut hash = 0;
+        // SAFETY: an object that is not null, and a place for a number.
+        let error = unsafe {
+            call!(
+                self.0,
+                slot::GET_OBJECT_HASH_CODE,
+                (Object, *mut i32) -> i32,
+                (object, &raw mut hash)
+            )
+        };
+        if error == 0 { hash } else { 0 }
+    }
+
+    pub(crate) fn retransform(self, classes: &[Object]) -> Result<(), String> {
+        // SAFETY: as many classes as said.
+        let error = unsafe {
+            call!(
+                self.0,
+                slot::RETRANSFORM_CLASSES,
+                (i32, *const Object) -> i32,
+                (classes.len() as i32, classes.as_ptr())
+            )
+        };
+        Self::done(error, "retransformation")
+    }
+}

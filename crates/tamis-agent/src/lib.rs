@@ -1,0 +1,151 @@
+//! The agent inside a JVM, loaded by `-agentpath`.
+//!
+//! In a JVM that runs tests it puts a probe into every method of the program ([`instrument`]),
+//! hooks the runners of tests to know where a test class begins and ends ([`hooked`],
+//! [`open_tests`]), and tells tamis which probes were passed in between. In a build tool it hooks
+//! the goals that run tests, and nothing else.
+//!
+//! The program comes first: whatever fails here, the JVM runs on as if the agent were not there.
+//! Where tamis can still be reached it is told, so that it does not trust what it got; where not,
+//! it misses the greeting. Nothing is ever printed: some build tools read a JVM's output.
+//!
+//! ```text
+//! Agent_OnLoad    options, connection, events on
+//! VMInit          probe array and hook classes into the boot loader, greeting
+//! ClassFileLoad   hash, probes, hooks
+//! (hooks)         boundaries of tests, questions of build tools
+//! VMDeath         what is left, farewell
+//! ```
+
+mod agent;
+mod hello;
+mod hooked;
+mod instrument;
+mod jvm;
+mod link;
+mod load;
+mod natives;
+mod open_tests;
+mod probes;
+
+use agent::{Agent, guarded};
+use jvm::jvmti::{Callbacks, Capability, Event};
+use jvm::{Jni, Jvmti, Object, Vm};
+use link::Link;
+use load::Offer;
+use std::ffi::{CStr, c_char, c_void};
+use std::panic::catch_unwind;
+use tamis_wire::Options;
+
+/// The classes of `java/`, compiled; in the order in which they can be defined.
+const CLASSES: [(&CStr, &[u8]); 4] = [
+    (c"java/lang/TamisProbe", include_bytes!("../java/classes/java/lang/TamisProbe.class")),
+    (c"java/lang/TamisRunners", include_bytes!("../java/classes/java/lang/TamisRunners.class")),
+    (c"java/lang/TamisMaven", include_bytes!("../java/classes/java/lang/TamisMaven.class")),
+    (c"java/lang/TamisHooks", include_bytes!("../java/classes/java/lang/TamisHooks.class")),
+];
+
+/// What the JVM calls first. Anything but zero would end it.
+#[unsafe(no_mangle)]
+extern "system" fn Agent_OnLoad(vm: *mut c_void, options: *const c_char, _: *mut c_void) -> i32 {
+    // A panic would print to the program's output.
+    std::panic::set_hook(Box::new(|_| {}));
+    let _ = catch_unwind(|| start(Vm(vm), options));
+    0
+}
+
+fn start(vm: Vm, options: *const c_char) -> Option<()> {
+    if options.is_null() {
+        return None;
+    }
+    // SAFETY: the JVM gives a text that ends with NUL.
+    let options = unsafe { CStr::from_ptr(options) };
+    let options = Options::parse(options.to_str().ok()?).ok()?;
+    let link = Link::connect(&options.socket).ok()?;
+    let jvmti = vm.jvmti()?;
+    // Without events there is no greeting, and tamis knows.
+    let agent = Agent::install(jvmti, options, link)?;
+    listen(agent).ok()
+}
+
+fn listen(agent: &Agent) -> Result<(), String> {
+    let jvmti = agent.jvmti;
+    jvmti.add_capabilities(&[Capability::AllClassHookEvents])?;
+    jvmti.set_callbacks(&Callbacks {
+        vm_init: Some(on_vm_init),
+        vm_death: Some(on_vm_death),
+        class_file_load_hook: Some(on_class_file_load),
+        ..Callbacks::NONE
+    })?;
+    for event in [Event::VmInit, Event::VmDeath, Event::ClassFileLoadHook] {
+        jvmti.enable(event)?;
+    }
+    Ok(())
+}
+
+extern "system" fn on_vm_init(_: *mut c_void, jni: Jni, _: Object) {
+    guarded((), |agent| {
+        let defined = define_classes(agent, jni);
+        agent.greet(hello::hello(jni, agent.options.role, Vec::new()));
+        if let Err(problem) = defined {
+            agent.trouble(&problem);
+        }
+    });
+}
+
+/// After this the program's classes can be changed.
+fn define_classes(agent: &Agent, jni: Jni) -> Result<(), String> {
+    for (name, bytes) in CLASSES {
+        let class = jni.define_boot_class(name, bytes);
+        let class =
+            class.ok_or_else(|| format!("{} could not be defined", name.to_string_lossy()))?;
+        if name == c"java/lang/TamisProbe" {
+            let array = jni.static_field(class, c"HITS", c"[B").and_then(|hits| jni.global(hits));
+            agent.probes.use_array(array.ok_or("the probes could not be made")?);
+        }
+    }
+    let platform = hello::platform_loader(jni).and_then(|loader| jni.global(loader));
+    let platform = platform.ok_or("the platform class loader was not found")?;
+    let _ = agent.platform_loader.set(platform);
+    Ok(())
+}
+
+extern "system" fn on_vm_death(_: *mut c_void, jni: Jni) {
+    guarded((), |agent| agent.farewell(jni));
+}
+
+extern "system" fn on_class_file_load(
+    jvmti: Jvmti,
+    jni: Jni,
+    redefined: Object,
+    loader: Object,
+    name: *const c_char,
+    _: Object,
+    length: i32,
+    bytes: *const u8,
+    new_length: *mut i32,
+    new_bytes: *mut *mut u8,
+) {
+    // The JDK's own classes: nothing to do, and the most frequent.
+    if loader.is_null() {
+        return;
+    }
+    guarded((), |agent| {
+        let length = usize::try_from(length).unwrap_or(0);
+        // SAFETY: the JVM gives that many bytes.
+        let bytes = unsafe { std::slice::from_raw_parts(bytes, length) };
+        // SAFETY: null or a text that ends with NUL.
+        let name = (!name.is_null()).then(|| unsafe { CStr::from_ptr(name) }.to_bytes());
+        let offer = Offer { jni, redefined, loader, name, bytes };
+        let Some(changed) = load::on_class(agent, offer) else { return };
+        let Some(copy) = jvmti.copy(&changed) else {
+            agent.trouble("the JVM has no memory for a changed class");
+            return;
+        };
+        // SAFETY: the JVM gives places for both, and owns the copy from here on.
+        unsafe {
+            *new_length = i32::try_from(changed.len()).unwrap_or(i32::MAX);
+            *new_bytes = copy;
+        }
+    });
+}

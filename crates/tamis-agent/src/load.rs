@@ -1,0 +1,178 @@
+//! Classes as they are loaded.
+//!
+//! The environment that listens here cannot retransform classes. Such environments come first: the
+//! bytes are those that the class loader gave, before other agents change them, as long as this
+//! agent stands before them on the command line. When another agent retransforms a class, the JVM
+//! starts from what came out here, probes included, and does not ask again. Only a redefinition,
+//! which brings new bytes, comes here a second time.
+//!
+//! Classes of the boot and the platform loader are the JDK: they are neither told nor changed.
+//! Hidden classes are not offered by the JVM.
+
+use crate::agent::Agent;
+use crate::hooked;
+use crate::instrument::{self, Probed};
+use crate::jvm::{Jni, Object};
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::sync::{Mutex, PoisonError};
+use tamis_classfile::ClassFile;
+use tamis_classfile::mutf8;
+use tamis_wire::{ClassSeen, Role};
+use xxhash_rust::xxh3::xxh3_128;
+
+/// The ids of every class that has some, for the case that it is redefined.
+#[derive(Debug, Default)]
+pub(crate) struct Classes {
+    ids: Mutex<HashMap<(Vec<u8>, i32), Ids>>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Ids {
+    Known {
+        first: u32,
+        probes: u32,
+    },
+    /// Two classes have the same name and loaders that cannot be told apart.
+    Ambiguous,
+}
+
+impl Classes {
+    fn remember(&self, class: (Vec<u8>, i32), first: u32, probes: u32) {
+        let mut ids = self.ids.lock().unwrap_or_else(PoisonError::into_inner);
+        match ids.entry(class) {
+            Entry::Vacant(entry) => {
+                entry.insert(Ids::Known { first, probes });
+            }
+            Entry::Occupied(mut entry) => {
+                entry.insert(Ids::Ambiguous);
+            }
+        }
+    }
+
+    /// The first id of a class that was seen before with as many methods.
+    fn again(&self, class: &(Vec<u8>, i32), wanted: u32) -> Result<u32, String> {
+        let ids = self.ids.lock().unwrap_or_else(PoisonError::into_inner);
+        match ids.get(class) {
+            Some(&Ids::Known { first, probes }) if probes == wanted => Ok(first),
+            Some(Ids::Known { .. }) => Err("its methods changed".to_owned()),
+            Some(Ids::Ambiguous) => Err("another class has its name".to_owned()),
+            None => Err("it was not seen before".to_owned()),
+        }
+    }
+}
+
+/// A class that the JVM offers.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Offer<'b> {
+    pub(crate) jni: Jni,
+    /// The class itself, if it is there already.
+    pub(crate) redefined: Object,
+    pub(crate) loader: Object,
+    pub(crate) name: Option<&'b [u8]>,
+    pub(crate) bytes: &'b [u8],
+}
+
+/// The bytes that the JVM shall use instead.
+pub(crate) fn on_class(agent: &Agent, offer: Offer<'_>) -> Option<Vec<u8>> {
+    if offer.loader.is_null() {
+        return None;
+    }
+    match agent.options.role {
+        Role::Tests => on_class_of_tests(agent, offer),
+        Role::Build => on_class_of_build(agent, offer),
+    }
+}
+
+fn on_class_of_build(agent: &Agent, offer: Offer<'_>) -> Option<Vec<u8>> {
+    let name = offer.name.filter(|name| hooked::in_build(name))?;
+    if agent.platform_loader.get().is_none() {
+        return None;
+    }
+    match instrument::hook(offer.bytes, hooked::of_build) {
+        Ok(bytes) => bytes,
+        Err(problem) => {
+            agent.trouble(&format!("{} could not be hooked: {problem}", mutf8::decode(name)));
+            None
+        }
+    }
+}
+
+fn on_class_of_tests(agent: &Agent, offer: Offer<'_>) -> Option<Vec<u8>> {
+    if let Some(&platform) = agent.platform_loader.get() {
+        if offer.jni.same(platform, offer.loader) {
+            return None;
+        }
+    }
+    if !offer.redefined.is_null() {
+        return on_redefinition(agent, offer);
+    }
+    let result = if agent.probes.ready() {
+        instrument::probe(offer.bytes, hooked::of_tests, |count| {
+            agent.probes.take(count).ok_or_else(|| "no more probes".to_owned())
+        })
+    } else {
+        Err("loaded before the agent was ready".to_owned())
+    };
+    let name = name_of(offer);
+    let (probed, problem) = match result {
+        Ok(probed) => (probed, None),
+        Err(problem) => (Probed { bytes: None, first: 0, probes: 0 }, Some(problem)),
+    };
+    if probed.bytes.is_some() {
+        let class = (name.clone(), agent.jvmti.identity(offer.loader));
+        agent.classes.remember(class, probed.first, probed.probes);
+    }
+    agent.class_seen(ClassSeen {
+        name,
+        hash: xxh3_128(offer.bytes),
+        size: u32::try_from(offer.bytes.len()).unwrap_or(u32::MAX),
+        first_probe: probed.first,
+        probes: probed.probes,
+        problem,
+    });
+    probed.bytes
+}
+
+/// The same methods keep their ids. Anything else would be counted for the wrong method.
+fn on_redefinition(agent: &Agent, offer: Offer<'_>) -> Option<Vec<u8>> {
+    let name = name_of(offer);
+    let class = (name, agent.jvmti.identity(offer.loader));
+    let result = instrument::probe(offer.bytes, hooked::of_tests, |count| {
+        if count == 0 { Ok(0) } else { agent.classes.again(&class, count) }
+    });
+    match result {
+        Ok(probed) => probed.bytes,
+        Err(problem) => {
+            let name = mutf8::decode(&class.0);
+            agent.trouble(&format!("{name} was redefined and is not watched any more: {problem}"));
+            None
+        }
+    }
+}
+
+/// The JVM does not always know it before it has read the bytes.
+fn name_of(offer: Offer<'_>) -> Vec<u8> {
+    match offer.name {
+        Some(name) => name.to_vec(),
+        None => ClassFile::parse(offer.bytes).map(|class| class.name.to_vec()).unwrap_or_default(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_redefined_class_keeps_its_ids_only_if_it_is_certain() {
+        let classes = Classes::default();
+        let class = (b"a/B".to_vec(), 7);
+        assert!(classes.again(&class, 3).is_err());
+        classes.remember(class.clone(), 40, 3);
+        assert_eq!(classes.again(&class, 3), Ok(40));
+        assert!(classes.again(&class, 4).is_err());
+        assert!(classes.again(&(b"a/B".to_vec(), 8), 3).is_err());
+        classes.remember(class.clone(), 80, 3);
+        assert!(classes.again(&class, 3).is_err());
+    }
+}

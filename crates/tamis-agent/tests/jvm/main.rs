@@ -1,0 +1,4 @@
+//! The agent in real JVMs: a socket as tamis has it, small programs, every JDK of this machine.
+
+mod harness;
+mod junit4;

@@ -1,0 +1,145 @@
+//! The instructions that are put at the start of a method.
+
+use super::constants::NewConstants;
+use super::descriptor::{self, Kind};
+use super::tables::Prefixed;
+use super::{Argument, Prefix, Refused};
+use crate::class::{Member, flags};
+
+mod op {
+    pub(super) const NOP: u8 = 0;
+    pub(super) const ICONST_1: u8 = 4;
+    pub(super) const SIPUSH: u8 = 17;
+    pub(super) const LDC_W: u8 = 19;
+    pub(super) const BASTORE: u8 = 84;
+    pub(super) const IFEQ: u8 = 153;
+    pub(super) const RETURN: u8 = 177;
+    pub(super) const GETSTATIC: u8 = 178;
+    pub(super) const INVOKESTATIC: u8 = 184;
+}
+
+/// Appends the code of one prefix. The caller takes away what is left of a refused one.
+pub(super) fn append(
+    prefix: &Prefix<'_>,
+    method: &Member<'_>,
+    constants: &mut NewConstants,
+    out: &mut Prefixed,
+) -> Result<(), Refused> {
+    match *prefix {
+        Prefix::Mark { owner, field, index } => mark(owner, field, index, constants, out),
+        Prefix::Call { owner, name, arguments } => {
+            call(owner, name, arguments, "V", method, constants, out)
+        }
+        Prefix::ReturnIf { owner, name, arguments } => {
+            if method.name == b"<init>" {
+                return Err(Refused::Unsupported("a constructor cannot return before `super`"));
+            }
+            if !method.descriptor.ends_with(b")V") {
+                return Err(Refused::Unsupported("only a void method can return early"));
+            }
+            call(owner, name, arguments, "Z", method, constants, out)?;
+            // Behind a return stands a frame: no padding can follow it.
+            out.code.extend_from_slice(&[op::IFEQ, 0, 4, op::RETURN]);
+            out.stack = out.stack.max(1);
+            out.frames_name = constants.utf8("StackMapTable")?;
+            out.joins.push(out.code.len() as u32);
+            Ok(())
+        }
+    }
+}
+
+fn mark(
+    owner: &str,
+    field: &str,
+    index: u32,
+    constants: &mut NewConstants,
+    out: &mut Prefixed,
+) -> Result<(), Refused> {
+    let [a, b] = constants.byte_array(owner, field)?.to_be_bytes();
+    let (push, [c, d]) = match i16::try_from(index) {
+        Ok(small) => (op::SIPUSH, small.to_be_bytes()),
+        Err(_) => {
+            let Ok(large) = i32::try_from(index) else {
+                return Err(Refused::Unsupported("mark index beyond the length of any array"));
+            };
+            (op::LDC_W, constants.integer(large)?.to_be_bytes())
+        }
+    };
+    out.code.extend_from_slice(&[op::GETSTATIC, a, b, push, c, d, op::ICONST_1, op::BASTORE]);
+    out.stack = out.stack.max(3);
+    Ok(())
+}
+
+/// A call with its arguments, padded to a multiple of four.
+fn call(
+    owner: &str,
+    name: &str,
+    arguments: &[Argument<'_>],
+    result: &str,
+    method: &Member<'_>,
+    constants: &mut NewConstants,
+    out: &mut Prefixed,
+) -> Result<(), Refused> {
+    let mut descriptor = String::from("(");
+    for argument in arguments {
+        match *argument {
+            Argument::Local(slot) => {
+                if !holds_reference(method, slot)? {
+                    return Err(Refused::Unsupported("local variable that is no reference"));
+                }
+                descriptor.push_str("Ljava/lang/Object;");
+                load_reference(slot, &mut out.code);
+            }
+            Argument::Text(text) => {
+                descriptor.push_str("Ljava/lang/String;");
+                let [a, b] = constants.string(text)?.to_be_bytes();
+                out.code.extend_from_slice(&[op::LDC_W, a, b]);
+            }
+        }
+    }
+    // The JVM allows 255 arguments.
+    let Some(stack) = u8::try_from(arguments.len()).ok() else {
+        return Err(Refused::Unsupported("call with more than 255 arguments"));
+    };
+    out.stack = out.stack.max(u16::from(stack));
+    descriptor.push(')');
+    descriptor.push_str(result);
+    let [a, b] = constants.method(owner, name, &descriptor)?.to_be_bytes();
+    out.code.extend_from_slice(&[op::INVOKESTATIC, a, b]);
+    out.code.resize(out.code.len().next_multiple_of(4), op::NOP);
+    Ok(())
+}
+
+/// Whether a local variable holds an initialised reference when the method starts.
+fn holds_reference(method: &Member<'_>, slot: u16) -> Result<bool, Refused> {
+    let mut at = 0;
+    if method.access & flags::STATIC == 0 {
+        if slot == 0 {
+            // Before `super` a constructor's `this` must not be passed on.
+            return Ok(method.name != b"<init>");
+        }
+        at = 1;
+    }
+    let (parameters, _) = descriptor::parse(method.descriptor)?;
+    for kind in parameters {
+        if at == slot {
+            return Ok(kind == Kind::Reference);
+        }
+        at = at.saturating_add(kind.slots());
+    }
+    Ok(false)
+}
+
+fn load_reference(slot: u16, code: &mut Vec<u8>) {
+    const ALOAD: u8 = 25;
+    const ALOAD_0: u8 = 42;
+    const WIDE: u8 = 196;
+    match u8::try_from(slot) {
+        Ok(slot @ 0..=3) => code.push(ALOAD_0 + slot),
+        Ok(slot) => code.extend_from_slice(&[ALOAD, slot]),
+        Err(_) => {
+            let [a, b] = slot.to_be_bytes();
+            code.extend_from_slice(&[WIDE, ALOAD, a, b]);
+        }
+    }
+}
