@@ -27,8 +27,8 @@ pub mod mutf8;
 mod pool;
 mod reader;
 mod references;
-mod uses;
 pub mod rewrite;
+mod uses;
 
 pub use analyse::{Analyser, Analysis};
 pub use class::{Attribute, Attributes, ClassFile, Member, flags};

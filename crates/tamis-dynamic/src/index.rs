@@ -130,6 +130,15 @@ impl ClassIndex {
         all(self.entries.iter().filter(|e| !e.is_folder).map(|jar| jar.content))
     }
 
+    /// The class whose file this is, where the classpath takes it from there.
+    pub fn class_at(&self, file: &[u8]) -> Option<String> {
+        self.entries.iter().filter(|e| e.is_folder).find_map(|entry| {
+            let rest = file.strip_prefix(entry.path.as_os_str().as_encoded_bytes())?;
+            let name = dotted(rest.strip_prefix(b"/")?.strip_suffix(b".class")?);
+            self.find_dotted(&name).filter(|found| found.path == entry.path).map(|_| name)
+        })
+    }
+
     /// Whether a jar stands on this classpath.
     pub fn has_jar(&self, jar: &Path) -> bool {
         self.entries.iter().any(|e| !e.is_folder && e.path == jar)

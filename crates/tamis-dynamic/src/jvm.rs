@@ -20,6 +20,8 @@ pub struct Depends {
     pub facts: BTreeMap<Kind, Value>,
     /// Earlier tests of this JVM that ran code which this test relies on: their files count.
     pub relies_on: BTreeSet<u32>,
+    /// Classes that were loaded meanwhile.
+    pub loaded: BTreeSet<String>,
     /// Why the set is not complete.
     pub incomplete: Option<String>,
 }
@@ -44,6 +46,7 @@ pub struct Jvm {
 
 #[derive(Debug, Default, Clone)]
 struct Seen {
+    loaded: BTreeSet<String>,
     hits: RoaringBitmap,
     classes: BTreeSet<String>,
     /// Resources and the like.
@@ -105,6 +108,9 @@ impl Jvm {
         let place = self.place(&name, seen);
         if let (Some(problem), true) = (&seen.problem, place != Place::Elsewhere) {
             self.trouble(&format!("class {name} could not be observed: {problem}"));
+        }
+        for open in self.open.values_mut() {
+            open.loaded.insert(name.clone());
         }
         let (first, probes) = (seen.first_probe, seen.probes);
         if probes > 0 {
@@ -189,6 +195,7 @@ impl Jvm {
             }
         }
         self.add_facts(&hits, &touched, &seen.others, &mut depends.facts);
+        depends.loaded = seen.loaded;
         self.ended.push((test, seen.hits));
         depends
     }

@@ -18,7 +18,7 @@ use crate::result::Observations;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::mpsc::Sender;
 use tamis_core::Taint;
-use tamis_trace::{Action, Blind, Event, Sink, Timing};
+use tamis_trace::{Action, Blind, Event, Peer, Sink, Timing};
 use tamis_wire::mark::Mark;
 
 /// What is known of hosts beforehand.
@@ -33,6 +33,8 @@ pub struct Agent<'a> {
     pub token: &'a str,
     /// Who opens this file is a host.
     pub library: &'a [u8],
+    /// Where the agent's sockets are: talking to them is no business of a test.
+    pub folder: &'a [u8],
     pub hosts: &'a dyn Hosts,
 }
 
@@ -63,10 +65,10 @@ pub type ClassFiles = BTreeMap<Vec<u8>, u32>;
 
 /// The sink for a run with hosts.
 #[derive(Debug)]
-pub struct Parted<'a> {
+pub struct Parted<'a, 's> {
     whole: Observer<'a>,
     context: Context<'a>,
-    agent: Agent<'a>,
+    agent: Agent<'s>,
     hosts: HashMap<u32, Host<'a>>,
     /// Where a thread belongs; asked again after every mark, because numbers are used again.
     owners: HashMap<u32, Owner>,
@@ -100,8 +102,8 @@ enum Owner {
     Unknown,
 }
 
-impl<'a> Parted<'a> {
-    pub fn new(context: Context<'a>, agent: Agent<'a>, ended: Sender<PartEnded>) -> Self {
+impl<'a, 's> Parted<'a, 's> {
+    pub fn new(context: Context<'a>, agent: Agent<'s>, ended: Sender<PartEnded>) -> Self {
         Self {
             whole: Observer::new(context),
             context,
@@ -229,12 +231,17 @@ impl Host<'_> {
     }
 }
 
-impl Sink for Parted<'_> {
+impl Sink for Parted<'_, '_> {
     fn event(&mut self, event: Event<'_>) {
         if let Action::Stat { path, .. } = &event.action
             && let Some(mark) = Mark::parse(path, self.agent.token)
         {
             return self.mark(mark);
+        }
+        if let Action::Connect { peer: Peer::Unix(path) } = &event.action
+            && path.starts_with(self.agent.folder)
+        {
+            return;
         }
         if let Action::Open { path, .. } = &event.action
             && **path == *self.agent.library
@@ -255,7 +262,7 @@ impl Sink for Parted<'_> {
     }
 }
 
-impl Parted<'_> {
+impl Parted<'_, '_> {
     /// Adds a taint from outside the event stream.
     pub fn taint(&mut self, taint: Taint) {
         self.whole.taint(taint);

@@ -52,7 +52,8 @@ fn play(engine: &str, script: &str) -> Option<Seen> {
     let fingerprinter = Fingerprinter::new(Options::default());
     let (rules, services) = (ProjectOnly(&root), Services::default());
     let library = root.join("agent").into_os_string().into_encoded_bytes();
-    let agent = Agent { token: "tok", library: &library, hosts: &ClassFilesOnly };
+    let agent =
+        Agent { token: "tok", library: &library, folder: b"/nowhere", hosts: &ClassFilesOnly };
     let (tell, told) = mpsc::channel();
     let context = Context {
         paths: &paths,

@@ -110,6 +110,11 @@ pub(crate) fn of_recorded_command(project: &Project, key: TestKey) -> Case {
     }
 }
 
+/// A test class inside a build; only the build can start it.
+pub(crate) fn of_test_class(project: &Project, key: &TestKey, demand: Demand) -> Case {
+    Case { demand, ..of_recorded_command(project, key.clone()) }
+}
+
 /// The tests of all suites.
 pub(crate) fn of_suites(
     project: &Project,
