@@ -1,4 +1,8 @@
 //! The agent in real JVMs: a socket as tamis has it, small programs, every JDK of this machine.
 
+mod classes;
 mod harness;
 mod junit4;
+mod maven;
+mod platform;
+mod testng;

@@ -17,7 +17,7 @@ import java.util.TreeMap;
  * A test goal of Maven (Surefire, Failsafe) while it runs: tells what it is going to do, hands the
  * arguments on that the forked JVM shall have, and takes classes out of what it found.
  */
-final class TamisMaven {
+public final class TamisMaven {
     /** Inherited, because tests may run inside Maven on other threads. */
     private static final InheritableThreadLocal<TamisMaven> CURRENT =
             new InheritableThreadLocal<TamisMaven>();

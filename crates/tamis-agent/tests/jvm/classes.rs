@@ -1,0 +1,31 @@
+//! The compiled hook classes of the repository are those of its sources.
+
+use std::path::Path;
+use tamis_classfile::{Analyser, ClassFile};
+use tamis_testjava::{Sources, class_files, jdk};
+
+#[test]
+fn the_committed_classes_are_the_sources() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("java");
+    let mut sources = Sources::new();
+    for option in ["--release", "8", "-g:none", "-Xlint:-options"] {
+        sources = sources.option(option);
+    }
+    for entry in std::fs::read_dir(folder.join("source/java/lang")).expect("sources").flatten() {
+        let text = std::fs::read_to_string(entry.path()).expect("a readable source");
+        sources = sources.file(&format!("java/lang/{}", entry.file_name().display()), &text);
+    }
+    let fingerprints = |folder: &Path| {
+        let mut analyser = Analyser::default();
+        let mut all = Vec::new();
+        for (name, bytes) in class_files(folder) {
+            let class = ClassFile::parse(&bytes).expect("a class");
+            all.push((name, analyser.analyse(&class).expect("a class").fingerprint));
+        }
+        all
+    };
+    let compiled = fingerprints(&sources.compile(&jdk()));
+    let committed = fingerprints(&folder.join("classes"));
+    assert!(!compiled.is_empty());
+    assert!(compiled == committed, "the sources changed: run crates/tamis-agent/java/compile");
+}

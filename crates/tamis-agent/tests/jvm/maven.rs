@@ -1,0 +1,225 @@
+//! Real Maven with several Surefires: what the goal tells, what its fork gets, what is left out.
+//!
+//! Classes are compiled beforehand and the goal is called by name, so a run needs Surefire and
+//! JUnit only. Where Maven cannot get them, that version is not tried.
+
+use crate::harness::{Server, Told};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use std::sync::Arc;
+use tamis_testjava::{Sources, artifact, jdk};
+use tamis_wire::{FromJvm, Goal, Role, Scanned, ToJvm, Verdict};
+use tempfile::TempDir;
+
+struct Project {
+    folder: TempDir,
+    surefire: &'static str,
+}
+
+impl Project {
+    /// `None` where JUnit cannot be had.
+    fn new(surefire: &'static str, configuration: &str) -> Option<Self> {
+        let jar = artifact("junit:junit:4.13.2")?;
+        let classes = Sources::new()
+            .classpath(&jar)
+            .option("--release")
+            .option("8")
+            .file("a/Thing.java", "package a; public class Thing { public void use() {} }")
+            .file(
+                "a/OneTest.java",
+                "package a; public class OneTest {
+                @org.junit.Test public void one() { new Thing().use(); } }",
+            )
+            .file(
+                "a/TwoTest.java",
+                "package a; public class TwoTest {
+                @org.junit.Test public void two() { System.out.println(\"two runs\"); } }",
+            )
+            .compile(&jdk());
+        let folder = tempfile::tempdir().expect("a folder for the project");
+        let target = folder.path().join("target/test-classes");
+        copy(&classes, &target);
+        fs::create_dir_all(folder.path().join("target/classes")).expect("a folder");
+        fs::write(
+            folder.path().join("pom.xml"),
+            format!(
+                "<project><modelVersion>4.0.0</modelVersion><groupId>g</groupId>
+                <artifactId>p</artifactId><version>1</version><dependencies><dependency>
+                <groupId>junit</groupId><artifactId>junit</artifactId><version>4.13.2</version>
+                <scope>test</scope></dependency></dependencies><build><plugins><plugin>
+                <artifactId>maven-surefire-plugin</artifactId><version>{surefire}</version>
+                <configuration>{configuration}</configuration></plugin></plugins></build></project>"
+            ),
+        )
+        .expect("a pom");
+        Some(Self { folder, surefire })
+    }
+
+    fn mvn(&self, options: &str, arguments: &[&str]) -> std::io::Result<Output> {
+        let mut command = Command::new("mvn");
+        command
+            .arg("-B")
+            .arg(format!("org.apache.maven.plugins:maven-surefire-plugin:{}:test", self.surefire))
+            .args(arguments)
+            .current_dir(self.folder.path())
+            .env_remove("JAVA_TOOL_OPTIONS")
+            .env("JAVA_HOME", jdk().home)
+            .env("MAVEN_OPTS", format!("-XX:TieredStopAtLevel=1 {options}"));
+        command.output()
+    }
+
+    /// A run under a tamis that skips these classes; `None` where Maven cannot get the plugin.
+    fn run(&self, skip: &'static [&'static str], arguments: &[&str]) -> Option<Run> {
+        let tests: Arc<std::sync::Mutex<String>> = Arc::default();
+        let server = Server::answering({
+            let tests = tests.clone();
+            move |question| match question {
+                FromJvm::Goal(_) => {
+                    Some(ToJvm::Goal { arguments: Some(tests.lock().expect("no panic").clone()) })
+                }
+                FromJvm::Scanned(scanned) => {
+                    let listed = scanned.classes.iter().zip(0..);
+                    let classes = listed.filter(|(class, _)| skip.contains(&class.as_str()));
+                    Some(ToJvm::Skip { classes: classes.map(|(_, index)| index).collect() })
+                }
+                _ => None,
+            }
+        });
+        *tests.lock().expect("no panic") = server.argument(Role::Tests);
+        let Ok(output) = self.mvn(&server.argument(Role::Build), arguments) else {
+            eprintln!("Maven is not here; Surefire {} was not tried", self.surefire);
+            return None;
+        };
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        let unresolved = ["could not be resolved", "Could not transfer", "Cannot access"];
+        if !output.status.success() && unresolved.iter().any(|reason| text.contains(reason)) {
+            eprintln!("Maven cannot get Surefire {} here; not tried", self.surefire);
+            return None;
+        }
+        let mut jvms = server.finish();
+        let build = jvms.remove(0);
+        let classes = [self.folder.path().join("target/test-classes")];
+        let forks = jvms.into_iter().map(|messages| Told::new(messages, &classes)).collect();
+        Some(Run { text, output, build, forks })
+    }
+}
+
+struct Run {
+    output: Output,
+    text: String,
+    build: Vec<FromJvm>,
+    forks: Vec<Told>,
+}
+
+impl Run {
+    fn goal(&self) -> &Goal {
+        let goal = self.build.iter().find_map(|message| match message {
+            FromJvm::Goal(goal) => Some(goal),
+            _ => None,
+        });
+        goal.unwrap_or_else(|| panic!("a goal: {:?} {}", self.build, self.text))
+    }
+
+    fn scanned(&self) -> Vec<&Scanned> {
+        let scanned = self.build.iter().filter_map(|message| match message {
+            FromJvm::Scanned(scanned) => Some(scanned),
+            _ => None,
+        });
+        scanned.collect()
+    }
+
+    fn assert_sound(&self) {
+        assert!(self.output.status.success(), "{}", self.text);
+        let trouble = self.build.iter().find(|m| matches!(m, FromJvm::Trouble(_)));
+        assert_eq!(trouble, None);
+        assert!(
+            matches!(self.build.first(), Some(FromJvm::Hello(hello)) if hello.role == Role::Build)
+        );
+        let ended = |m: &&FromJvm| matches!(m, FromJvm::GoalEnded { error: None, .. });
+        assert_eq!(self.build.iter().filter(ended).count(), 1, "{:?}", self.build);
+        assert_eq!(self.build.last(), Some(&FromJvm::Bye));
+        let classes = self.build.iter().any(|m| matches!(m, FromJvm::Class(_)));
+        assert!(!classes, "the classes of a build tool do not count");
+    }
+}
+
+fn copy(from: &Path, to: &Path) {
+    for (name, bytes) in tamis_testjava::class_files(from) {
+        let file: PathBuf = to.join(name);
+        fs::create_dir_all(file.parent().expect("a parent")).expect("a folder");
+        fs::write(file, bytes).expect("a class file");
+    }
+}
+
+fn try_surefire(version: &'static str) {
+    let Some(project) = Project::new(version, "<argLine>-Dx=y</argLine>") else { return };
+    let folder = project.folder.path().canonicalize().expect("it is there");
+    let folder = folder.to_str().expect("text");
+
+    let Some(run) = project.run(&["a.TwoTest"], &[]) else { return };
+    run.assert_sound();
+    let goal = run.goal();
+    assert_eq!((goal.name.as_str(), goal.artifact.as_str()), ("surefire:test", "g:p:1"));
+    assert_eq!((goal.execution.as_str(), goal.folder.as_str()), ("default-cli", folder));
+    assert_eq!(goal.test_classes, format!("{folder}/target/test-classes"));
+    assert_eq!(goal.classes, format!("{folder}/target/classes"));
+    assert_eq!(goal.class_path[..2], [goal.test_classes.clone(), goal.classes.clone()]);
+    assert!(goal.class_path.iter().any(|entry| entry.ends_with("junit-4.13.2.jar")));
+    assert!(goal.configuration.contains(&("argLine".into(), "-Dx=y".into())), "{goal:?}");
+    assert!(goal.configuration.iter().any(|(name, value)| name == "plugin"
+        && *value == format!("org.apache.maven.plugins:maven-surefire-plugin:{version}")));
+    assert!(goal.own_folders.contains(&format!("{folder}/target/surefire-reports")), "{goal:?}");
+    assert_eq!(goal.forks, "1");
+    let java = goal.java.as_ref().expect("a java");
+    assert!(Path::new(java).is_file(), "{java}");
+    let mut found = run.scanned().remove(0).classes.clone();
+    found.sort();
+    assert_eq!(found, ["a.OneTest", "a.TwoTest"]);
+    assert!(run.text.contains("Tests run: 1,"), "{}", run.text);
+    let [fork] = &run.forks[..] else { panic!("one fork: {}", run.text) };
+    fork.assert_sound();
+    let hello = fork.hello.as_ref().expect("checked");
+    assert!(hello.vm_arguments.iter().any(|argument| argument == "-Dx=y"), "{hello:?}");
+    assert_eq!(
+        fork.ran("a.OneTest"),
+        ["a.OneTest.<init>", "a.OneTest.one", "a.Thing.<init>", "a.Thing.use"]
+    );
+    assert_eq!(fork.verdicts("a.OneTest"), [Verdict::Passed]);
+    assert!(!fork.tests.contains_key("a.TwoTest"));
+
+    let run = project.run(&["a.OneTest", "a.TwoTest"], &[]).expect("it ran before");
+    run.assert_sound();
+    assert!(run.forks.is_empty(), "{}", run.text);
+
+    let run = project
+        .run(&["a.OneTest", "a.TwoTest"], &["-Dtest=OneTest,TwoTest"])
+        .expect("it ran before");
+    run.assert_sound();
+    assert!(run.forks.is_empty(), "{}", run.text);
+
+    let run = project.run(&["a.TwoTest"], &["-Dtest=OneTest,TwoTest"]).expect("it ran before");
+    run.assert_sound();
+    assert!(run.text.contains("Tests run: 1,"), "{}", run.text);
+    assert!(!run.text.contains("two runs"), "{}", run.text);
+}
+
+#[test]
+fn surefire_2_12_4() {
+    try_surefire("2.12.4");
+}
+
+#[test]
+fn surefire_2_22_2() {
+    try_surefire("2.22.2");
+}
+
+#[test]
+fn surefire_3_2_5() {
+    try_surefire("3.2.5");
+}
+
+#[test]
+fn surefire_3_5_4() {
+    try_surefire("3.5.4");
+}

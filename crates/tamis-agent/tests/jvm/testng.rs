@@ -1,0 +1,82 @@
+//! TestNG: classes open at their first method and end together, which is safe.
+
+use crate::harness::{Program, class_path, jars, tried_jdks};
+use tamis_testjava::{Sources, jdk};
+use tamis_wire::Verdict::{Failed, Passed};
+
+const OLD: [&str; 3] =
+    ["org.testng:testng:6.9.10", "com.beust:jcommander:1.48", "org.beanshell:bsh:2.0b4"];
+const NEW: [&str; 4] = [
+    "org.testng:testng:7.5.1",
+    "com.beust:jcommander:1.82",
+    "org.slf4j:slf4j-api:1.7.36",
+    "org.webjars:jquery:3.6.1",
+];
+
+fn try_testng(coordinates: &[&str]) {
+    let Some(jars) = jars(coordinates) else { return };
+    let mut sources = Sources::new()
+        .option("--release")
+        .option("8")
+        .file(
+            "a/Thing.java",
+            "package a; public class Thing {
+            public int one() { return 1; } public int two() { return 2; } }",
+        )
+        .file(
+            "a/ATest.java",
+            "package a; import org.testng.annotations.*; public class ATest {
+            @BeforeClass public void before() { new Thing().two(); }
+            @DataProvider public static Object[][] data() { return new Object[][]{{1}, {2}}; }
+            @Test(dataProvider = \"data\") public void one(int n) { new Thing().one(); } }",
+        )
+        .file(
+            "a/BTest.java",
+            "package a; import org.testng.annotations.*; public class BTest {
+            @Test public void two() { new Thing().two(); } }",
+        )
+        .file(
+            "a/RedTest.java",
+            "package a; import org.testng.annotations.*; public class RedTest {
+            @Test public void red() { throw new RuntimeException(); } }",
+        );
+    for jar in &jars {
+        sources = sources.classpath(jar);
+    }
+    let classes = sources.compile(&jdk());
+    for jdk in &tried_jdks() {
+        let run = |tests: &str| {
+            let folder = tempfile::tempdir().expect("a folder for reports");
+            let reports = folder.path().to_str().expect("text");
+            let arguments = ["org.testng.TestNG", "-d", reports, "-testclass", tests];
+            let program = Program {
+                jdk,
+                class_path: class_path(&classes, &jars),
+                jvm: vec![],
+                arguments: arguments.map(str::to_owned).to_vec(),
+            };
+            let (_, told) = program.run();
+            told.assert_sound();
+            told
+        };
+        let told = run("a.ATest,a.BTest");
+        let ran = told.ran("a.ATest");
+        for method in ["ATest.before", "ATest.one", "Thing.one", "Thing.two"] {
+            assert!(ran.contains(&format!("a.{method}").as_str()), "{method}: {ran:?}");
+        }
+        assert!(told.ran("a.BTest").contains(&"a.Thing.two"));
+        assert_eq!(told.verdicts("a.ATest"), [Passed]);
+        assert_eq!(told.verdicts("a.BTest"), [Passed]);
+        assert_eq!(run("a.RedTest").verdicts("a.RedTest"), [Failed]);
+    }
+}
+
+#[test]
+fn testng_6() {
+    try_testng(&OLD);
+}
+
+#[test]
+fn testng_7() {
+    try_testng(&NEW);
+}
