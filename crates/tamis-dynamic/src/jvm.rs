@@ -32,6 +32,8 @@ pub struct Jvm {
     names: Names,
     /// By first probe.
     loaded: Vec<Loaded>,
+    /// Loaded classes that are not on the classpath.
+    elsewhere: FxHashSet<String>,
     calls: Calls,
     /// Everything that ran so far.
     ran: RoaringBitmap,
@@ -88,6 +90,7 @@ impl Jvm {
             index,
             names: Names::default(),
             loaded: Vec::new(),
+            elsewhere: FxHashSet::default(),
             calls: Calls::default(),
             ran: RoaringBitmap::new(),
             outside: Seen::default(),
@@ -111,6 +114,9 @@ impl Jvm {
         }
         for open in self.open.values_mut() {
             open.loaded.insert(name.clone());
+        }
+        if place == Place::Elsewhere {
+            self.elsewhere.insert(name.clone());
         }
         let (first, probes) = (seen.first_probe, seen.probes);
         if probes > 0 {
@@ -270,7 +276,7 @@ impl Jvm {
                     libraries.insert(found.entry);
                     add(Kind::Whole(class.clone()));
                 }
-                None if is_jdk(class) => {}
+                None if is_jdk(class) || self.elsewhere.contains(class) => {}
                 None => add(Kind::Header(class.clone())),
             }
         }

@@ -69,10 +69,16 @@ impl Observer<'_> {
         entry.touched.entry(name).or_insert(before);
     }
 
+    /// Every JVM opens its working folder at its start, only to come back to it.
+    fn is_java_remembering_its_folder(&self, path: &[u8], how: OpenHow, act: Act) -> bool {
+        how.bare && path.ends_with(b"/.") && self.programs.name(act.program).ends_with("/bin/java")
+    }
+
     pub(crate) fn open(&mut self, path: &[u8], how: OpenHow, act: Act) {
         let failed = act.failed();
         if !how.write && !how.create && !how.truncate {
-            let wish = if how.path_only { Wish::Content } else { Wish::Names };
+            let looks_only = how.path_only || self.is_java_remembering_its_folder(path, how, act);
+            let wish = if looks_only { Wish::Content } else { Wish::Names };
             let access = if how.path_only { Access::STAT } else { Access::READ };
             return self.ask_followed(path, !how.no_follow, wish, access, act);
         }

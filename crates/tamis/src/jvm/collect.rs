@@ -86,6 +86,9 @@ struct Build {
 struct GoalState {
     facts: GoalFacts,
     refusal: Option<String>,
+    /// Whether it ended without an error, and its JVMs in good order.
+    ended_well: bool,
+    jvms_ended_well: bool,
     /// From test class to its report.
     units: HashMap<String, usize>,
 }
@@ -97,6 +100,7 @@ struct Host {
     units: HashMap<u32, Unit>,
     /// What its agent cannot see.
     blind: bool,
+    said_bye: bool,
 }
 
 struct Unit {
@@ -158,7 +162,9 @@ impl<'env> Collector<'env> {
                 Input::Said { pid, message } => self.said(scope, pid, message),
                 Input::Gone { pid } => {
                     self.builds.remove(&pid);
-                    self.hosts.remove(&pid);
+                    if let Some(host) = self.hosts.remove(&pid) {
+                        self.goals[host.goal].jvms_ended_well &= host.said_bye;
+                    }
                 }
                 Input::Part(PartEnded::Outside { host, observations }) => {
                     self.outside.entry(host).or_default().push(Arc::new(observations));
@@ -189,7 +195,8 @@ impl<'env> Collector<'env> {
                     jvm.trouble("the agent is of another version");
                 }
                 let blind = !hello.blind.is_empty();
-                self.hosts.insert(hello.pid, Host { goal, jvm, units: HashMap::new(), blind });
+                let host = Host { goal, jvm, units: HashMap::new(), blind, said_bye: false };
+                self.hosts.insert(hello.pid, host);
             }
             (Role::Tests, None) => {}
         }
@@ -201,6 +208,11 @@ impl<'env> Collector<'env> {
                 FromJvm::Goal(goal) => self.goal(scope, pid, &goal),
                 FromJvm::Scanned(scanned) => self.scanned(pid, &scanned),
                 FromJvm::Trouble(why) => self.say(&format!("the agent in Maven: {why}")),
+                FromJvm::GoalEnded { goal, error } => {
+                    if let Some(&number) = self.builds[&pid].goals.get(&goal) {
+                        self.goals[number].ended_well = error.is_none();
+                    }
+                }
                 _ => {}
             }
             return;
@@ -222,7 +234,11 @@ impl<'env> Collector<'env> {
                 }
             }
             FromJvm::Ended(ended) => self.test_ended(pid, &ended),
-            FromJvm::Trouble(why) => host.jvm.trouble(&why),
+            FromJvm::Trouble(why) => {
+                host.jvm.trouble(&why);
+                self.goals[host.goal].jvms_ended_well = false;
+            }
+            FromJvm::Bye => host.said_bye = true,
             _ => {}
         }
     }
@@ -252,7 +268,13 @@ impl<'env> Collector<'env> {
             let _ = saved::save(self.project, &facts);
         }
         self.collected.goals += 1;
-        self.goals.push(GoalState { facts, refusal, units: HashMap::new() });
+        self.goals.push(GoalState {
+            facts,
+            refusal,
+            ended_well: false,
+            jvms_ended_well: true,
+            units: HashMap::new(),
+        });
         let build = self.builds.get_mut(&pid).expect("asked by this build");
         build.goals.insert(goal.id, number);
         answer(build, &ToJvm::Goal { arguments });
@@ -443,6 +465,7 @@ impl<'env> Collector<'env> {
                 self.write(pid, said, &Observations::default(), &ClassFiles::new(), Some(taint));
             }
         }
+        self.record_classes_without_tests();
         let mut files: Vec<_> = Vec::new();
         for goal in self.goals.iter().filter(|g| g.refusal.is_none()) {
             for (path, is_folder) in goal.facts.index.paths() {
@@ -458,6 +481,40 @@ impl<'env> Collector<'env> {
             self.collected.relied_on.push(Observed { detail: answer.detail, ..observed });
         }
         self.collected
+    }
+
+    /// Classes that look like tests by their names and have none: abstract ones, helpers. Whether a
+    /// runner finds tests in them depends on them, their supertypes and the runner.
+    fn record_classes_without_tests(&mut self) {
+        for number in 0..self.goals.len() {
+            let goal = &self.goals[number];
+            if !(goal.ended_well && goal.jvms_ended_well) {
+                continue;
+            }
+            let silent: Vec<String> = goal
+                .units
+                .iter()
+                .filter(|&(_, &report)| self.collected.reports[report].unfinished())
+                .map(|(class, _)| class.clone())
+                .collect();
+            for class in silent {
+                let mut depends = Depends::default();
+                let index = Arc::clone(&self.goals[number].facts.index);
+                let mut names = vec![class.clone()];
+                while let Some(name) = names.pop() {
+                    let kind = Kind::Whole(name.clone());
+                    let value = tamis_dynamic::answer(&index, &kind);
+                    let value = value.unwrap_or(tamis_core::Value::Absent);
+                    if depends.facts.insert(kind, value).is_none() {
+                        names.extend(index.header_names(&name));
+                    }
+                }
+                let (verdict, began) = (Verdict::Passed, SystemTime::now());
+                let said =
+                    Said { goal: number, class, began, depends, verdict, wall_us: 0, blind: true };
+                self.write(0, said, &Observations::default(), &ClassFiles::new(), None);
+            }
+        }
     }
 
     fn say(&self, what: &str) {

@@ -144,7 +144,9 @@ impl Told {
                 paths.jars.insert(bytes(path));
             }
         }
-        paths.own.extend(goal.own_folders.iter().map(|f| folder(Path::new(f))));
+        // Surefire's working folder is given by its name in the module's output folder.
+        let output = Path::new(&goal.test_classes).parent().unwrap_or(Path::new(&goal.folder));
+        paths.own.extend(goal.own_folders.iter().map(|f| bytes(&output.join(f))));
     }
 }
 
@@ -153,6 +155,9 @@ impl tamis_observe::Hosts for Told {
         let paths = self.0.read().unwrap_or_else(PoisonError::into_inner);
         paths.jars.contains(path)
             || (path.ends_with(b".class") && paths.folders.iter().any(|f| path.starts_with(f)))
-            || paths.own.iter().any(|f| path.starts_with(f))
+            || paths.own.iter().any(|own| {
+                path.strip_prefix(own.as_slice())
+                    .is_some_and(|r| matches!(r.first(), None | Some(b'/')))
+            })
     }
 }
