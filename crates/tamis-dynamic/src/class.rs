@@ -17,8 +17,10 @@ pub struct Class {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Field {
     pub is_static: bool,
+    pub is_final: bool,
     /// Its value stands in the class file: it holds no state.
     pub is_constant: bool,
+    pub is_array: bool,
     /// The class of its value or of its elements; `None` for numbers.
     pub holds: Option<NameId>,
 }
@@ -33,9 +35,6 @@ pub struct Method {
     pub makes: Vec<NameId>,
     /// Owner and signature.
     pub calls: Vec<(NameId, NameId)>,
-    /// Uses a static field that is not `java.lang.System.out` and the like.
-    pub uses_statics: bool,
-    pub reads_fields: bool,
 }
 
 impl Class {
@@ -71,7 +70,13 @@ fn read_field(
         .strip_prefix(b"L")
         .and_then(|d| d.strip_suffix(b";"))
         .map(|name| names.intern(name));
-    Ok(Field { is_static: field.access & flags::STATIC != 0, is_constant, holds })
+    Ok(Field {
+        is_static: field.access & flags::STATIC != 0,
+        is_final: field.access & flags::FINAL != 0,
+        is_constant,
+        is_array: brackets > 0,
+        holds,
+    })
 }
 
 fn read_method(
@@ -101,7 +106,5 @@ fn read_method(
         mentions,
         makes,
         calls,
-        uses_statics: uses.statics.iter().any(|field| !field.class.starts_with(b"java/")),
-        reads_fields: uses.reads_fields,
     }))
 }

@@ -3,7 +3,7 @@
 use crate::class::Class;
 use crate::facts::Kind;
 use crate::index::ClassIndex;
-use crate::kept::kept;
+use crate::kept::Kept;
 use crate::reach::Calls;
 use roaring::RoaringBitmap;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
 use tamis_core::{Hash, Value};
-use tamis_jvm::names::{NameId, Names, dotted};
+use tamis_jvm::names::{Names, dotted};
 use tamis_wire::{ClassSeen, Lookup, Window};
 
 /// What one test depends on, as far as classes go.
@@ -41,8 +41,8 @@ pub struct Jvm {
     open: FxHashMap<u32, Seen>,
     /// What each ended test ran.
     ended: Vec<(u32, RoaringBitmap)>,
-    /// Classes that static fields can hold; dropped when another class is loaded.
-    kept: Option<FxHashSet<NameId>>,
+    /// Who can depend on earlier tests; dropped when another class is loaded.
+    kept: Option<Kept>,
     incomplete: Option<String>,
 }
 
@@ -210,7 +210,7 @@ impl Jvm {
     fn close(&mut self, seen: &Seen) -> (RoaringBitmap, BTreeSet<String>) {
         let (index, calls) = (Arc::clone(&self.index), &self.calls);
         let names = &mut self.names;
-        let kept = self.kept.get_or_insert_with(|| kept(calls.classes(), &index, names));
+        let kept = self.kept.get_or_insert_with(|| Kept::of(calls.classes(), &index, names));
         let mut hits = seen.hits.clone();
         let mut touched: BTreeSet<String> = BTreeSet::new();
         let mut new_classes: Vec<String> = seen.classes.iter().cloned().collect();
@@ -239,9 +239,7 @@ impl Jvm {
             let initialisers: RoaringBitmap = roots.iter().copied().collect();
             for &probe in &new_hits {
                 let Some((class, method)) = calls.method(probe) else { continue };
-                let uses_kept =
-                    !method.is_static && method.reads_fields && kept.contains(&class.name);
-                if method.uses_statics || uses_kept {
+                if kept.concerns(class, method, names) {
                     roots.push(probe);
                 }
             }

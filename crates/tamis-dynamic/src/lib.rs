@@ -15,9 +15,9 @@
 //!   this JVM so far, because a library may keep anything;
 //! * what ran **outside of tests** earlier in the same JVM;
 //! * what **earlier tests** of the same JVM left for it ([`left`](crate::Jvm::ended)): static
-//!   initialisers of classes that it touched, and everything that methods which use kept state (static
-//!   fields, or fields of objects that a static field can hold) can call, as far as it ran. With such
-//!   code come the files of the tests in which it ran.
+//!   initialisers of classes that it touched, and everything that its methods in classes with state
+//!   (static fields that can change, objects that a static field can hold) can call, as far as it ran.
+//!   With such code come the files of the tests in which it ran.
 //!
 //! What is not seen: a value that an earlier test put into static state by itself, without the code that
 //! uses it being able to call what made the value. Such a test depends on another test having run, and

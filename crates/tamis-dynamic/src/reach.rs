@@ -2,13 +2,17 @@
 //!
 //! A call can arrive at every method of the same name and descriptor whose class is related to the
 //! class that the call names. Calls of types that are not the project's can arrive at project classes
-//! that extend such types. An object that is made can be called back by code that is not seen: all its
-//! methods that ran count.
+//! that extend such types. An object that is made can be called back by code that is not seen: if it
+//! extends a type that is not the project's, all its methods that ran count.
 
 use crate::class::Class;
 use roaring::RoaringBitmap;
 use rustc_hash::{FxHashMap, FxHashSet};
 use tamis_jvm::names::{NameId, Names};
+
+/// Types that nobody calls an object by, but for what every object has.
+const MARKERS: &[&[u8]] =
+    &[b"java/lang/Object", b"java/io/Serializable", b"java/lang/Cloneable", b"java/lang/Record"];
 
 /// The loaded classes of the project as a graph of calls.
 #[derive(Debug, Default)]
@@ -83,6 +87,9 @@ impl Calls {
                     continue;
                 }
                 let (class, first) = &self.classes[at];
+                if !self.has_foreign_parent(class.name, names) {
+                    continue;
+                }
                 for n in 0..class.methods.len() as u32 {
                     if ran.contains(first + n) && reached.insert(first + n) {
                         todo.push(first + n);
@@ -130,7 +137,7 @@ impl Calls {
                 Some(&at) => {
                     todo.extend(self.classes[at].0.inherits.iter().filter(|p| seen.insert(**p)));
                 }
-                None if names.get(name) != b"java/lang/Object" => return true,
+                None if !MARKERS.contains(&names.get(name)) => return true,
                 None => {}
             }
         }
