@@ -4,6 +4,8 @@
 #[path = "rewrite_support/mod.rs"]
 mod support;
 
+use rawzip::ZipArchiveWriter;
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use support::{assert_same_but_code, mark_all, wrap_all};
@@ -21,34 +23,47 @@ fn probe() -> PathBuf {
         .compile(&jdk())
 }
 
-fn write(folder: &Path, name: &str, bytes: &[u8]) {
-    let file = folder.join(name);
-    std::fs::create_dir_all(file.parent().expect("a parent")).expect("a folder");
-    std::fs::write(file, bytes).expect("a class is written");
+/// Class files by name.
+type Classes = Vec<(String, Vec<u8>)>;
+
+/// Thousands of small files are slow to write; a jar is one.
+fn write_jar(file: &Path, classes: &Classes) {
+    let mut out = Vec::new();
+    let mut writer = ZipArchiveWriter::new(&mut out);
+    for (name, bytes) in classes {
+        let (mut entry, config) = writer.new_file(name.as_str()).start().expect("an entry");
+        let mut data = config.wrap(&mut entry);
+        data.write_all(bytes).expect("written");
+        let (_, descriptor) = data.finish().expect("all written");
+        entry.finish(descriptor).expect("an entry");
+    }
+    writer.finish().expect("a jar");
+    std::fs::write(file, out).expect("a jar is written");
 }
 
-/// Writes marked and wrapped classes into two folders and returns how many there are.
-fn rewrite_all(classes: &Path, marked: &Path, wrapped: &Path) -> usize {
-    let mut count = 0;
-    for (name, bytes) in class_files(classes) {
-        let untouched = Editor::new(&bytes).map(Editor::finish).expect("a class");
+/// The same classes, all methods marked, and again, all methods wrapped.
+fn rewritten(classes: &Classes) -> (Classes, Classes) {
+    let (mut marked, mut wrapped) = (Classes::new(), Classes::new());
+    for (number, (name, bytes)) in classes.iter().enumerate() {
+        let untouched = Editor::new(bytes).map(Editor::finish).expect("a class");
         assert_eq!(untouched.as_deref(), Ok(&bytes[..]), "{name}");
-        let mark = mark_all(&bytes, PROBE, count as u32 * 16 % 1_000_000);
+        let mark = mark_all(bytes, PROBE, number as u32 * 16);
         let mark = mark.unwrap_or_else(|e| panic!("{name}: {e}"));
-        assert_same_but_code(&bytes, &mark, &name);
-        write(marked, &name, &mark);
-        let wrap = match wrap_all(&bytes, PROBE) {
-            Err(Refused::Unsupported("interface of a version without private methods")) => bytes,
+        assert_same_but_code(bytes, &mark, name);
+        marked.push((name.clone(), mark));
+        let wrap = match wrap_all(bytes, PROBE) {
+            Err(Refused::Unsupported("interface of a version without private methods")) => {
+                bytes.clone()
+            }
             wrap => {
                 let wrap = wrap.unwrap_or_else(|e| panic!("{name}: {e}"));
-                assert_same_but_code(&bytes, &wrap, &name);
+                assert_same_but_code(bytes, &wrap, name);
                 wrap
             }
         };
-        write(wrapped, &name, &wrap);
-        count += 1;
+        wrapped.push((name.clone(), wrap));
     }
-    count
+    (marked, wrapped)
 }
 
 #[test]
@@ -63,20 +78,22 @@ fn kotlin_groovy_and_scala_classes_link_as_before() {
             eprintln!("{coordinates} is not available here; its classes were not tried");
             return;
         };
-        let classes = unpacked(&jar);
+        let classes = class_files(&unpacked(&jar));
+        assert!(classes.len() > 20, "{coordinates} has classes");
         let folder = tempfile::tempdir().expect("a folder");
-        let (marked, wrapped) = (folder.path().join("marked"), folder.path().join("wrapped"));
-        let count = rewrite_all(&classes, &marked, &wrapped);
-        assert!(count > 20, "{coordinates} has classes");
+        let (marked, wrapped) = rewritten(&classes);
+        let (marked_jar, wrapped_jar) = (folder.path().join("m.jar"), folder.path().join("w.jar"));
+        write_jar(&marked_jar, &marked);
+        write_jar(&wrapped_jar, &wrapped);
         let output = Command::new(jdk().tool("java"))
-            .args(["-Xverify:all", "-cp"])
+            .args(["-Xverify:all", "-XX:TieredStopAtLevel=1", "-cp"])
             .arg(probe())
             .arg("launch.Link")
-            .args([&classes, &marked, &wrapped])
+            .args([&jar, &marked_jar, &wrapped_jar])
             .output()
             .expect("java starts");
         let text = String::from_utf8_lossy(&output.stdout);
-        let results: Vec<&str> = text.split("folder\n").skip(1).collect();
+        let results: Vec<&str> = text.split("jar\n").skip(1).collect();
         assert_eq!(results.len(), 3, "{}", String::from_utf8_lossy(&output.stderr));
         assert!(results[0].matches(" ok\n").count() > 5, "{coordinates}: some classes link");
         assert_eq!(results[0], results[1], "{coordinates}: marked");
@@ -85,24 +102,25 @@ fn kotlin_groovy_and_scala_classes_link_as_before() {
 }
 
 /// The classes of a module of a JDK.
-fn module(jdk: &Jdk, module: &str, into: &Path) -> PathBuf {
+fn module(jdk: &Jdk, module: &str) -> Classes {
+    let into = tempfile::tempdir().expect("a folder");
     let status = Command::new(jdk.tool("jimage"))
         .arg("extract")
-        .arg(format!("--dir={}", into.display()))
+        .arg(format!("--dir={}", into.path().display()))
         .arg(format!("--include=regex:/{module}/.*class"))
         .arg(jdk.home.join("lib/modules"))
         .status()
         .expect("jimage starts");
     assert!(status.success(), "jimage extracts {module}");
-    let folder = into.join(module);
-    std::fs::remove_file(folder.join("module-info.class")).expect("a module has its description");
-    folder
+    let mut classes = class_files(&into.path().join(module));
+    classes.retain(|(name, _)| name != "module-info.class");
+    classes
 }
 
-/// Compiles a large source with a javac that has some of its classes replaced.
+/// Compiles with a javac whose classes are replaced by those of a jar.
 fn compiled(jdk: &Jdk, patch: Option<&Path>, source: &Path, into: &Path) -> Output {
     let mut command = Command::new(jdk.tool("java"));
-    command.arg("-Xverify:all");
+    command.args(["-Xverify:all", "-XX:TieredStopAtLevel=1"]);
     if let Some(patch) = patch {
         command.arg(format!("--patch-module=jdk.compiler={}", patch.display()));
     }
@@ -112,36 +130,31 @@ fn compiled(jdk: &Jdk, patch: Option<&Path>, source: &Path, into: &Path) -> Outp
 
 #[test]
 fn javac_compiles_the_same_when_rewritten() {
-    for jdk in jdks().into_iter().filter(|jdk| jdk.release >= 17) {
-        let folder = tempfile::tempdir().expect("a folder");
-        let at = |name: &str| folder.path().join(name);
-        let classes = module(&jdk, "jdk.compiler", folder.path());
-        let count = rewrite_all(&classes, &at("marked"), &at("wrapped"));
-        assert!(count > 500, "{count} classes");
-        let source = at("Corpus.java");
-        // Generated parts of the corpus have no place here: what they are called by must compile.
-        let generated = "class Switches { static String run() { return null; } }\n\
-                         class Wide extends Switches {}\nclass ManyConstants extends Switches {}\n";
-        let text = [include_str!("rewrite_corpus/Corpus.java"), generated].concat();
-        std::fs::write(&source, text).expect("a source");
-        let plain = compiled(&jdk, None, &source, &at("by-plain"));
-        assert!(plain.status.success(), "{}", String::from_utf8_lossy(&plain.stderr));
-        let expected = class_files(&at("by-plain"));
-        for variant in ["marked", "wrapped"] {
-            for (name, bytes) in class_files(&probe()) {
-                write(&at(variant), &name, &bytes);
-            }
-            let output = compiled(&jdk, Some(&at(variant)), &source, &at(&format!("by-{variant}")));
-            let stderr = String::from_utf8_lossy(&output.stderr);
-            assert!(output.status.success(), "{variant}: {stderr}");
-            let seen = stderr.lines().find_map(|line| line.strip_prefix("seen "));
-            let seen: Vec<&str> = seen.expect("the probe reports").split(' ').collect();
-            let wanted = if variant == "marked" { seen[0] } else { seen[1] };
-            assert!(wanted.parse::<u32>().expect("a number") > 1_000, "{variant}: {stderr}");
-            // Only `main` itself does not end: it calls `System.exit`.
-            let open = if variant == "marked" { "0" } else { "1" };
-            assert_eq!(seen[2], open, "{variant}: {stderr}");
-            assert!(expected == class_files(&at(&format!("by-{variant}"))), "{variant}");
-        }
+    let jdk = jdks().pop().expect("a JDK");
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = |name: &str| folder.path().join(name);
+    let classes = module(&jdk, "jdk.compiler");
+    assert!(classes.len() > 500, "{} classes", classes.len());
+    let source = at("Modern17.java");
+    std::fs::write(&source, include_str!("rewrite_corpus/Modern17.java")).expect("a source");
+    let plain = compiled(&jdk, None, &source, &at("by-plain"));
+    assert!(plain.status.success(), "{}", String::from_utf8_lossy(&plain.stderr));
+    let expected = class_files(&at("by-plain"));
+    let (marked, wrapped) = rewritten(&classes);
+    for (variant, mut classes) in [("marked", marked), ("wrapped", wrapped)] {
+        classes.extend(class_files(&probe()));
+        let jar = at(&format!("{variant}.jar"));
+        write_jar(&jar, &classes);
+        let into = at(&format!("by-{variant}"));
+        let output = compiled(&jdk, Some(&jar), &source, &into);
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{variant}: {stderr}");
+        let seen = stderr.lines().find_map(|line| line.strip_prefix("seen "));
+        let seen: Vec<&str> = seen.expect("the probe reports").split(' ').collect();
+        // Of what is wrapped only `main` itself does not end: it calls `System.exit`.
+        let (count, open) = if variant == "marked" { (seen[0], "0") } else { (seen[1], "1") };
+        assert!(count.parse::<u32>().expect("a number") > 1_000, "{variant}: {stderr}");
+        assert_eq!(seen[2], open, "{variant}: {stderr}");
+        assert!(expected == class_files(&into), "{variant}: the same classes");
     }
 }

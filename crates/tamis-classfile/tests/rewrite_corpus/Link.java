@@ -1,21 +1,18 @@
 package launch;
 
-import java.io.File;
 import java.net.*;
 import java.nio.file.*;
 import java.util.*;
+import java.util.jar.*;
 
-/** Links every class below each folder, which verifies it, and prints how that ended. */
+/** Links every class of each jar, which verifies it, and prints how that ended. */
 public class Link {
     public static void main(String[] args) throws Exception {
         URL probe = Link.class.getProtectionDomain().getCodeSource().getLocation();
-        for (String folder : args) {
-            URLClassLoader loader = new URLClassLoader(new URL[] {Paths.get(folder).toUri().toURL(), probe}, null);
-            List<String> names = new ArrayList<>();
-            names(new File(folder), "", names);
-            Collections.sort(names);
-            System.out.println("folder");
-            for (String name : names) {
+        for (String jar : args) {
+            URLClassLoader loader = new URLClassLoader(new URL[] {Paths.get(jar).toUri().toURL(), probe}, null);
+            System.out.println("jar");
+            for (String name : names(jar)) {
                 String result = "ok";
                 try {
                     // Asking for the methods links the class, without running any of it.
@@ -28,11 +25,15 @@ public class Link {
         }
     }
 
-    static void names(File folder, String prefix, List<String> out) {
-        for (File file : folder.listFiles()) {
-            String name = prefix + file.getName();
-            if (file.isDirectory()) names(file, name + ".", out);
-            else if (name.endsWith(".class") && !name.endsWith("-info.class") && !name.startsWith("META-INF")) out.add(name.substring(0, name.length() - 6));
+    static Set<String> names(String jar) throws Exception {
+        Set<String> names = new TreeSet<>();
+        try (JarFile file = new JarFile(jar)) {
+            for (Enumeration<JarEntry> all = file.entries(); all.hasMoreElements(); ) {
+                String name = all.nextElement().getName();
+                boolean is = name.endsWith(".class") && !name.endsWith("-info.class") && !name.startsWith("META-INF");
+                if (is) names.add(name.substring(0, name.length() - 6).replace('/', '.'));
+            }
         }
+        return names;
     }
 }
