@@ -1,7 +1,7 @@
 //! Edits of classes that are put together by hand: limits, refusals and what happens to each part
 //! of a code attribute.
 
-use tamis_classfile::rewrite::{Argument, Editor, Prefix, Refused, Wrap};
+use tamis_classfile::rewrite::{Argument, EMPTY_FINALIZER, Editor, Prefix, Refused, Wrap};
 use tamis_classfile::{ClassFile, flags};
 
 const MARK: Prefix<'_> = Prefix::Mark { owner: "p/Probe", field: "HITS", index: 7 };
@@ -483,4 +483,15 @@ fn what_cannot_be_wrapped() {
     let full = Assembled { descriptor: full, ..Assembled::default() };
     let code = Code::of(&full.edited(|e| e.wrap(0, WRAP)).expect("a wrapper"), 0);
     assert_eq!((code.max_stack, code.max_locals), (255, 256));
+}
+
+#[test]
+fn an_empty_finalizer_stays_empty() {
+    let empty = Assembled { name: "finalize", method_access: 4, ..Assembled::default() };
+    assert_eq!(empty.marked(), Err(EMPTY_FINALIZER));
+    assert_eq!(empty.edited(|e| e.wrap(0, WRAP)), Err(EMPTY_FINALIZER));
+    let other = Assembled { descriptor: "(I)V", ..empty };
+    assert!(other.marked().is_ok());
+    let busy = Assembled { descriptor: "()V", code: Some(vec![0, 177]), ..other };
+    assert!(busy.marked().is_ok());
 }

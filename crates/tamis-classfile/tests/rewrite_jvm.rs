@@ -21,19 +21,19 @@ fn switches() -> String {
     for before in 0..6 {
         let increments = "x++; ".repeat(before);
         let constants = "x = x == 0 ? 1 : x; ".repeat(before % 3);
-        let _ = write!(
+        let _ = writeln!(
             methods,
             "static int table{before}(int x) {{ {increments}{constants}switch (x) {{ case 1: return 10; case 2: x += 5; \
              case 3: return x; case 5: return 50; default: return -1; }} }}\n\
              static int lookup{before}(int x) {{ {increments}{constants}while (true) switch (x) {{ case -100000: return 10; \
              case 7: x = 1000; break; case 1000: return x; case 99999: return 50; default: x = 7; }} }}\n\
              int fields{before}; void atStart{before}(int x) {{ switch (x) {{ case 0: fields{before}++; break; \
-             case 1: fields{before}--; }} {increments} switch (fields{before}) {{ case 5000: x = 1; break; case -9: x++; }} fields{before} += x; }}\n",
+             case 1: fields{before}--; }} {increments} switch (fields{before}) {{ case 5000: x = 1; break; case -9: x++; }} fields{before} += x; }}",
         );
-        let _ = write!(
+        let _ = writeln!(
             calls,
             "for (int i = -3; i < 9; i++) {{ out.append(table{before}(i)).append(',').append(lookup{before}(i)).append(' '); \
-             s.atStart{before}(i); out.append(s.fields{before}); }}\n",
+             s.atStart{before}(i); out.append(s.fields{before}); }}",
         );
     }
     format!(
@@ -59,12 +59,12 @@ fn many_constants() -> String {
     let mut calls = String::new();
     for group in 0..40 {
         let sum: Vec<_> = (0..120).map(|i| format!("\"constant {group} {i}\"")).collect();
-        let _ = write!(
+        let _ = writeln!(
             methods,
-            "static int group{group}() {{ String[] all = {{ {} }}; int h = 0; for (String s : all) h = h * 31 + s.hashCode(); return h; }}\n",
+            "static int group{group}() {{ String[] all = {{ {} }}; int h = 0; for (String s : all) h = h * 31 + s.hashCode(); return h; }}",
             sum.join(", ")
         );
-        let _ = write!(calls, "h += group{group}();\n");
+        let _ = writeln!(calls, "h += group{group}();");
     }
     format!(
         "package corpus; class ManyConstants {{ {methods} static String run() {{ int h = 0; {calls} return \"\" + h; }} }}"

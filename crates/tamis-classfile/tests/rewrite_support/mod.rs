@@ -1,6 +1,6 @@
 //! Edits of whole classes and what must hold afterwards.
 
-use tamis_classfile::rewrite::{Editor, Prefix, Refused, Wrap};
+use tamis_classfile::rewrite::{EMPTY_FINALIZER, Editor, Prefix, Refused, Wrap};
 use tamis_classfile::{Attributes, ClassFile, ConstantPool, Member};
 
 const SYNCHRONIZED: u16 = 0x0020;
@@ -11,7 +11,7 @@ pub(crate) fn mark_all(bytes: &[u8], owner: &str, first: u32) -> Result<Vec<u8>,
     for method in 0..editor.class().methods.len() {
         let mark = Prefix::Mark { owner, field: "HITS", index: first + method as u32 };
         match editor.prefix(method, mark) {
-            Ok(()) | Err(Refused::NoCode | Refused::TooLong) => {}
+            Ok(()) | Err(Refused::NoCode | Refused::TooLong | EMPTY_FINALIZER) => {}
             Err(other) => return Err(other),
         }
     }
@@ -26,7 +26,7 @@ pub(crate) fn wrap_all(bytes: &[u8], owner: &str) -> Result<Vec<u8>, Refused> {
             continue;
         }
         match editor.wrap(method, Wrap { owner, enter: "enter", leave: "leave", kind: "kind" }) {
-            Ok(()) | Err(Refused::NoCode) => {}
+            Ok(()) | Err(Refused::NoCode | EMPTY_FINALIZER) => {}
             Err(other) => return Err(other),
         }
     }
