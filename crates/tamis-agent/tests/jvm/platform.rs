@@ -66,9 +66,8 @@ fn run(parallel: bool, check: impl Fn(&str, &Told)) {
     }
     let classes = sources.compile(&jdk());
     for jdk in &tried_jdks() {
-        let mut arguments: Vec<String> = ["org.junit.platform.console.ConsoleLauncher", "execute"]
-            .map(str::to_owned)
-            .to_vec();
+        let mut arguments: Vec<String> =
+            ["org.junit.platform.console.ConsoleLauncher", "execute"].map(str::to_owned).to_vec();
         for test in ["FirstTest", "SecondTest", "RedTest", "RedBefore", "UnsureTest", "OldTest"] {
             arguments.push(format!("--select-class=a.{test}"));
         }
@@ -93,7 +92,8 @@ fn every_class_of_the_platform_is_a_test() {
     run(false, |text, told| {
         assert!(text.contains("2 tests failed") || text.contains("1 tests failed"), "{text}");
         let first = told.ran("a.FirstTest");
-        for method in ["Thing.one", "Thing.two", "Thing.three", "FirstTest.all", "FirstTest.again"] {
+        for method in ["Thing.one", "Thing.two", "Thing.three", "FirstTest.all", "FirstTest.again"]
+        {
             assert!(first.contains(&format!("a.{method}").as_str()), "{method}: {first:?}");
         }
         let deep = told.ran("a.FirstTest$Deep");
