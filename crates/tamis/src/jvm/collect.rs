@@ -295,13 +295,11 @@ impl<'env> Collector<'env> {
     /// Decides about the test classes of a goal; gives those that need not run.
     fn decide(&mut self, number: usize, classes: &[String]) -> Vec<u32> {
         let facts = self.goals[number].facts.clone();
-        let demand = match self.command.demand {
-            Demand::Requested => Demand::Requested,
-            _ => Demand::None,
-        };
         let cases: Vec<Case> = classes
             .iter()
-            .map(|class| cases::of_test_class(self.project, &key(&facts, class), demand.clone()))
+            .map(|class| {
+                cases::of_test_class(self.project, &key(&facts, class), self.command.inside.clone())
+            })
             .collect();
         let world = World::new(self.project, &cases).with_goal(facts.clone());
         if self.store.is_none() {
