@@ -86,7 +86,7 @@ struct Build {
 struct GoalState {
     facts: GoalFacts,
     refusal: Option<String>,
-    /// Whether it ended without an error, and its JVMs in good order.
+    /// Whether it ended, with all its test classes tried, and its JVMs in good order.
     ended_well: bool,
     jvms_ended_well: bool,
     /// From test class to its report.
@@ -210,7 +210,9 @@ impl<'env> Collector<'env> {
                 FromJvm::Trouble(why) => self.say(&format!("the agent in Maven: {why}")),
                 FromJvm::GoalEnded { goal, error } => {
                     if let Some(&number) = self.builds[&pid].goals.get(&goal) {
-                        self.goals[number].ended_well = error.is_none();
+                        // Anything else than failed tests may have kept classes from running.
+                        self.goals[number].ended_well =
+                            error.is_none_or(|e| e.contains("There are test failures"));
                     }
                 }
                 _ => {}
