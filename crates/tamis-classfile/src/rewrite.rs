@@ -15,6 +15,9 @@
 //! | `StackMap` of CLDC | the class is refused |
 //! | any other | dropped for the method: it may hold positions |
 //!
+//! The wider world sees little of it: reflection finds one more private method per wrapper, a stack
+//! trace one more frame, and an empty finalizer is not edited ([`EMPTY_FINALIZER`]).
+//!
 //! Whether a class would pass the verifier is not looked at: a class that did before does after.
 //! Code is not walked, so garbage in it stays garbage.
 
@@ -103,6 +106,11 @@ impl fmt::Display for Refused {
 
 impl std::error::Error for Refused {}
 
+/// A JVM registers every object whose class has a finalizer that does something, and looks at
+/// nothing but its length. An empty one stays empty: objects must not live longer because a class
+/// was rewritten. Nothing is lost, as no JVM calls an empty finalizer.
+pub const EMPTY_FINALIZER: Refused = Refused::Unsupported("an empty finalizer must stay empty");
+
 /// Collects edits of one class and writes it anew.
 #[derive(Debug)]
 pub struct Editor<'a> {
@@ -141,9 +149,7 @@ impl<'a> Editor<'a> {
     /// In a constructor the code runs before the call of `super`, so `this` cannot be passed on.
     /// In a wrapped method it is the original that gets the code.
     pub fn prefix(&mut self, method: usize, prefix: Prefix<'_>) -> Result<(), Refused> {
-        let mut code = self.code(method)?;
-        code.take(4)?; // max_stack, max_locals
-        let old_length = code.u4()? as usize;
+        let old_length = self.code_length(method)?;
         let edit = &mut self.edits[method];
         let before = edit.prefix.code.len();
         let encoded = prefix::append(
@@ -165,7 +171,7 @@ impl<'a> Editor<'a> {
     /// Replaces a method by a wrapper. The original becomes the private method `<name>$tamis`.
     /// Constructors and static initialisers are refused.
     pub fn wrap(&mut self, method: usize, wrap: Wrap<'_>) -> Result<(), Refused> {
-        self.code(method)?;
+        self.code_length(method)?;
         if self.edits[method].wrapper.is_some() {
             return Err(Refused::Unsupported("method is wrapped already"));
         }
@@ -239,6 +245,18 @@ impl<'a> Editor<'a> {
         let len = u32::try_from(out.len() - start - 4).map_err(|_| Refused::TooLong)?;
         out[start..start + 4].copy_from_slice(&len.to_be_bytes());
         Ok(())
+    }
+
+    /// The length of the instructions of a method that may be edited.
+    fn code_length(&mut self, method: usize) -> Result<usize, Refused> {
+        let mut code = self.code(method)?;
+        code.take(4)?; // max_stack, max_locals
+        let length = code.u4()? as usize;
+        let member = &self.class.methods[method];
+        if length == 1 && member.name == b"finalize" && member.descriptor == b"()V" {
+            return Err(EMPTY_FINALIZER);
+        }
+        Ok(length)
     }
 
     /// The code attribute of a method; looked for once.

@@ -92,7 +92,7 @@ fn append_attributes<'a>(
             }
             _ => false,
         };
-        if kept && data.is_empty() {
+        if kept {
             end_attribute(start, out)?;
             count += 1;
         } else {
@@ -144,7 +144,7 @@ fn lines(data: &mut Reader<'_>, by: u16, out: &mut Vec<u8>) -> Result<(), Malfor
         out.extend_from_slice(&start.to_be_bytes());
         out.extend_from_slice(data.take(2)?);
     }
-    Ok(())
+    data.end("bytes behind the last line number")
 }
 
 fn variables(data: &mut Reader<'_>, by: u16, out: &mut Vec<u8>) -> Result<(), Malformed> {
@@ -154,7 +154,7 @@ fn variables(data: &mut Reader<'_>, by: u16, out: &mut Vec<u8>) -> Result<(), Ma
         moved(data, by, out)?;
         out.extend_from_slice(data.take(8)?); // length, name, type, variable
     }
-    Ok(())
+    data.end("bytes behind the last local variable")
 }
 
 /// Annotations of types in code, each with the place that it is about.
@@ -193,7 +193,7 @@ fn type_annotations(data: &mut Reader<'_>, by: u16, out: &mut Vec<u8>) -> Result
         data.take(path)?;
         skip_annotation(data, 0)?;
     }
-    Ok(())
+    data.end("bytes behind the last type annotation")
 }
 
 /// Annotations hold annotations; real ones nest two or three deep.
