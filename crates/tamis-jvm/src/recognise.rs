@@ -8,6 +8,7 @@
 //! Where a class inherits from a library, its tests may be inherited too and cannot be seen; then
 //! the usual naming decides (`Test*`, `*Test`, `*Tests`, `*TestCase`). Too many tests are harmless.
 
+use crate::block::List;
 use crate::names::NameId;
 use crate::world::{Origin, Type, World};
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
@@ -149,9 +150,8 @@ impl Recogniser<'_> {
                 unknown |= !is_platform(self.world.names.get(next));
                 continue;
             };
-            for annotation in class
-                .ids(&class.facts.class_annotations)
-                .chain(class.ids(&class.facts.member_annotations))
+            for annotation in
+                class.ids(List::ClassAnnotations).chain(class.ids(List::MemberAnnotations))
             {
                 match self.makes_test(annotation, 0) {
                     Some(true) => return true,
@@ -159,7 +159,7 @@ impl Recogniser<'_> {
                     None => unknown = true,
                 }
             }
-            todo.extend(class.ids(&class.facts.inherits));
+            todo.extend(class.ids(List::Inherits));
         }
         unknown && self.has_test_name(id)
     }
@@ -174,7 +174,7 @@ impl Recogniser<'_> {
         };
         // Guards against annotations that carry each other.
         self.annotations.insert(annotation, false);
-        let meta: Vec<NameId> = class.ids(&class.facts.class_annotations).collect();
+        let meta: Vec<NameId> = class.ids(List::ClassAnnotations).collect();
         let makes =
             depth < 16 && meta.into_iter().any(|m| self.makes_test(m, depth + 1) == Some(true));
         self.annotations.insert(annotation, makes);

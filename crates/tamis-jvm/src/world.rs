@@ -9,7 +9,7 @@
 //! behind the project; where the real classpath has it the other way round, a type that both define
 //! changes when either does.
 
-use crate::block::{Block, ClassFacts, ResourceFacts};
+use crate::block::{Block, ClassFacts, List, ResourceFacts};
 use crate::folder::{self, Folder};
 use crate::jars::JarCache;
 use crate::names::{NameId, Names};
@@ -78,7 +78,12 @@ impl<'w> Type<'w> {
         self.ids.get(local as usize).copied().unwrap_or(NameId::MAX)
     }
 
-    pub fn ids(&self, locals: &'w [NameId]) -> impl Iterator<Item = NameId> + 'w {
+    /// One of the class's lists.
+    pub fn ids(&self, list: List) -> impl Iterator<Item = NameId> + 'w {
+        self.translated(self.facts.list(list))
+    }
+
+    pub fn translated(&self, locals: &'w [NameId]) -> impl Iterator<Item = NameId> + 'w {
         let ids = self.ids;
         locals.iter().map(move |&l| ids.get(l as usize).copied().unwrap_or(NameId::MAX))
     }
@@ -186,8 +191,16 @@ impl World {
         world
     }
 
-    fn add(&mut self, block: Block, origin: Origin, path: &Path) {
-        let ids: Vec<NameId> = block.names.iter().map(|(_, n)| self.names.intern(n)).collect();
+    fn add(&mut self, mut block: Block, origin: Origin, path: &Path) {
+        let block_names = std::mem::take(&mut block.names);
+        let ids = match self.names.is_empty() {
+            true => {
+                self.names = block_names;
+                self.names.prepare();
+                (0..self.names.len() as NameId).collect()
+            }
+            false => self.names.intern_all(&block_names),
+        };
         let part = self.parts.len() as u32;
         let mut shadowed = Vec::new();
         for (i, class) in block.classes.iter().enumerate() {
@@ -200,7 +213,8 @@ impl World {
             }
         }
         for (i, resource) in block.resources.iter().enumerate() {
-            let name = [b"/", block.names.get(resource.path)].concat();
+            let path = ids.get(resource.path as usize).copied().unwrap_or(NameId::MAX);
+            let name = [b"/", self.names.get(path)].concat();
             let id = self.names.intern(&name);
             self.claim(id, Place::Resource(part, i as u32));
         }
