@@ -7,11 +7,12 @@
 //!
 //! Where a class inherits from a library, its tests may be inherited too and cannot be seen; then
 //! the usual naming decides (`Test*`, `*Test`, `*Tests`, `*TestCase`). Too many tests are harmless.
+//! What the build is told about names comes on top ([`crate::naming`]).
 
 use crate::block::List;
 use crate::names::NameId;
+use crate::naming::Rules;
 use crate::world::{Origin, Type, World};
-use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 use rustc_hash::{FxHashMap, FxHashSet};
 use tamis_classfile::flags;
 
@@ -52,38 +53,7 @@ struct Recogniser<'w> {
     world: &'w World,
     annotations: FxHashMap<NameId, bool>,
     bases: FxHashSet<NameId>,
-    patterns: Patterns,
-}
-
-/// Naming that the build configures. A pattern that is not understood matches everything.
-enum Patterns {
-    Everything,
-    Globs(GlobSet),
-}
-
-impl Patterns {
-    fn new(patterns: &[String]) -> Self {
-        let mut set = GlobSetBuilder::new();
-        for pattern in patterns {
-            // `%regex[...]`, `!excluded`, `Class#method`
-            let plain = !pattern.contains(['%', '!', '#', '[', ']', '$']);
-            let stem = pattern.trim_end_matches(".java").trim_end_matches(".class");
-            let stem = stem.trim_end_matches(".*").replace('.', "/");
-            let stem = if stem.contains('/') { stem } else { format!("**/{stem}") };
-            match GlobBuilder::new(&stem).literal_separator(true).build() {
-                Ok(glob) if plain => set.add(glob),
-                _ => return Self::Everything,
-            };
-        }
-        set.build().map_or(Self::Everything, Self::Globs)
-    }
-
-    fn matches(&self, name: &[u8]) -> bool {
-        match self {
-            Self::Everything => true,
-            Self::Globs(globs) => globs.is_match(&*tamis_classfile::mutf8::decode(name)),
-        }
-    }
+    naming: Rules,
 }
 
 /// The test classes of the test folders, outermost classes only, sorted by name.
@@ -93,7 +63,7 @@ pub fn tests(world: &World) -> Vec<NameId> {
         world,
         annotations: TEST_ANNOTATIONS.iter().filter_map(id).map(|n| (n, true)).collect(),
         bases: TEST_BASES.iter().filter_map(id).collect(),
-        patterns: Patterns::new(&world.test_patterns),
+        naming: Rules::new(&world.naming),
     };
     let mut found: Vec<NameId> = world
         .nodes()
@@ -104,6 +74,7 @@ pub fn tests(world: &World) -> Vec<NameId> {
         })
         .map(|n| outermost(world, n))
         .collect();
+    found.retain(|&n| !recogniser.naming.excludes(world.names.get(n)));
     found.sort_by(|&a, &b| world.names.get(a).cmp(world.names.get(b)));
     found.dedup();
     found
@@ -130,7 +101,7 @@ impl Recogniser<'_> {
             return false;
         }
         let name = self.world.names.get(id);
-        if !name.contains(&b'$') && self.patterns.matches(name) {
+        if !name.contains(&b'$') && self.naming.includes(name) {
             return true;
         }
         if class.facts.problem.is_some() || class.facts.suite_method {
@@ -204,25 +175,4 @@ fn is_platform(name: &[u8]) -> bool {
     ]
     .iter()
     .any(|start| name.starts_with(start))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn patterns_of_surefire() {
-        let matches = |patterns: &[&str], name: &str| {
-            let patterns: Vec<String> = patterns.iter().map(|p| (*p).to_owned()).collect();
-            Patterns::new(&patterns).matches(name.as_bytes())
-        };
-        assert!(matches(&["**/*Check.java"], "a/b/DeepCheck"));
-        assert!(matches(&["**/*Check.java"], "TopCheck"));
-        assert!(!matches(&["**/*Check.java"], "a/Checker"));
-        assert!(matches(&["*Check"], "a/b/DeepCheck"));
-        assert!(matches(&["a.b.One"], "a/b/One"));
-        assert!(!matches(&["a/*"], "a/b/One"));
-        assert!(matches(&["%regex[.*Odd.*]"], "anything"), "what is not understood matches");
-        assert!(!matches(&[], "a/B"));
-    }
 }

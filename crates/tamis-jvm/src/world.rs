@@ -13,6 +13,7 @@ use crate::block::{Block, ClassFacts, List, ResourceFacts};
 use crate::folder::{self, Folder};
 use crate::jars::JarCache;
 use crate::names::{NameId, Names};
+use crate::naming::Naming;
 use rayon::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -29,8 +30,8 @@ pub struct Module {
     pub classpath: Vec<PathBuf>,
     /// Anything else that every test depends on: the JDK, options of the JVM.
     pub environment: Vec<String>,
-    /// Further naming of test classes (`**/*Check.java`), as Surefire is told.
-    pub test_patterns: Vec<String>,
+    /// What the build says about the names of test classes.
+    pub naming: Naming,
 }
 
 /// Where blocks are kept between runs.
@@ -122,7 +123,7 @@ pub struct World {
     /// Types that both the project and a library define, with the library's fingerprint.
     pub twice: BTreeMap<NameId, Hash>,
     pub environment: Hash,
-    pub(crate) test_patterns: Vec<String>,
+    pub(crate) naming: Naming,
     /// Why the classpath is not known completely. Nothing may be skipped then.
     pub blind: Vec<String>,
     /// Worth telling, harmless for the selection.
@@ -146,7 +147,7 @@ impl World {
             mixed_order: Vec::new(),
             twice: BTreeMap::new(),
             environment: Hash::of_parts(module.environment.iter().map(String::as_bytes)),
-            test_patterns: module.test_patterns.clone(),
+            naming: module.naming.clone(),
             blind: Vec::new(),
             notes: Vec::new(),
             newest_ns: i64::MIN,
