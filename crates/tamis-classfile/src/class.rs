@@ -8,6 +8,7 @@ pub mod flags {
     pub const PUBLIC: u16 = 0x0001;
     pub const PRIVATE: u16 = 0x0002;
     pub const STATIC: u16 = 0x0008;
+    pub const FINAL: u16 = 0x0010;
     pub const INTERFACE: u16 = 0x0200;
     pub const ABSTRACT: u16 = 0x0400;
     pub const SYNTHETIC: u16 = 0x1000;
@@ -44,9 +45,9 @@ pub struct Member<'a> {
 /// A checked table of attributes; iterating cannot fail, resolving a name can.
 #[derive(Debug, Clone, Copy)]
 pub struct Attributes<'a> {
-    count: u16,
+    pub(crate) count: u16,
     /// The attributes behind their count.
-    body: Reader<'a>,
+    pub(crate) body: Reader<'a>,
 }
 
 /// One attribute: its name and its bytes with their place in the file.

@@ -9,24 +9,24 @@ use crate::constants::Constants;
 use crate::reader::{Malformed, Reader};
 
 /// How to treat the operands of an opcode: 0 to 4 are plain bytes.
-mod operands {
-    pub(super) const LDC: u8 = 5;
-    pub(super) const CONSTANT: u8 = 6;
-    pub(super) const CONSTANT_1: u8 = 7;
-    pub(super) const CONSTANT_2: u8 = 8;
-    pub(super) const BRANCH_2: u8 = 9;
-    pub(super) const BRANCH_4: u8 = 10;
-    pub(super) const TABLE_SWITCH: u8 = 11;
-    pub(super) const LOOKUP_SWITCH: u8 = 12;
-    pub(super) const WIDE: u8 = 13;
-    pub(super) const UNKNOWN: u8 = 255;
+pub(crate) mod operands {
+    pub(crate) const LDC: u8 = 5;
+    pub(crate) const CONSTANT: u8 = 6;
+    pub(crate) const CONSTANT_1: u8 = 7;
+    pub(crate) const CONSTANT_2: u8 = 8;
+    pub(crate) const BRANCH_2: u8 = 9;
+    pub(crate) const BRANCH_4: u8 = 10;
+    pub(crate) const TABLE_SWITCH: u8 = 11;
+    pub(crate) const LOOKUP_SWITCH: u8 = 12;
+    pub(crate) const WIDE: u8 = 13;
+    pub(crate) const UNKNOWN: u8 = 255;
 }
 
 const LDC: u8 = 18;
 const LDC_W: u8 = 19;
 const IINC: u8 = 132;
 
-const OPERANDS: [u8; 256] = operand_table();
+pub(crate) const OPERANDS: [u8; 256] = operand_table();
 
 const fn operand_table() -> [u8; 256] {
     use operands::*;
@@ -118,19 +118,21 @@ fn append_instructions<'a>(
         // Most instructions are plain: copy them in runs.
         let rest = code.rest();
         let mut run = 0;
-        while let Some(&op) = rest.get(run)
-            && OPERANDS[usize::from(op)] <= 4
-        {
-            run += 1 + usize::from(OPERANDS[usize::from(op)]);
-        }
-        if run > 0 {
-            out.extend_from_slice(code.take(run)?);
-            continue;
-        }
+        let special = loop {
+            match rest.get(run) {
+                None => break None,
+                Some(&op) => match OPERANDS[usize::from(op)] {
+                    plain @ 0..=4 => run += 1 + usize::from(plain),
+                    kind => break Some((op, kind)),
+                },
+            }
+        };
+        out.extend_from_slice(code.take(run)?);
+        let Some((op, kind)) = special else { continue };
         let pc = code.position() - start;
-        let op = code.u1()?;
+        code.u1()?;
         out.push(if op == LDC_W { LDC } else { op });
-        match OPERANDS[usize::from(op)] {
+        match kind {
             operands::LDC => {
                 scratch.shift(pc, 1);
                 constants.append(u16::from(code.u1()?), out)?;

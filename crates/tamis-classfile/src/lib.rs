@@ -28,10 +28,12 @@ mod pool;
 mod reader;
 mod references;
 pub mod rewrite;
+mod uses;
 
 pub use analyse::{Analyser, Analysis};
 pub use class::{Attribute, Attributes, ClassFile, Member, flags};
 pub use fingerprint::{Fingerprint, MethodFingerprint};
 pub use pool::{ConstantPool, MemberRef, Tag};
 pub use reader::Malformed;
-pub use references::{AnnotationUse, Place, References};
+pub use references::{AnnotationUse, Place, References, classes_in};
+pub use uses::{BodyUses, body_uses};

@@ -111,6 +111,10 @@ pub enum Taint {
     SecondTracer(String),
     /// The tracer failed.
     Engine(String),
+    /// A part of what the test did was not observed.
+    Unobserved(String),
+    /// Tests inside the command did not pass, whatever it said itself.
+    FailedInside(u64),
 }
 
 impl fmt::Display for Taint {
@@ -137,6 +141,8 @@ impl fmt::Display for Taint {
             Self::LostEvents(n) => write!(f, "{n} events were lost"),
             Self::SecondTracer(who) => write!(f, "{who} traces or filters system calls itself"),
             Self::Engine(what) => write!(f, "the tracer failed: {what}"),
+            Self::Unobserved(what) => write!(f, "{what}"),
+            Self::FailedInside(n) => write!(f, "{n} of the tests inside it did not pass"),
         }
     }
 }

@@ -69,10 +69,16 @@ impl Observer<'_> {
         entry.touched.entry(name).or_insert(before);
     }
 
+    /// Every JVM opens its working folder at its start, only to come back to it.
+    fn is_java_remembering_its_folder(&self, path: &[u8], how: OpenHow, act: Act) -> bool {
+        how.bare && path.ends_with(b"/.") && self.programs.name(act.program).ends_with("/bin/java")
+    }
+
     pub(crate) fn open(&mut self, path: &[u8], how: OpenHow, act: Act) {
         let failed = act.failed();
         if !how.write && !how.create && !how.truncate {
-            let wish = if how.path_only { Wish::Content } else { Wish::Names };
+            let looks_only = how.path_only || self.is_java_remembering_its_folder(path, how, act);
+            let wish = if looks_only { Wish::Content } else { Wish::Names };
             let access = if how.path_only { Access::STAT } else { Access::READ };
             return self.ask_followed(path, !how.no_follow, wish, access, act);
         }
@@ -326,8 +332,7 @@ impl Observer<'_> {
         if made_folder {
             self.made.insert(to.clone());
         }
-        self.resolver.forget_all();
-        self.handled.clear();
+        self.all_names_change();
     }
 
     /// A file was moved away before we ever saw it: its content is at the new place now.
@@ -340,8 +345,7 @@ impl Observer<'_> {
         }
         self.change(from, Change::Replaced, act);
         self.change(to, Change::Replaced, act);
-        self.resolver.forget_all();
-        self.handled.clear();
+        self.all_names_change();
     }
 
     fn is_foreign_directory(&mut self, path: &[u8], act: Act) -> bool {

@@ -37,12 +37,14 @@ mod interpreter;
 mod moment;
 mod network;
 mod observer;
+mod parts;
 mod programs;
 mod resolve;
 mod result;
 
 pub use network::Services;
 pub use observer::{Context, Observer};
+pub use parts::{Agent, ClassFiles, Hosts, PartEnded, Parted};
 pub use result::Observations;
 
 use std::path::Path;

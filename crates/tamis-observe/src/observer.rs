@@ -43,6 +43,11 @@ pub struct Observer<'a> {
     pub(crate) made: HashSet<Vec<u8>>,
     /// Reads that were handled already; the same again changes nothing.
     pub(crate) handled: HashSet<u128>,
+    /// Threads that were about to change how paths resolve when last heard of. While there is one,
+    /// the change may happen at any moment, and nothing that is remembered of paths can be trusted.
+    unsettled: Vec<u32>,
+    /// The event in hand changes how paths resolve.
+    names_move: bool,
     pub(crate) taints: BTreeSet<Taint>,
     pub(crate) notes: BTreeSet<Note>,
     /// Set-user-id programs that were run.
@@ -76,6 +81,8 @@ impl<'a> Observer<'a> {
             programs: Programs::new(),
             made: HashSet::new(),
             handled: HashSet::new(),
+            unsettled: Vec::new(),
+            names_move: false,
             taints: BTreeSet::new(),
             notes: BTreeSet::new(),
             privileged: BTreeSet::new(),
@@ -88,6 +95,21 @@ impl<'a> Observer<'a> {
     /// Adds a taint from outside the event stream.
     pub fn taint(&mut self, taint: Taint) {
         self.taints.insert(taint);
+    }
+
+    /// The files of the project that the tree has written so far.
+    pub fn written(&self) -> Vec<PathBuf> {
+        let root = self.context.paths.root();
+        self.entries
+            .iter()
+            .filter(|(_, entry)| entry.change != Change::None)
+            .map(|(path, _)| PathBuf::from(OsStr::from_bytes(path)))
+            .filter(|path| {
+                path.starts_with(root)
+                    && self.context.rules.judge(path, "") == Judgement::Default
+                    && path.is_file()
+            })
+            .collect()
     }
 
     fn program_of(&mut self, thread: u32, timing: Timing) -> usize {
@@ -114,10 +136,28 @@ impl<'a> Observer<'a> {
         !self.handled.insert(xxhash_rust::xxh3::xxh3_128_with_seed(path, seed))
     }
 
-    /// The tree is about to change how paths resolve.
+    /// The tree is about to change how paths through this one resolve.
     pub(crate) fn names_change(&mut self, path: &[u8]) {
         self.resolver.forget(path);
         self.handled.clear();
+        self.names_move = true;
+    }
+
+    /// The tree is about to change how any path resolves.
+    pub(crate) fn all_names_change(&mut self) {
+        self.resolver.forget_all();
+        self.handled.clear();
+        self.names_move = true;
+    }
+
+    /// Forgets what was remembered while a change was on its way. It has happened once the thread
+    /// that makes it is heard of again, or is no more.
+    fn settle(&mut self, heard: u32) {
+        if !self.unsettled.is_empty() {
+            self.unsettled.retain(|&thread| thread != heard && is_alive(thread));
+            self.resolver.forget_all();
+            self.handled.clear();
+        }
     }
 
     // --- looking ---------------------------------------------------------------------------
@@ -326,6 +366,7 @@ impl<'a> Observer<'a> {
 
 impl Sink for Observer<'_> {
     fn event(&mut self, event: Event<'_>) {
+        self.settle(event.thread);
         let program = self.program_of(event.thread, event.timing);
         let act = Act::new(program, event.timing);
         match event.action {
@@ -357,7 +398,18 @@ impl Sink for Observer<'_> {
             Action::Connect { peer } => self.connect(peer, act),
             Action::Blind(blind) => self.blind(blind, program),
         }
+        if std::mem::take(&mut self.names_move) && event.timing == Timing::Before {
+            self.unsettled.push(event.thread);
+        }
     }
+}
+
+/// Whether a thread can still be inside a call.
+fn is_alive(thread: u32) -> bool {
+    let Ok(stat) = std::fs::read(format!("/proc/{thread}/stat")) else { return false };
+    // The name in brackets can hold anything; the state follows the last bracket.
+    let state = stat.iter().rposition(|&b| b == b')').and_then(|at| stat.get(at + 2));
+    !matches!(state, Some(b'Z' | b'X'))
 }
 
 /// Under which scheme the state of a path answers a wish.

@@ -48,7 +48,13 @@ pub struct OpenHow {
     pub path_only: bool,
     /// O_TMPFILE: an unnamed file in this directory.
     pub unnamed: bool,
+    /// O_RDONLY and nothing else. HotSpot opens `.` so, to come back to it; whoever wants to list a
+    /// directory in Java comes with O_DIRECTORY.
+    pub bare: bool,
 }
+
+/// Set by the kernel itself for 64-bit programs.
+const O_LARGEFILE: u64 = 0o100_000;
 
 impl OpenHow {
     pub fn from_flags(flags: u64) -> Self {
@@ -64,6 +70,7 @@ impl OpenHow {
             no_follow: has(libc::O_NOFOLLOW),
             path_only,
             unnamed: !path_only && has(libc::O_TMPFILE),
+            bare: flags & !O_LARGEFILE == 0,
         }
     }
 }

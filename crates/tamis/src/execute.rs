@@ -1,20 +1,24 @@
 //! Runs one test under an engine and makes its record.
 
 use crate::cases::Case;
+use crate::jvm::{self, collect::Collected, session::Session};
 use crate::project::Project;
 use crate::stdin::{self, Input};
 use crate::world::World;
 use anyhow::{Context as _, Result};
+use std::collections::{BTreeMap, HashSet};
 use std::fs::File;
 use std::io::{PipeReader, Read};
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
-use tamis_core::record::Run;
-use tamis_core::{Outcome, Question, Taint};
-use tamis_observe::{Context, Observations, Observer};
-use tamis_trace::{Command, Ending, Engine};
+use tamis_core::record::{Access, Observed, Run};
+use tamis_core::{Outcome, Question, Scheme, Taint};
+use tamis_observe::{Context, Observations, Observer, Parted};
+use tamis_report::TestReport;
+use tamis_trace::{Command, Ending, Engine, Finish, Sink};
 
 /// Where the test's output goes, and where its input comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,6 +41,8 @@ pub(crate) enum Executed {
     Ended {
         run: Box<Run>,
         output: Option<Vec<u8>>,
+        /// The tests inside the command that were told apart.
+        inside: Vec<TestReport>,
     },
     /// The user stopped it.
     Interrupted,
@@ -44,21 +50,28 @@ pub(crate) enum Executed {
     NotStarted(i32),
 }
 
-pub(crate) fn execute(
-    project: &Project,
-    world: &World<'_>,
-    engine: &dyn Engine,
-    case: &Case,
-    streams: Streams,
-    stop: &AtomicBool,
-) -> Result<Executed> {
+/// One test to run.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Job<'a> {
+    pub(crate) project: &'a Project,
+    pub(crate) world: &'a World<'a>,
+    pub(crate) engine: &'a dyn Engine,
+    pub(crate) case: &'a Case,
+    pub(crate) streams: Streams,
+    /// Whether tests inside the command say nothing of their own.
+    pub(crate) quiet: bool,
+    pub(crate) stop: &'a AtomicBool,
+}
+
+pub(crate) fn execute(job: Job<'_>) -> Result<Executed> {
+    let Job { project, world, engine, case, streams, stop, .. } = job;
     let rules = project.observer_rules();
-    let mut observer = Observer::new(Context {
+    let context = Context {
         paths: &project.paths,
         rules: &rules,
         fingerprinter: &project.fingerprinter,
         services: &project.services,
-    });
+    };
     let mut surroundings = world.surroundings(case);
     let inherits = matches!(streams, Streams::Inherit | Streams::InheritAsErrors);
     let input = inherits.then(Input::of_ours);
@@ -83,9 +96,10 @@ pub(crate) fn execute(
         watch_stdin,
     };
     let started = SystemTime::now();
-    let finish = engine
-        .run(command, &mut observer, stop)
-        .with_context(|| format!("the {} engine could not run {}", engine.name(), case.key))?;
+    let Watched { finish, mut observer, inside } = match jvm::is_maven(&case.words) {
+        true => watch_with_agent(job, context, command)?,
+        false => watch(job, Observer::new(context), command)?,
+    };
     let output = collector.map(Collector::finish);
     let outcome = match finish.ending {
         Ending::NotStarted(errno) => return Ok(Executed::NotStarted(errno)),
@@ -100,9 +114,22 @@ pub(crate) fn execute(
     for program in &finish.left_running {
         observer.taint(Taint::LeftRunning(program.clone()));
     }
+    let failed = inside.reports.iter().filter(|r| r.failed()).count();
+    if failed > 0 {
+        observer.taint(Taint::FailedInside(failed as u64));
+    }
+    let outputs = if jvm::is_maven(&case.words) { observer.written() } else { Vec::new() };
     let Observations { mut observed, mut taints, notes, left_behind } =
         observer.finish(finish.no_new_privileges);
     observed.append(&mut surroundings);
+    let more = inside.relied_on.into_iter().chain(still_there(project, outputs));
+    let mut more = more.peekable();
+    if more.peek().is_some() {
+        let known: HashSet<Question> = observed.iter().map(|o| o.question.clone()).collect();
+        let more = more.filter(|o| !known.contains(&o.question));
+        let more: BTreeMap<Question, _> = more.map(|o| (o.question.clone(), o)).collect();
+        observed.extend(more.into_values());
+    }
     let counts = match input {
         Some(Input::File(..)) => true,
         Some(Input::Nothing) => {
@@ -128,7 +155,81 @@ pub(crate) fn execute(
         notes,
         left_behind,
     };
-    Ok(Executed::Ended { run: Box::new(run), output })
+    Ok(Executed::Ended { run: Box::new(run), output, inside: inside.reports })
+}
+
+/// What a build wrote must still be there for it to be skipped: a later step may need it.
+fn still_there(project: &Project, outputs: Vec<PathBuf>) -> Vec<Observed> {
+    let files: Vec<(PathBuf, Scheme)> = outputs.into_iter().map(|f| (f, Scheme::Raw)).collect();
+    let answers = project.fingerprinter.answer_many(&files);
+    let observed = files.iter().zip(answers).map(|((path, scheme), answer)| Observed {
+        question: Question::Path(project.paths.to_portable(path), *scheme),
+        before: answer.value,
+        after: None,
+        access: Access::WRITE,
+        program: "tamis".into(),
+        detail: answer.detail,
+    });
+    observed.collect()
+}
+
+/// A command that has ended, with the observer of its files.
+struct Watched<'a> {
+    finish: Finish,
+    observer: Observer<'a>,
+    inside: Collected,
+}
+
+fn watch<'a>(job: Job<'_>, mut observer: Observer<'a>, command: Command) -> Result<Watched<'a>> {
+    let finish = run_under(job, command, &mut observer)?;
+    Ok(Watched { finish, observer, inside: Collected::default() })
+}
+
+fn run_under(job: Job<'_>, command: Command, sink: &mut dyn Sink) -> Result<Finish> {
+    let (engine, key) = (job.engine, &job.case.key);
+    engine
+        .run(command, sink, job.stop)
+        .with_context(|| format!("the {} engine could not run {key}", engine.name()))
+}
+
+/// The same with our agent in the command's JVMs, so that test classes are told apart.
+fn watch_with_agent<'a>(
+    job: Job<'a>,
+    context: Context<'a>,
+    mut command: Command,
+) -> Result<Watched<'a>> {
+    let session = match Session::new() {
+        Ok(session) => session,
+        Err(error) => {
+            eprintln!("tamis: {error:#}; the command is observed as a whole");
+            return watch(job, Observer::new(context), command);
+        }
+    };
+    command.environment = session.environment(command.environment);
+    let (tell, parts) = std::sync::mpsc::channel();
+    let mut whole = None;
+    let (finish, inside) = std::thread::scope(|scope| {
+        let running = session.start(scope, job.project, job.case, job.quiet)?;
+        let forward = running.tell.clone();
+        scope.spawn(move || {
+            for part in parts {
+                if forward.send(jvm::collect::Input::Part(part)).is_err() {
+                    return;
+                }
+            }
+        });
+        let mut parted = Parted::new(context, session.agent(), tell);
+        let finish = run_under(job, command, &mut parted);
+        session.close();
+        whole = Some(parted.into_whole());
+        let inside = running.finish()?;
+        Ok::<_, anyhow::Error>((finish?, inside))
+    })?;
+    let observer = whole.unwrap_or_else(|| Observer::new(context));
+    if inside.goals == 0 && finish.ending == Ending::Exited(0) && !job.quiet {
+        eprintln!("tamis: no test goal was seen in this build; it was observed as a whole");
+    }
+    Ok(Watched { finish, observer, inside })
 }
 
 fn micros(duration: Duration) -> u64 {

@@ -5,6 +5,7 @@ mod cases;
 mod commands;
 mod engine;
 mod execute;
+mod jvm;
 mod plan;
 mod project;
 mod reason;

@@ -3,7 +3,7 @@
 use crate::args::Options;
 use crate::cases::Case;
 use crate::engine::Engines;
-use crate::execute::{Executed, Streams, execute};
+use crate::execute::{Executed, Job, Streams, execute};
 use crate::plan::{self, Planned};
 use crate::project::Project;
 use crate::terminal;
@@ -53,6 +53,7 @@ pub(crate) fn run(
         style: terminal::style(options),
         not_started: None,
         recorded: false,
+        inside: Vec::new(),
     };
     if options.common.json {
         runner.json(|out| tamis_report::json::start(cases.len(), Mode::Run, out));
@@ -67,11 +68,11 @@ pub(crate) fn run(
         let engines = Engines::new(options, &project.settings, newest)?;
         runner.run_selected(&engines, &world, cases, &planned, &stop)?;
     }
-    let Runner { mut reports, not_started, recorded, style, .. } = runner;
+    let Runner { mut reports, not_started, recorded, style, inside, .. } = runner;
     for report in &mut reports {
         report.output = report.output.take().filter(|_| report.failed());
     }
-    let report = RunReport {
+    let mut report = RunReport {
         tests: reports,
         wall: began.elapsed(),
         interrupted: stop.load(Ordering::Relaxed),
@@ -84,8 +85,18 @@ pub(crate) fn run(
             return Ok(code);
         }
     }
-    write_reports(options, shape, &report, style)?;
-    Ok(if not_started.is_some() { 1 } else { exit_code(&report, shape) })
+    let code = if not_started.is_some() { 1 } else { exit_code(&report, shape) };
+    let mut shown = shape;
+    if !inside.is_empty() {
+        // The test classes say it better than the command around them.
+        report.tests = match shape {
+            Shape::Command => inside,
+            Shape::Suites => report.tests.into_iter().chain(inside).collect(),
+        };
+        shown = Shape::Suites;
+    }
+    write_reports(options, shown, &report, style)?;
+    Ok(code)
 }
 
 /// Set by the first Ctrl-C or SIGTERM.
@@ -108,6 +119,8 @@ struct Runner<'a> {
     style: Style,
     not_started: Option<(String, i32)>,
     recorded: bool,
+    /// Test classes that were told apart inside commands.
+    inside: Vec<TestReport>,
 }
 
 /// What a worker tells.
@@ -151,7 +164,7 @@ impl Runner<'_> {
         }
         let queue = Queue::new(order, cases);
         let (tell, news) = mpsc::channel();
-        let project = self.project;
+        let (project, quiet) = (self.project, self.options.common.quiet);
         std::thread::scope(|scope| {
             for _ in 0..jobs {
                 let (queue, tell) = (&queue, tell.clone());
@@ -159,7 +172,9 @@ impl Runner<'_> {
                     while let Some(n) = queue.next(stop) {
                         let _ = tell.send(News::Started(n));
                         let engine = engines.of(planned[n].newest.as_ref());
-                        let result = execute(project, world, engine, &cases[n], streams, stop);
+                        let case = &cases[n];
+                        let job = Job { project, world, engine, case, streams, quiet, stop };
+                        let result = execute(job);
                         queue.done(n);
                         if tell.send(News::Ended(n, result)).is_err() {
                             return;
@@ -220,8 +235,8 @@ impl Runner<'_> {
     }
 
     fn ended(&mut self, n: usize, case: &Case, executed: Executed) {
-        let (run, output) = match executed {
-            Executed::Ended { run, output } => (run, output),
+        let (run, output, inside) = match executed {
+            Executed::Ended { run, output, inside } => (run, output, inside),
             Executed::Interrupted => return,
             Executed::NotStarted(errno) => {
                 let word = case.words.first().map(|w| w.to_string_lossy().into_owned());
@@ -262,7 +277,14 @@ impl Runner<'_> {
         self.show(|p, out| p.finished(&report, Instant::now(), out));
         if self.options.common.json {
             self.json(|out| tamis_report::json::finished(&report, out));
+            for test in &inside {
+                self.json(|out| tamis_report::json::decision(test, out));
+                if test.outcome.is_some() {
+                    self.json(|out| tamis_report::json::finished(test, out));
+                }
+            }
         }
+        self.inside.extend(inside);
     }
 
     /// Notes that the settings want to be told.

@@ -1,14 +1,17 @@
 //! Answers questions about the world of now: files, variables, globs, settings, commands.
 
 use crate::cases::Case;
+use crate::jvm::goal::GoalFacts;
 use crate::project::Project;
 use crate::stdin::{self, Input};
 use std::collections::HashMap;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::PathBuf;
+use std::sync::OnceLock;
 use tamis_core::record::{Access, Detail, Observed};
 use tamis_core::{Hash, Question, Scheme, Value};
+use tamis_dynamic::Fact;
 use tamis_settings::NameGlobs;
 
 /// The world as one project sees it.
@@ -17,6 +20,8 @@ pub(crate) struct World<'a> {
     project: &'a Project,
     variables: HashMap<Vec<u8>, Vec<u8>>,
     facts: HashMap<String, Value>,
+    /// Test goals of builds, for questions about their classes; loaded when first asked.
+    goals: OnceLock<Vec<GoalFacts>>,
 }
 
 /// Whether permissions hold for the user: tests often behave differently for root.
@@ -37,7 +42,19 @@ impl<'a> World<'a> {
             let input = Input::of_ours().value(&project.fingerprinter);
             facts.insert(stdin::FACT.into(), input);
         }
-        Self { project, variables, facts }
+        Self { project, variables, facts, goals: OnceLock::new() }
+    }
+
+    /// The world with the classes of one goal as the build gives them now.
+    pub(crate) fn with_goal(mut self, goal: GoalFacts) -> Self {
+        self.goals = OnceLock::from(vec![goal]);
+        self
+    }
+
+    fn class_fact(&self, name: &str) -> Value {
+        let Some(fact) = Fact::parse(name) else { return Value::Absent };
+        let goals = self.goals.get_or_init(|| crate::jvm::saved::load(self.project));
+        goals.iter().find_map(|goal| goal.answer(&fact)).unwrap_or(Value::Absent)
     }
 
     /// One answer for each question.
@@ -75,7 +92,9 @@ impl<'a> World<'a> {
             }
             Question::Glob(glob) => self.glob(glob),
             Question::Rules => Value::Text(self.project.settings.observation_digest()),
-            Question::Fact(name) => self.facts.get(name).copied().unwrap_or(Value::Absent),
+            Question::Fact(name) => {
+                self.facts.get(name).copied().unwrap_or_else(|| self.class_fact(name))
+            }
         }
     }
 

@@ -25,11 +25,14 @@ struct Asked {
     case: Case,
 }
 
-/// The tests of the suites, and the commands that the store knows.
+/// The tests of the suites, and the commands and test classes that the store knows.
 pub(crate) fn known_cases(project: &Project, store: Option<&Store>) -> Result<Vec<Case>> {
     let mut cases = cases::of_suites(project, &Demand::None, &[], None)?;
     if let Some(store) = store {
-        let commands = store.tests()?.into_iter().filter(|t| t.key.suite.is_empty());
+        let commands = store
+            .tests()?
+            .into_iter()
+            .filter(|t| t.key.suite.is_empty() || crate::jvm::is_scope(&t.key.suite));
         cases.extend(commands.map(|test| cases::of_recorded_command(project, test.key)));
     }
     Ok(cases)

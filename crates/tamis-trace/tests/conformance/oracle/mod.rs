@@ -332,6 +332,9 @@ fn how(flags: &str) -> OpenHow {
                 "O_NOFOLLOW" => libc::O_NOFOLLOW,
                 "O_PATH" => libc::O_PATH,
                 "O_TMPFILE" => libc::O_TMPFILE,
+                "O_RDONLY" | "O_LARGEFILE" => 0,
+                // Only that there is one more matters.
+                other if other.starts_with("O_") => libc::O_CLOEXEC,
                 _ => 0,
             }
     });

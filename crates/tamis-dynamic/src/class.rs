@@ -1,0 +1,110 @@
+//! One class of the project with what each of its methods refers to.
+
+use tamis_classfile::{ClassFile, Malformed, Member, body_uses, flags};
+use tamis_jvm::names::{NameId, Names};
+
+/// A class file, its names interned.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Class {
+    pub name: NameId,
+    /// Superclass and interfaces.
+    pub inherits: Vec<NameId>,
+    pub fields: Vec<Field>,
+    /// The methods with code, in file order: as the agent counts them.
+    pub methods: Vec<Method>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Field {
+    pub is_static: bool,
+    pub is_final: bool,
+    /// Its value stands in the class file: it holds no state.
+    pub is_constant: bool,
+    pub is_array: bool,
+    /// The class of its value or of its elements; `None` for numbers.
+    pub holds: Option<NameId>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Method {
+    /// Name and descriptor: `run(I)V`.
+    pub signature: NameId,
+    pub is_initialiser: bool,
+    pub is_static: bool,
+    pub mentions: Vec<NameId>,
+    pub makes: Vec<NameId>,
+    /// Owner and signature.
+    pub calls: Vec<(NameId, NameId)>,
+}
+
+impl Class {
+    pub fn read(bytes: &[u8], names: &mut Names) -> Result<Self, Malformed> {
+        let file = ClassFile::parse(bytes)?;
+        let mut inherits: Vec<NameId> =
+            file.interfaces.iter().map(|name| names.intern(name)).collect();
+        inherits.extend(file.super_name.map(|name| names.intern(name)));
+        let fields = file
+            .fields
+            .iter()
+            .map(|field| read_field(&file, field, names))
+            .collect::<Result<_, _>>()?;
+        let mut methods = Vec::with_capacity(file.methods.len());
+        for method in &file.methods {
+            methods.extend(read_method(&file, method, names)?);
+        }
+        Ok(Self { name: names.intern(file.name), inherits, fields, methods })
+    }
+}
+
+fn read_field(
+    file: &ClassFile<'_>,
+    field: &Member<'_>,
+    names: &mut Names,
+) -> Result<Field, Malformed> {
+    let mut is_constant = false;
+    for attribute in field.attributes.iter(&file.pool) {
+        is_constant |= attribute?.name == b"ConstantValue";
+    }
+    let brackets = field.descriptor.iter().take_while(|&&b| b == b'[').count();
+    let holds = field.descriptor[brackets..]
+        .strip_prefix(b"L")
+        .and_then(|d| d.strip_suffix(b";"))
+        .map(|name| names.intern(name));
+    Ok(Field {
+        is_static: field.access & flags::STATIC != 0,
+        is_final: field.access & flags::FINAL != 0,
+        is_constant,
+        is_array: brackets > 0,
+        holds,
+    })
+}
+
+fn read_method(
+    file: &ClassFile<'_>,
+    method: &Member<'_>,
+    names: &mut Names,
+) -> Result<Option<Method>, Malformed> {
+    let Some(uses) = body_uses(file, method)? else { return Ok(None) };
+    let mut set = |items: &[&[u8]]| {
+        let mut ids: Vec<NameId> = items.iter().map(|name| names.intern(name)).collect();
+        ids.sort_unstable();
+        ids.dedup();
+        ids
+    };
+    let (mentions, makes) = (set(&uses.classes), set(&uses.made));
+    let mut calls: Vec<(NameId, NameId)> = uses
+        .calls
+        .iter()
+        .map(|c| (names.intern(c.class), names.intern(&[c.name, c.descriptor].concat())))
+        .collect();
+    calls.sort_unstable();
+    calls.dedup();
+    Ok(Some(Method {
+        signature: names.intern(&[method.name, method.descriptor].concat()),
+        is_initialiser: method.name == b"<clinit>",
+        is_static: method.access & flags::STATIC != 0,
+        mentions,
+        makes,
+        calls,
+    }))
+}

@@ -1,0 +1,106 @@
+//! The questions about classes, as texts that are stored and read by people.
+//!
+//! A fact is `SCOPE: KIND NAME`; the scope is the suite whose classpath is meant.
+
+use crate::index::ClassIndex;
+use std::fmt;
+use tamis_core::{Hash, Value};
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Fact {
+    pub scope: String,
+    pub kind: Kind,
+}
+
+/// Names are as people write them: `com.acme.Thing`.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Kind {
+    /// What other classes and reflection see of a class.
+    Header(String),
+    /// One method's body: class, name and descriptor.
+    Body(String, String),
+    /// Header and all bodies.
+    Whole(String),
+    /// All entries of this name in the jars of the classpath, in order.
+    Resource(String),
+    /// All jars of the classpath.
+    Jars,
+    /// How the tests are started: arguments, properties, JDK.
+    Configuration,
+}
+
+impl fmt::Display for Fact {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: ", self.scope)?;
+        match &self.kind {
+            Kind::Header(class) => write!(f, "class {class}"),
+            Kind::Body(class, method) => write!(f, "method {class}#{method}"),
+            Kind::Whole(class) => write!(f, "library class {class}"),
+            Kind::Resource(name) => write!(f, "resource {name}"),
+            Kind::Jars => write!(f, "the jars of the classpath"),
+            Kind::Configuration => write!(f, "test configuration"),
+        }
+    }
+}
+
+impl Fact {
+    /// The fact that a text stands for.
+    pub fn parse(text: &str) -> Option<Self> {
+        let (scope, rest) = text.split_once(": ")?;
+        let kind = if let Some(name) = rest.strip_prefix("class ") {
+            Kind::Header(name.into())
+        } else if let Some(name) = rest.strip_prefix("method ") {
+            let (class, method) = name.split_once('#')?;
+            Kind::Body(class.into(), method.into())
+        } else if let Some(name) = rest.strip_prefix("library class ") {
+            Kind::Whole(name.into())
+        } else if let Some(name) = rest.strip_prefix("resource ") {
+            Kind::Resource(name.into())
+        } else if rest == "the jars of the classpath" {
+            Kind::Jars
+        } else if rest == "test configuration" {
+            Kind::Configuration
+        } else {
+            return None;
+        };
+        Some(Self { scope: scope.into(), kind })
+    }
+}
+
+/// What the classpath says to a question about classes; `None` for other questions.
+pub fn answer(index: &ClassIndex, kind: &Kind) -> Option<Value> {
+    let text = |hash: Hash| Value::Text(hash);
+    Some(match kind {
+        Kind::Header(class) => {
+            index.find_dotted(class).map_or(Value::Absent, |found| text(found.facts.header))
+        }
+        Kind::Whole(class) => {
+            index.find_dotted(class).map_or(Value::Absent, |found| text(found.facts.whole))
+        }
+        Kind::Body(class, method) => index.body(class, method).map_or(Value::Absent, text),
+        Kind::Resource(name) => index.resource(name),
+        Kind::Jars => index.jars(),
+        Kind::Configuration => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn facts_come_back_from_their_texts() {
+        for kind in [
+            Kind::Header("com.acme.Foo$Bar".into()),
+            Kind::Body("com.acme.Foo".into(), "<init>(Ljava/lang/String;)V".into()),
+            Kind::Whole("org.junit.Test".into()),
+            Kind::Resource("META-INF/services/a.B".into()),
+            Kind::Jars,
+            Kind::Configuration,
+        ] {
+            let fact = Fact { scope: "mvn:core".into(), kind };
+            assert_eq!(Fact::parse(&fact.to_string()), Some(fact));
+        }
+        assert_eq!(Fact::parse("whether the tests run as root"), None);
+    }
+}

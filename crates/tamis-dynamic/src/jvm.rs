@@ -1,0 +1,336 @@
+//! One JVM: takes what its agent says, and tells at the end of each test what it depends on.
+
+use crate::class::Class;
+use crate::facts::Kind;
+use crate::index::ClassIndex;
+use crate::kept::Kept;
+use crate::reach::Calls;
+use roaring::RoaringBitmap;
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use std::sync::Arc;
+use tamis_core::{Hash, Value};
+use tamis_jvm::names::{Names, dotted};
+use tamis_wire::{ClassSeen, Lookup, Window};
+
+/// What one test depends on, as far as classes go.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Depends {
+    pub facts: BTreeMap<Kind, Value>,
+    /// Earlier tests of this JVM that ran code which this test relies on: their files count.
+    pub relies_on: BTreeSet<u32>,
+    /// Classes that were loaded meanwhile.
+    pub loaded: BTreeSet<String>,
+    /// Why the set is not complete.
+    pub incomplete: Option<String>,
+}
+
+#[derive(Debug)]
+pub struct Jvm {
+    index: Arc<ClassIndex>,
+    names: Names,
+    /// By first probe.
+    loaded: Vec<Loaded>,
+    /// Loaded classes that are not on the classpath.
+    elsewhere: FxHashSet<String>,
+    calls: Calls,
+    /// Everything that ran so far.
+    ran: RoaringBitmap,
+    outside: Seen,
+    open: FxHashMap<u32, Seen>,
+    /// What each ended test ran.
+    ended: Vec<(u32, RoaringBitmap)>,
+    /// Who can depend on earlier tests; dropped when another class is loaded.
+    kept: Option<Kept>,
+    incomplete: Option<String>,
+}
+
+#[derive(Debug, Default, Clone)]
+struct Seen {
+    loaded: BTreeSet<String>,
+    hits: RoaringBitmap,
+    classes: BTreeSet<String>,
+    /// Resources and the like.
+    others: BTreeSet<Kind>,
+}
+
+impl Seen {
+    fn absorb(&mut self, other: &Self) {
+        self.hits |= &other.hits;
+        self.classes.extend(other.classes.iter().cloned());
+        self.others.extend(other.others.iter().cloned());
+    }
+}
+
+#[derive(Debug)]
+struct Loaded {
+    name: String,
+    first: u32,
+    probes: u32,
+    place: Place,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Place {
+    /// A class of the project whose bytes are those of its file.
+    Project,
+    /// A class of the project that somebody changed on the way: which probe is which method is not
+    /// known.
+    Changed,
+    Library(u32),
+    /// Not on the classpath: made at run time by what ran, or a file that the tracer sees.
+    Elsewhere,
+}
+
+impl Jvm {
+    pub fn new(index: Arc<ClassIndex>) -> Self {
+        let incomplete = index.blind().first().map(|why| format!("the classpath: {why}"));
+        Self {
+            index,
+            names: Names::default(),
+            loaded: Vec::new(),
+            elsewhere: FxHashSet::default(),
+            calls: Calls::default(),
+            ran: RoaringBitmap::new(),
+            outside: Seen::default(),
+            open: FxHashMap::default(),
+            ended: Vec::new(),
+            kept: None,
+            incomplete,
+        }
+    }
+
+    /// Nothing from here on is complete.
+    pub fn trouble(&mut self, why: &str) {
+        self.incomplete.get_or_insert_with(|| why.to_owned());
+    }
+
+    pub fn class(&mut self, seen: &ClassSeen) {
+        let name = dotted(&seen.name);
+        let place = self.place(&name, seen);
+        if let (Some(problem), true) = (&seen.problem, place != Place::Elsewhere) {
+            self.trouble(&format!("class {name} could not be observed: {problem}"));
+        }
+        for open in self.open.values_mut() {
+            open.loaded.insert(name.clone());
+        }
+        if place == Place::Elsewhere {
+            self.elsewhere.insert(name.clone());
+        }
+        let (first, probes) = (seen.first_probe, seen.probes);
+        if probes > 0 {
+            self.loaded.push(Loaded { name, first, probes, place });
+        }
+        self.kept = None;
+    }
+
+    fn place(&mut self, name: &str, seen: &ClassSeen) -> Place {
+        let Some(found) = self.index.find_dotted(name) else { return Place::Elsewhere };
+        if !found.is_project {
+            return Place::Library(found.entry);
+        }
+        if found.facts.raw != Hash(seen.hash) {
+            return Place::Changed;
+        }
+        let mut file = found.path.to_path_buf();
+        file.push(format!("{}.class", name.replace('.', "/")));
+        let bytes = std::fs::read(file).unwrap_or_default();
+        if Hash::of(&bytes) != Hash(seen.hash) {
+            self.trouble(&format!("class {name} was written while the tests ran"));
+            return Place::Changed;
+        }
+        match Class::read(&bytes, &mut self.names) {
+            Ok(class) if class.methods.len() == seen.probes as usize => {
+                self.calls.add(class, seen.first_probe);
+                Place::Project
+            }
+            _ => Place::Changed,
+        }
+    }
+
+    pub fn window(&mut self, window: &Window) {
+        let hits: RoaringBitmap = window.hits.iter().collect();
+        self.ran |= &hits;
+        let mut seen = Seen { hits, ..Seen::default() };
+        for lookup in &window.lookups {
+            match lookup {
+                Lookup::Class(name) | Lookup::Reflected(name) => {
+                    seen.classes.insert(class_name(name));
+                }
+                Lookup::JarEntry { jar, entry } => {
+                    if is_resource(entry) && self.index.has_jar(Path::new(jar)) {
+                        seen.others.insert(Kind::Resource(entry.clone()));
+                    }
+                }
+                Lookup::JarNames { jar } => {
+                    if self.index.has_jar(Path::new(jar)) {
+                        seen.others.insert(Kind::Jars);
+                    }
+                }
+                // The whole environment counts for every test.
+                Lookup::Variable(_) | Lookup::AllVariables => {}
+            }
+        }
+        if window.open.is_empty() {
+            self.outside.absorb(&seen);
+        }
+        for test in &window.open {
+            self.open.entry(*test).or_default().absorb(&seen);
+        }
+    }
+
+    pub fn began(&mut self, test: u32, class: &str) {
+        let mut seen = self.outside.clone();
+        seen.classes.insert(class.to_owned());
+        self.open.insert(test, seen);
+    }
+
+    /// The test ended; its last window was told.
+    pub fn ended(&mut self, test: u32) -> Depends {
+        let Some(seen) = self.open.remove(&test) else {
+            let incomplete = Some("the agent did not tell when it began".to_owned());
+            return Depends { incomplete, ..Depends::default() };
+        };
+        let mut depends = Depends { incomplete: self.incomplete.clone(), ..Depends::default() };
+        let (hits, touched) = self.close(&seen);
+        let inherited = &hits - &seen.hits;
+        for (earlier, ran) in &self.ended {
+            if !ran.is_disjoint(&inherited) {
+                depends.relies_on.insert(*earlier);
+            }
+        }
+        self.add_facts(&hits, &touched, &seen.others, &mut depends.facts);
+        depends.loaded = seen.loaded;
+        self.ended.push((test, seen.hits));
+        depends
+    }
+
+    /// All methods that count for a test, and all classes that it touches.
+    fn close(&mut self, seen: &Seen) -> (RoaringBitmap, BTreeSet<String>) {
+        let (index, calls) = (Arc::clone(&self.index), &self.calls);
+        let names = &mut self.names;
+        let kept = self.kept.get_or_insert_with(|| Kept::of(calls.classes(), &index, names));
+        let mut hits = seen.hits.clone();
+        let mut touched: BTreeSet<String> = BTreeSet::new();
+        let mut new_classes: Vec<String> = seen.classes.iter().cloned().collect();
+        let mut new_hits: Vec<u32> = hits.iter().collect();
+        let mut roots_done = RoaringBitmap::new();
+        loop {
+            for &probe in &new_hits {
+                if let Some(loaded) = find(&self.loaded, probe) {
+                    new_classes.push(loaded.name.clone());
+                }
+                if let Some((_, method)) = calls.method(probe) {
+                    new_classes.extend(method.mentions.iter().map(|&m| dotted(names.get(m))));
+                }
+            }
+            let mut roots: Vec<u32> = Vec::new();
+            while let Some(class) = new_classes.pop() {
+                if touched.contains(&class) {
+                    continue;
+                }
+                new_classes.extend(index.header_names(&class));
+                let id = names.intern(class.replace('.', "/").as_bytes());
+                roots.extend(calls.initialiser(id).filter(|&p| self.ran.contains(p)));
+                touched.insert(class);
+            }
+            // What a static initialiser used belongs to everybody who touches the class.
+            let initialisers: RoaringBitmap = roots.iter().copied().collect();
+            for &probe in &new_hits {
+                let Some((class, method)) = calls.method(probe) else { continue };
+                if kept.concerns(class, method, names) {
+                    roots.push(probe);
+                }
+            }
+            roots.retain(|&probe| roots_done.insert(probe));
+            let mut more = calls.reach(roots.into_iter(), &self.ran, names);
+            more |= initialisers;
+            more -= &hits;
+            if more.is_empty() {
+                return (hits, touched);
+            }
+            hits |= &more;
+            new_hits = more.iter().collect();
+        }
+    }
+
+    fn add_facts(
+        &self,
+        hits: &RoaringBitmap,
+        touched: &BTreeSet<String>,
+        others: &BTreeSet<Kind>,
+        facts: &mut BTreeMap<Kind, Value>,
+    ) {
+        let mut add = |kind: Kind| {
+            let value = crate::facts::answer(&self.index, &kind).unwrap_or(Value::Absent);
+            facts.insert(kind, value);
+        };
+        let mut libraries = FxHashSet::default();
+        for class in touched {
+            match self.index.find_dotted(class) {
+                Some(found) if found.is_project => add(Kind::Header(class.clone())),
+                Some(found) => {
+                    libraries.insert(found.entry);
+                    add(Kind::Whole(class.clone()));
+                }
+                None if is_jdk(class) || self.elsewhere.contains(class) => {}
+                None => add(Kind::Header(class.clone())),
+            }
+        }
+        for probe in hits {
+            let Some(loaded) = find(&self.loaded, probe) else { continue };
+            match loaded.place {
+                Place::Project => {
+                    let Some((_, method)) = self.calls.method(probe) else { continue };
+                    let signature =
+                        tamis_classfile::mutf8::decode(self.names.get(method.signature));
+                    add(Kind::Body(loaded.name.clone(), signature.into_owned()));
+                }
+                Place::Changed => add(Kind::Whole(loaded.name.clone())),
+                Place::Library(_) | Place::Elsewhere => {}
+            }
+        }
+        // A library may keep anything from earlier tests.
+        for loaded in &self.loaded {
+            if let Place::Library(entry) = loaded.place
+                && libraries.contains(&entry)
+                && self.ran.range_cardinality(loaded.first..loaded.first + loaded.probes) > 0
+            {
+                add(Kind::Whole(loaded.name.clone()));
+            }
+        }
+        for other in others {
+            add(other.clone());
+        }
+    }
+}
+
+fn find(loaded: &[Loaded], probe: u32) -> Option<&Loaded> {
+    let at = loaded.partition_point(|l| l.first <= probe).checked_sub(1)?;
+    loaded.get(at).filter(|l| probe < l.first + l.probes)
+}
+
+/// A name as given to `Class.forName`, without the brackets of arrays.
+fn class_name(name: &str) -> String {
+    let inner = name.trim_start_matches('[');
+    match inner.strip_prefix('L').and_then(|n| n.strip_suffix(';')) {
+        Some(element) if inner.len() < name.len() => element.replace('/', "."),
+        _ => inner.replace('/', "."),
+    }
+}
+
+/// Entries that the class loader itself looks at are no resources.
+fn is_resource(entry: &str) -> bool {
+    !entry.ends_with(".class")
+        && entry != "META-INF/MANIFEST.MF"
+        && entry != "META-INF/INDEX.LIST"
+        && !entry.starts_with("META-INF/versions/")
+        && !entry.starts_with("META-INF/maven/")
+}
+
+/// Packages that nobody but the JDK may define.
+fn is_jdk(class: &str) -> bool {
+    ["java.", "jdk.", "sun."].iter().any(|p| class.starts_with(p))
+        || !class.contains(char::is_alphanumeric)
+}

@@ -1,0 +1,36 @@
+//! From what a JVM did while a test ran to what the test depends on.
+//!
+//! The agent tells which methods ran between two boundaries ([`tamis_wire`]). Classes are asked for
+//! *by name on the classpath of now* ([`ClassIndex`]), so a library upgrade or a class that appears
+//! earlier on the classpath changes exactly the names that it changes.
+//!
+//! A test depends on
+//!
+//! * the **body** of every method of the project that ran for it;
+//! * the **header** of every class of the project that it touched: whose methods ran, that a body that
+//!   ran mentions (casts, literals, owners of fields, caught types, ...), that was asked for by name or
+//!   by reflection, and of their supertypes and annotation types. What is asked for and not there is
+//!   asked again, too;
+//! * the **whole** of classes of libraries: in every library that it touched, all classes that ran in
+//!   this JVM so far, because a library may keep anything;
+//! * what ran **outside of tests** earlier in the same JVM;
+//! * what **earlier tests** of the same JVM left for it ([`left`](crate::Jvm::ended)): static
+//!   initialisers of classes that it touched, and everything that its methods in classes with state
+//!   (static fields that can change, objects that a static field can hold) can call, as far as it ran.
+//!   With such code come the files of the tests in which it ran.
+//!
+//! What is not seen: a value that an earlier test put into static state by itself, without the code that
+//! uses it being able to call what made the value. Such a test depends on another test having run, and
+//! any selection, order or parallel run can break it.
+
+mod class;
+mod facts;
+mod index;
+mod jvm;
+mod kept;
+mod reach;
+
+pub use class::{Class, Field, Method};
+pub use facts::{Fact, Kind, answer};
+pub use index::{ClassIndex, Located};
+pub use jvm::{Depends, Jvm};

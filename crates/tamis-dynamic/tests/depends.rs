@@ -1,0 +1,242 @@
+//! What tests depend on, with the part of the agent played by the test: it says which methods ran.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+use tamis_classfile::ClassFile;
+use tamis_core::Hash;
+use tamis_dynamic::{ClassIndex, Depends, Jvm, Kind};
+use tamis_jvm::{Caches, JarCache};
+use tamis_testjava::{Sources, class_files, jdk};
+use tamis_wire::{ClassSeen, Hits, Lookup, Window};
+
+/// A JVM with all classes of some sources loaded.
+struct Play {
+    jvm: Jvm,
+    /// `A.run(I)V` to its probe.
+    probes: BTreeMap<String, u32>,
+}
+
+impl Play {
+    fn new(sources: &[(&str, &str)]) -> Self {
+        let mut all = Sources::new();
+        for (name, text) in sources {
+            all = all.file(name, text);
+        }
+        let folder: PathBuf = all.compile(&jdk());
+        let caches = Caches { folders: None, jars: JarCache::new(None) };
+        let index = Arc::new(ClassIndex::load(std::slice::from_ref(&folder), &caches));
+        let mut play = Self { jvm: Jvm::new(index), probes: BTreeMap::new() };
+        let mut next = 0;
+        for (_, bytes) in class_files(&folder) {
+            let class = ClassFile::parse(&bytes).unwrap();
+            let first = next;
+            for method in &class.methods {
+                if tamis_classfile::body_uses(&class, method).unwrap().is_some() {
+                    let text = |b: &[u8]| String::from_utf8(b.to_vec()).unwrap();
+                    let key = format!("{}.{}", text(class.name), text(method.name));
+                    play.probes.insert(key, next);
+                    next += 1;
+                }
+            }
+            play.jvm.class(&ClassSeen {
+                name: class.name.to_vec(),
+                hash: Hash::of(&bytes).0,
+                size: bytes.len() as u32,
+                first_probe: first,
+                probes: next - first,
+                problem: None,
+            });
+        }
+        play
+    }
+
+    fn ran(&mut self, open: &[u32], methods: &[&str]) {
+        let mut ids: Vec<u32> = methods
+            .iter()
+            .map(|m| *self.probes.get(*m).unwrap_or_else(|| panic!("{m} of {:?}", self.probes)))
+            .collect();
+        ids.sort_unstable();
+        let hits = Hits::from_sorted(ids);
+        self.jvm.window(&Window { open: open.to_vec(), hits, lookups: Vec::new() });
+    }
+
+    fn test(&mut self, id: u32, class: &str, methods: &[&str]) -> Depends {
+        self.jvm.began(id, class);
+        self.ran(&[id], methods);
+        self.jvm.ended(id)
+    }
+}
+
+fn header(class: &str) -> Kind {
+    Kind::Header(class.into())
+}
+
+fn has_body(depends: &Depends, class: &str, method: &str) -> bool {
+    depends
+        .facts
+        .keys()
+        .any(|k| matches!(k, Kind::Body(c, m) if c == class && m.split('(').next() == Some(method)))
+}
+
+#[test]
+fn bodies_that_ran_and_headers_that_were_touched() {
+    let mut play = Play::new(&[
+        ("T.java", "class T { void t() { new A().run(); } }"),
+        (
+            "A.java",
+            "class A extends Base { void run() { Object o = null; if (o instanceof I) {} } void other() {} }",
+        ),
+        ("Base.java", "@Mark class Base { }"),
+        (
+            "Mark.java",
+            "@java.lang.annotation.Retention(java.lang.annotation.RetentionPolicy.RUNTIME) @interface Mark { int value() default 1; }",
+        ),
+        ("I.java", "interface I { }"),
+        ("Far.java", "class Far { void far() {} }"),
+    ]);
+    let depends = play.test(1, "T", &["T.<init>", "T.t", "A.<init>", "Base.<init>", "A.run"]);
+    assert!(has_body(&depends, "A", "run"));
+    assert!(!has_body(&depends, "A", "other"));
+    for class in ["T", "A", "Base", "Mark", "I"] {
+        assert!(depends.facts.contains_key(&header(class)), "{class}: {depends:?}");
+    }
+    assert!(!depends.facts.contains_key(&header("Far")));
+    assert_eq!(depends.incomplete, None);
+}
+
+const PARSER: &str = "class Parser { static Object parse(String s) { return Rules.apply(s); } }";
+const RULES: &str = "class Rules { static Object apply(String s) { return s.trim(); } }";
+
+#[test]
+fn the_parser_whose_result_is_cached_in_a_static_map_counts_for_the_second_test() {
+    let mut play = Play::new(&[
+        (
+            "Cache.java",
+            "import java.util.*; class Cache { static final Map<String, Object> ALL = new HashMap<>();
+               static Object get(String s) { return ALL.computeIfAbsent(s, k -> Parser.parse(k)); } }",
+        ),
+        ("Parser.java", PARSER),
+        ("Rules.java", RULES),
+        ("Other.java", "class Other { static void run() { } }"),
+    ]);
+    let first = &[
+        "Cache.<clinit>",
+        "Cache.get",
+        "Cache.lambda$get$0",
+        "Parser.parse",
+        "Rules.apply",
+        "Other.run",
+    ];
+    play.test(1, "First", first);
+    let second = play.test(2, "Second", &["Cache.get"]);
+    assert!(has_body(&second, "Parser", "parse"), "{second:?}");
+    assert!(has_body(&second, "Rules", "apply"));
+    assert!(has_body(&second, "Cache", "<clinit>"));
+    assert!(second.relies_on.contains(&1));
+    assert!(!has_body(&second, "Other", "run"), "what the cache cannot call is not its business");
+    let third = play.test(3, "Third", &["Other.run"]);
+    assert!(!has_body(&third, "Parser", "parse"));
+    assert!(third.relies_on.is_empty());
+}
+
+#[test]
+fn a_cache_inside_an_object_that_a_static_field_holds_counts_too() {
+    let mut play = Play::new(&[
+        (
+            "Service.java",
+            "import java.util.*; class Service { static final Service ONE = new Service(); final Store store = new Store();
+               static Service one() { return ONE; } Object find(String s) { return store.find(s); } }",
+        ),
+        (
+            "Store.java",
+            "import java.util.*; class Store { Map<String, Object> all = new HashMap<>();
+               Object find(String s) { Object o = all.get(s); if (o == null) { o = Parser.parse(s); all.put(s, o); } return o; } }",
+        ),
+        ("Parser.java", PARSER),
+        ("Rules.java", RULES),
+    ]);
+    let first = &[
+        "Service.<clinit>",
+        "Service.<init>",
+        "Store.<init>",
+        "Service.one",
+        "Service.find",
+        "Store.find",
+        "Parser.parse",
+        "Rules.apply",
+    ];
+    play.test(1, "First", first);
+    let second = play.test(2, "Second", &["Service.one", "Service.find", "Store.find"]);
+    assert!(has_body(&second, "Rules", "apply"), "{second:?}");
+}
+
+#[test]
+fn what_a_static_initialiser_used_belongs_to_everybody_who_touches_the_class() {
+    let mut play = Play::new(&[
+        ("Config.java", "class Config { static final int SIZE = Reader.read(); }"),
+        ("Reader.java", "class Reader { static int read() { return 7; } }"),
+        ("User.java", "class User { static int size() { return Config.SIZE; } }"),
+    ]);
+    play.test(1, "First", &["User.size", "Config.<clinit>", "Reader.read"]);
+    let second = play.test(2, "Second", &["User.size"]);
+    assert!(has_body(&second, "Reader", "read"), "{second:?}");
+}
+
+#[test]
+fn what_ran_outside_of_tests_counts_for_all_later_ones_and_overlapping_tests_share() {
+    let mut play = Play::new(&[
+        ("Setup.java", "class Setup { static void up() { } }"),
+        ("A.java", "class A { static void a() { } static void b() { } }"),
+    ]);
+    play.ran(&[], &["Setup.up"]);
+    play.jvm.began(1, "First");
+    play.jvm.began(2, "Second");
+    play.ran(&[1, 2], &["A.a"]);
+    let first = play.jvm.ended(1);
+    play.ran(&[2], &["A.b"]);
+    let second = play.jvm.ended(2);
+    assert!(has_body(&first, "Setup", "up") && has_body(&second, "Setup", "up"));
+    assert!(has_body(&first, "A", "a") && has_body(&second, "A", "a"));
+    assert!(!has_body(&first, "A", "b") && has_body(&second, "A", "b"));
+}
+
+#[test]
+fn names_that_are_looked_up_count_whether_there_or_not() {
+    let mut play = Play::new(&[("Plugin.java", "class Plugin { }")]);
+    play.jvm.began(1, "First");
+    let lookups = vec![Lookup::Class("Plugin".into()), Lookup::Class("[Lcom.acme.Missing;".into())];
+    play.jvm.window(&Window { open: vec![1], hits: Hits::default(), lookups });
+    let depends = play.jvm.ended(1);
+    assert!(depends.facts.contains_key(&header("Plugin")));
+    assert_eq!(depends.facts.get(&header("com.acme.Missing")), Some(&tamis_core::Value::Absent));
+}
+
+#[test]
+fn a_class_that_somebody_changed_on_the_way_counts_as_a_whole() {
+    let mut play = Play::new(&[("A.java", "class A { void run() { } }")]);
+    let seen = ClassSeen {
+        name: b"A".to_vec(),
+        hash: 1,
+        size: 3,
+        first_probe: 100,
+        probes: 9,
+        problem: None,
+    };
+    play.jvm.class(&seen);
+    play.jvm.began(1, "First");
+    play.jvm.window(&Window { open: vec![1], hits: Hits::from_sorted([105]), lookups: vec![] });
+    assert!(play.jvm.ended(1).facts.contains_key(&Kind::Whole("A".into())));
+}
+
+#[test]
+fn a_class_without_probes_makes_every_later_test_incomplete() {
+    let mut play = Play::new(&[("A.java", "class A { void run() { } }")]);
+    let problem = Some("its code would become too long".to_owned());
+    let seen =
+        ClassSeen { name: b"A".to_vec(), hash: 1, size: 3, first_probe: 0, probes: 0, problem };
+    play.jvm.class(&seen);
+    let depends = play.test(1, "First", &[]);
+    assert!(depends.incomplete.is_some_and(|why| why.contains("class A")));
+    assert!(play.jvm.ended(77).incomplete.is_some(), "a test that never began");
+}

@@ -1,0 +1,295 @@
+//! Observes a whole run and, apart from each other, the tests that run inside its processes.
+//!
+//! A process that loads our agent is a *host*: it tells by marks in the stream of events
+//! ([`tamis_wire::mark`]) which of its tests begin and end. What a host and the processes that it
+//! started do belongs to the tests that are open in it; with none open, to the time *outside* of
+//! tests, which counts for every later test of that host. Each stretch has an observer of its own, so
+//! a file that one test wrote and another one reads is an input of the reader.
+//!
+//! What a host loads as classes is told by its agent in more detail, so the tracer's view of class
+//! files and jars is left out for the host itself ([`Hosts::is_told_otherwise`]), but how often each
+//! class file was opened is counted: who reads one without loading it depends on its bytes. Processes
+//! that the host started have no agent: everything that they do counts.
+//!
+//! A process whose parents are gone may belong to any test: it counts for all that are open.
+
+use crate::observer::{Context, Observer};
+use crate::result::Observations;
+use std::collections::{BTreeMap, HashMap};
+use std::sync::mpsc::Sender;
+use tamis_core::Taint;
+use tamis_trace::{Action, Blind, Event, Peer, Sink, Timing};
+use tamis_wire::mark::Mark;
+
+/// What is known of hosts beforehand.
+pub trait Hosts: Sync {
+    /// Whether the agent tells about this file, so that the tracer need not.
+    fn is_told_otherwise(&self, path: &[u8]) -> bool;
+}
+
+/// Marks and the agent of one run.
+#[derive(Clone, Copy)]
+pub struct Agent<'a> {
+    pub token: &'a str,
+    /// Who opens this file is a host.
+    pub library: &'a [u8],
+    /// Where the agent's sockets are: talking to them is no business of a test.
+    pub folder: &'a [u8],
+    pub hosts: &'a dyn Hosts,
+}
+
+impl std::fmt::Debug for Agent<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Agent").field("token", &self.token).finish_non_exhaustive()
+    }
+}
+
+/// A stretch that ended.
+#[derive(Debug)]
+pub enum PartEnded {
+    /// A time outside of tests.
+    Outside {
+        host: u32,
+        observations: Observations,
+    },
+    Test {
+        host: u32,
+        test: u32,
+        observations: Observations,
+        class_files: ClassFiles,
+    },
+}
+
+/// How often a host opened each class file.
+pub type ClassFiles = BTreeMap<Vec<u8>, u32>;
+
+/// The sink for a run with hosts.
+#[derive(Debug)]
+pub struct Parted<'a, 's> {
+    whole: Observer<'a>,
+    context: Context<'a>,
+    agent: Agent<'s>,
+    hosts: HashMap<u32, Host<'a>>,
+    /// Where a thread belongs; asked again after every mark, because numbers are used again.
+    owners: HashMap<u32, Owner>,
+    /// The answers from before, for threads that have ended by the time we hear of them.
+    last_owners: HashMap<u32, Owner>,
+    /// The first process of the run.
+    first: Option<u32>,
+    ended: Sender<PartEnded>,
+}
+
+#[derive(Debug)]
+struct Host<'a> {
+    outside: Option<Observer<'a>>,
+    open: Vec<(u32, Part<'a>)>,
+}
+
+#[derive(Debug)]
+struct Part<'a> {
+    observer: Observer<'a>,
+    class_files: ClassFiles,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Owner {
+    /// The host itself.
+    Host(u32),
+    /// A process that a host started.
+    Below(u32),
+    /// The build tool and its other children.
+    Nobody,
+    Unknown,
+}
+
+impl<'a, 's> Parted<'a, 's> {
+    pub fn new(context: Context<'a>, agent: Agent<'s>, ended: Sender<PartEnded>) -> Self {
+        Self {
+            whole: Observer::new(context),
+            context,
+            agent,
+            hosts: HashMap::new(),
+            owners: HashMap::new(),
+            last_owners: HashMap::new(),
+            first: None,
+            ended,
+        }
+    }
+
+    /// The observer of the whole run. Stretches that are still open belong to tests that did not end.
+    pub fn into_whole(self) -> Observer<'a> {
+        self.whole
+    }
+
+    fn owner(&mut self, thread: u32) -> Owner {
+        if let Some(&known) = self.owners.get(&thread) {
+            return known;
+        }
+        let owner = self.find_owner(thread);
+        self.owners.insert(thread, owner);
+        owner
+    }
+
+    fn find_owner(&mut self, thread: u32) -> Owner {
+        let Some((own, mut parent)) = process(thread) else {
+            return self.last_owners.get(&thread).copied().unwrap_or(Owner::Unknown);
+        };
+        let first = *self.first.get_or_insert(own);
+        if self.hosts.contains_key(&own) {
+            return Owner::Host(own);
+        }
+        let mut at = own;
+        // No tree is as deep; a number that was used again could lead in circles.
+        for _ in 0..1_000 {
+            if self.hosts.contains_key(&at) {
+                return Owner::Below(at);
+            }
+            if at == first {
+                return Owner::Nobody;
+            }
+            at = parent;
+            match process(at) {
+                Some((_, next)) if at > 1 => parent = next,
+                _ => return Owner::Unknown,
+            }
+        }
+        Owner::Unknown
+    }
+
+    fn ask_owners_again(&mut self) {
+        let known = std::mem::take(&mut self.owners);
+        self.last_owners.extend(known.into_iter().filter(|(_, o)| *o != Owner::Unknown));
+    }
+
+    fn mark(&mut self, mark: Mark) {
+        self.ask_owners_again();
+        let context = self.context;
+        let host = self.hosts.entry(mark.pid).or_insert(Host { outside: None, open: Vec::new() });
+        if mark.begins {
+            if let Some(outside) = host.outside.take() {
+                let observations = outside.finish(false);
+                let _ = self.ended.send(PartEnded::Outside { host: mark.pid, observations });
+            }
+            let part = Part { observer: Observer::new(context), class_files: ClassFiles::new() };
+            host.open.push((mark.test, part));
+            return;
+        }
+        let Some(at) = host.open.iter().position(|(test, _)| *test == mark.test) else { return };
+        let (test, part) = host.open.remove(at);
+        let observations = part.observer.finish(false);
+        let class_files = part.class_files;
+        let ended = PartEnded::Test { host: mark.pid, test, observations, class_files };
+        // Nobody listens once the run is being stopped.
+        let _ = self.ended.send(ended);
+        if host.open.is_empty() {
+            host.outside = Some(Observer::new(context));
+        }
+    }
+
+    fn give(&mut self, event: &Event<'_>) {
+        let owner = self.owner(event.thread);
+        let lost = matches!(event.action, Action::Blind(Blind::Lost(_)));
+        match owner {
+            _ if lost || owner == Owner::Unknown => {
+                self.hosts.values_mut().for_each(|host| host.give(event));
+            }
+            Owner::Host(pid) => {
+                let Some(host) = self.hosts.get_mut(&pid) else { return };
+                match path_read(&event.action) {
+                    Some(path) if self.agent.hosts.is_told_otherwise(path) => {
+                        if path.ends_with(b".class") && opened(event) {
+                            host.count(path);
+                        }
+                    }
+                    _ => host.give(event),
+                }
+            }
+            Owner::Below(pid) => {
+                if let Some(host) = self.hosts.get_mut(&pid) {
+                    host.give(event);
+                }
+            }
+            Owner::Nobody | Owner::Unknown => {}
+        }
+    }
+}
+
+impl Host<'_> {
+    fn give(&mut self, event: &Event<'_>) {
+        if let Some(outside) = &mut self.outside {
+            outside.event(event.clone());
+        }
+        for (_, part) in &mut self.open {
+            part.observer.event(event.clone());
+        }
+    }
+
+    fn count(&mut self, path: &[u8]) {
+        for (_, part) in &mut self.open {
+            *part.class_files.entry(path.to_vec()).or_default() += 1;
+        }
+    }
+}
+
+impl Sink for Parted<'_, '_> {
+    fn event(&mut self, event: Event<'_>) {
+        if let Action::Stat { path, .. } = &event.action
+            && let Some(mark) = Mark::parse(path, self.agent.token)
+        {
+            return self.mark(mark);
+        }
+        if let Action::Connect { peer: Peer::Unix(path) } = &event.action
+            && path.starts_with(self.agent.folder)
+        {
+            return;
+        }
+        if let Action::Open { path, .. } = &event.action
+            && **path == *self.agent.library
+            && let Some((pid, _)) = process(event.thread)
+            && !self.hosts.contains_key(&pid)
+        {
+            let outside = Some(Observer::new(self.context));
+            self.hosts.insert(pid, Host { outside, open: Vec::new() });
+            self.ask_owners_again();
+            self.last_owners.insert(pid, Owner::Host(pid));
+        }
+        if !self.hosts.is_empty() {
+            self.give(&event);
+        } else if self.first.is_none() {
+            self.first = process(event.thread).map(|(own, _)| own);
+        }
+        self.whole.event(event);
+    }
+}
+
+impl Parted<'_, '_> {
+    /// Adds a taint from outside the event stream.
+    pub fn taint(&mut self, taint: Taint) {
+        self.whole.taint(taint);
+    }
+}
+
+/// The path of a call that only reads.
+fn path_read<'e>(action: &'e Action<'_>) -> Option<&'e [u8]> {
+    match action {
+        Action::Open { path, how } if !how.write && !how.create && !how.truncate => Some(path),
+        Action::Stat { path, .. } | Action::ReadLink { path } => Some(path),
+        _ => None,
+    }
+}
+
+/// Whether the file was opened, as far as the engine knows.
+fn opened(event: &Event<'_>) -> bool {
+    let failed = matches!(event.timing, Timing::After { result, .. } if result < 0);
+    matches!(event.action, Action::Open { .. }) && !failed
+}
+
+/// The process of a thread, and its parent.
+fn process(thread: u32) -> Option<(u32, u32)> {
+    let status = std::fs::read_to_string(format!("/proc/{thread}/status")).ok()?;
+    let field = |name: &str| {
+        let line = status.lines().find_map(|l| l.strip_prefix(name))?;
+        line.trim().parse::<u32>().ok()
+    };
+    Some((field("Tgid:")?, field("PPid:")?))
+}

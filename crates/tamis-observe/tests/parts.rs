@@ -1,0 +1,169 @@
+//! A shell plays the host: it opens the agent's file and looks at marks, as the agent does.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+use std::sync::mpsc;
+use tamis_core::{PathMap, Question, Scheme, Value};
+use tamis_fs::{Fingerprinter, Options};
+use tamis_observe::{Agent, Context, Hosts, Judgement, PartEnded, Parted, Rules, Services};
+use tamis_trace::Command;
+
+struct ProjectOnly<'a>(&'a Path);
+
+impl Rules for ProjectOnly<'_> {
+    fn judge(&self, path: &Path, _: &str) -> Judgement {
+        if path.starts_with(self.0) { Judgement::Default } else { Judgement::Ignore }
+    }
+}
+
+struct ClassFilesOnly;
+
+impl Hosts for ClassFilesOnly {
+    fn is_told_otherwise(&self, path: &[u8]) -> bool {
+        path.ends_with(b".class")
+    }
+}
+
+/// Files by test; `outside` before and between them, `whole` for the run.
+type Seen = BTreeMap<String, Vec<String>>;
+
+fn play(engine: &str, script: &str) -> Option<Seen> {
+    let engine = match tamis_trace::choose::choose(engine) {
+        Ok(engine) => engine,
+        Err(why) => {
+            println!("not tried: {why}");
+            return None;
+        }
+    };
+    let dir = tempfile::tempdir().unwrap();
+    let root = dir.path().canonicalize().unwrap();
+    for name in ["agent", "start", "one", "two", "both", "between", "child", "A.class", "B.class"] {
+        fs::write(root.join(name), name).unwrap();
+    }
+    // What was there before is told from what changed by the time stamps.
+    std::thread::sleep(std::time::Duration::from_millis(60));
+    let script = format!(
+        "begin() {{ [ -e /.tamis-mark/tok/$$/b/$1 ]; }}\nend() {{ [ -e /.tamis-mark/tok/$$/e/$1 ]; }}\n\
+         look() {{ while read -r x; do :; done < $1; }}\nlook agent\n{script}\n:\n"
+    );
+    let paths = PathMap::new(root.clone(), None);
+    let fingerprinter = Fingerprinter::new(Options::default());
+    let (rules, services) = (ProjectOnly(&root), Services::default());
+    let library = root.join("agent").into_os_string().into_encoded_bytes();
+    let agent =
+        Agent { token: "tok", library: &library, folder: b"/nowhere", hosts: &ClassFilesOnly };
+    let (tell, told) = mpsc::channel();
+    let context = Context {
+        paths: &paths,
+        rules: &rules,
+        fingerprinter: &fingerprinter,
+        services: &services,
+    };
+    let mut parted = Parted::new(context, agent, tell);
+    let null =
+        || Some(fs::File::options().read(true).write(true).open("/dev/null").unwrap().into());
+    let command = Command {
+        words: ["sh", "-c", &script].map(Into::into).to_vec(),
+        folder: root.clone(),
+        environment: std::env::vars_os().collect(),
+        stdin: null(),
+        stdout: null(),
+        stderr: null(),
+        timeout: None,
+        watch_stdin: false,
+    };
+    engine.run(command, &mut parted, &AtomicBool::new(false)).unwrap();
+    let mut seen = Seen::new();
+    let mut add = |who: String, observations: tamis_observe::Observations| {
+        assert_eq!(observations.taints, [], "{who}");
+        let files = seen.entry(who).or_default();
+        for observed in observations.observed {
+            if let Question::Path(path, Scheme::Raw) = observed.question
+                && observed.before != Value::Directory
+            {
+                files.push(path.to_string());
+            }
+        }
+        files.sort();
+        files.dedup();
+    };
+    add("whole".into(), parted.into_whole().finish(false));
+    for ended in told {
+        match ended {
+            PartEnded::Outside { observations, .. } => add("outside".into(), observations),
+            PartEnded::Test { test, observations, class_files, .. } => {
+                let counted = class_files.iter().map(|(path, times)| {
+                    let name = Path::new(std::str::from_utf8(path).unwrap()).file_name().unwrap();
+                    format!("{} x{times}", name.to_string_lossy())
+                });
+                let counted: Vec<String> = counted.collect();
+                add(format!("{test}"), observations);
+                add(format!("{test} classes {}", counted.join(" ")), Default::default());
+            }
+        }
+    }
+    Some(seen)
+}
+
+fn expect(seen: &Seen, who: &str, files: &[&str]) {
+    assert_eq!(seen.get(who).map(Vec::as_slice).unwrap_or_default(), files, "{who} in {seen:?}");
+}
+
+fn tests_keep_apart(engine: &str) {
+    let script = "look start\nbegin 1\nlook one\n(cat child)\nlook A.class\nlook A.class\nend 1\n\
+                  look between\nbegin 2\nlook two\ncat B.class\nend 2\n";
+    let Some(seen) = play(engine, script) else { return };
+    expect(&seen, "1", &["child", "one"]);
+    // A program that the host started has no agent: what it reads counts as any file.
+    expect(&seen, "2", &["B.class", "two"]);
+    expect(&seen, "outside", &["agent", "between", "start"]);
+    assert!(seen.contains_key("1 classes A.class x2"), "{seen:?}");
+    let all = ["A.class", "B.class", "agent", "between", "child", "one", "start", "two"];
+    expect(&seen, "whole", &all);
+}
+
+fn tests_that_overlap_share(engine: &str) {
+    let script = "begin 1\nlook one\nbegin 2\nlook both\nend 1\nlook two\nend 2\n";
+    let Some(seen) = play(engine, script) else { return };
+    expect(&seen, "1", &["both", "one"]);
+    expect(&seen, "2", &["both", "two"]);
+}
+
+/// A process whose parent is gone may belong to anybody.
+fn what_has_lost_its_parent_counts_for_all(engine: &str) {
+    let script = "begin 1\n( ( sleep 0.3; cat child ) & )\nsleep 0.8\nend 1\nlook between\n";
+    let Some(seen) = play(engine, script) else { return };
+    expect(&seen, "1", &["child"]);
+}
+
+/// What one test wrote is an input of the next.
+fn a_file_of_another_test_is_an_input(engine: &str) {
+    let script = "begin 1\necho made > made\nlook made\nend 1\nbegin 2\nlook made\nend 2\n";
+    let Some(seen) = play(engine, script) else { return };
+    expect(&seen, "1", &[]);
+    expect(&seen, "2", &["made"]);
+    expect(&seen, "whole", &["agent"]);
+}
+
+macro_rules! with_every_engine {
+    ($($engine:ident)*) => {$(
+        mod $engine {
+            #[test]
+            fn tests_keep_apart() { super::tests_keep_apart(stringify!($engine)); }
+            #[test]
+            fn tests_that_overlap_share() { super::tests_that_overlap_share(stringify!($engine)); }
+            #[test]
+            fn what_has_lost_its_parent_counts_for_all() {
+                super::what_has_lost_its_parent_counts_for_all(stringify!($engine));
+            }
+            #[test]
+            fn a_file_of_another_test_is_an_input() {
+                super::a_file_of_another_test_is_an_input(stringify!($engine));
+            }
+        }
+    )*};
+}
+
+with_every_engine!(notify ptrace ebpf);

@@ -1,0 +1,163 @@
+//! One test goal of a build: its name, classpath and configuration.
+
+use crate::project::Project;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, PoisonError, RwLock};
+use tamis_core::{Hash, Value};
+use tamis_dynamic::{ClassIndex, Fact, Kind};
+use tamis_jvm::{Caches, JarCache};
+use tamis_wire::Goal;
+
+/// A goal that is known: enough to answer every question about its classes.
+#[derive(Debug, Clone)]
+pub(crate) struct GoalFacts {
+    /// The suite that its test classes belong to.
+    pub(crate) scope: String,
+    /// The module's folder, portable.
+    pub(crate) folder: String,
+    pub(crate) class_path: Vec<PathBuf>,
+    pub(crate) index: Arc<ClassIndex>,
+    pub(crate) configuration: Value,
+}
+
+impl GoalFacts {
+    pub(crate) fn new(project: &Project, goal: &Goal, java_home: &str) -> Self {
+        let class_path: Vec<PathBuf> = goal.class_path.iter().map(PathBuf::from).collect();
+        let folder = project.paths.to_portable(Path::new(&goal.folder)).to_string();
+        Self {
+            scope: scope(goal, &folder),
+            index: Arc::new(ClassIndex::load(&class_path, &caches(project))),
+            class_path,
+            folder,
+            configuration: configuration(project, goal, java_home),
+        }
+    }
+
+    /// The answer to a question about this goal's classes; `None` for other questions.
+    pub(crate) fn answer(&self, fact: &Fact) -> Option<Value> {
+        if fact.scope != self.scope {
+            return None;
+        }
+        match fact.kind {
+            Kind::Configuration => Some(self.configuration),
+            ref kind => tamis_dynamic::answer(&self.index, kind),
+        }
+    }
+}
+
+pub(crate) fn caches(project: &Project) -> Caches {
+    Caches {
+        folders: project.store_folder.as_ref().ok().map(|store| store.join("classes")),
+        jars: JarCache::of_user(),
+    }
+}
+
+/// The suite's name: the module's folder, for the root its artifact; with the execution where it is
+/// not the usual one.
+fn scope(goal: &Goal, folder: &str) -> String {
+    let artifact = goal.artifact.split(':').nth(1).unwrap_or("tests");
+    let module = if folder == "." { artifact } else { folder };
+    match goal.execution.as_str() {
+        "" | "default-test" | "default-cli" => format!("mvn:{module}"),
+        other => format!("mvn:{module}/{other}"),
+    }
+}
+
+/// Parameters that choose which test classes run, or what is done with their results: a test class
+/// sees nothing of them. Anything else counts.
+const CHOOSES: &[&str] = &[
+    "test",
+    "includes",
+    "excludes",
+    "includesFile",
+    "excludesFile",
+    "failIfNoTests",
+    "failIfNoSpecifiedTests",
+    "skip",
+    "skipTests",
+    "skipITs",
+    "skipExec",
+    "testFailureIgnore",
+    "specificTests",
+    "runOrder",
+    "reportsDirectory",
+    "printSummary",
+    "disableXmlReport",
+    "pluginArtifactMap",
+    "forkCount",
+    "forkMode",
+    "effectiveForkCount",
+    "reuseForks",
+];
+
+/// How the tests are started, without what is different from machine to machine.
+fn configuration(project: &Project, goal: &Goal, java_home: &str) -> Value {
+    let mut parts: Vec<Vec<u8>> = Vec::new();
+    for (name, value) in &goal.configuration {
+        if !CHOOSES.contains(&name.as_str()) {
+            parts.push(name.clone().into_bytes());
+            parts.push(project.paths.neutral_text(value.as_bytes()));
+        }
+    }
+    // The `java` of the fork is in its JDK's `bin`.
+    let home = goal.java.as_deref().map(Path::new).and_then(|java| java.parent()?.parent());
+    let home = home.unwrap_or(Path::new(java_home));
+    parts.push(std::fs::read(home.join("release")).unwrap_or_else(|_| {
+        let place = home.canonicalize().unwrap_or_else(|_| home.to_path_buf());
+        place.into_os_string().into_encoded_bytes()
+    }));
+    Value::Text(Hash::of_parts(parts.iter().map(Vec::as_slice)))
+}
+
+/// Why the test classes of a goal are neither skipped nor recorded, where that is so.
+pub(crate) fn refusal(goal: &Goal, index: &ClassIndex) -> Option<String> {
+    if goal.forks.trim() == "0" || goal.forks.trim() == "never" {
+        return Some("its tests run inside Maven itself (forkCount=0)".into());
+    }
+    let chosen = goal.configuration.iter().find(|(name, _)| name == "test").map(|(_, v)| v);
+    if let Some(chosen) = chosen.filter(|c| c.contains('#')) {
+        return Some(format!("-Dtest={chosen} runs parts of test classes"));
+    }
+    index.blind().first().map(|why| format!("its classpath cannot be read: {why}"))
+}
+
+/// What the agent tells in more detail than the tracer: the classes and jars of all goals so far.
+#[derive(Debug, Default)]
+pub(crate) struct Told(RwLock<ToldPaths>);
+
+#[derive(Debug, Default)]
+struct ToldPaths {
+    folders: Vec<Vec<u8>>,
+    jars: std::collections::HashSet<Vec<u8>>,
+    own: Vec<Vec<u8>>,
+}
+
+impl Told {
+    pub(crate) fn add(&self, goal: &Goal, index: &ClassIndex) {
+        let bytes = |path: &Path| path.as_os_str().as_encoded_bytes().to_vec();
+        let folder = |path: &Path| [bytes(path).as_slice(), b"/"].concat();
+        let mut paths = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        for (path, is_folder) in index.paths() {
+            if is_folder {
+                paths.folders.push(folder(path));
+            } else {
+                paths.jars.insert(bytes(path));
+            }
+        }
+        // Surefire's working folder is given by its name in the module's output folder.
+        let output = Path::new(&goal.test_classes).parent().unwrap_or(Path::new(&goal.folder));
+        paths.own.extend(goal.own_folders.iter().map(|f| bytes(&output.join(f))));
+    }
+}
+
+impl tamis_observe::Hosts for Told {
+    fn is_told_otherwise(&self, path: &[u8]) -> bool {
+        let paths = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        paths.jars.contains(path)
+            || (path.ends_with(b".class") && paths.folders.iter().any(|f| path.starts_with(f)))
+            || paths.own.iter().any(|own| {
+                path.strip_prefix(own.as_slice())
+                    .is_some_and(|r| matches!(r.first(), None | Some(b'/')))
+            })
+    }
+}

@@ -1,0 +1,75 @@
+//! Test classes inside a build tool: `tamis mvn test`.
+//!
+//! The command itself is one test, as any other command: with nothing changed it is not even started.
+//! Where it is, its JVMs get our agent (`MAVEN_OPTS` for Maven's own, the fork's arguments for those
+//! that run tests; no build file is touched), and each test class is a test of its own:
+//!
+//! 1. Before a test goal starts its JVM, the agent in Maven tells the goal, its classpath and the test
+//!    classes that it found ([`goal`]). tamis decides about each of them and answers which ones need
+//!    not run; with none left, no JVM is started.
+//! 2. The agent in the JVM of the tests tells which classes and methods each test class used
+//!    ([`tamis_dynamic`]), the tracer which files ([`tamis_observe::Parted`]).
+//! 3. As soon as both are known, the record of that test class is written ([`collect`]).
+//!
+//! What the command as a whole relied on then is what it looked at itself, and what the test classes
+//! that were skipped had looked at.
+
+pub(crate) mod collect;
+pub(crate) mod goal;
+pub(crate) mod saved;
+pub(crate) mod session;
+
+use std::ffi::OsString;
+use std::path::Path;
+
+/// Whether a command is Maven, whose tests can be told apart.
+pub(crate) fn is_maven(words: &[OsString]) -> bool {
+    let name = words.first().and_then(|w| Path::new(w).file_name()).and_then(|n| n.to_str());
+    matches!(name, Some("mvn" | "mvnw"))
+}
+
+/// Whether a suite is made of the test classes of a build.
+pub(crate) fn is_scope(suite: &str) -> bool {
+    suite.starts_with("mvn:")
+}
+
+/// What a Maven command does elsewhere than in its own folders, if anything: it must not be skipped.
+pub(crate) fn effect_elsewhere(words: &[OsString]) -> Option<String> {
+    const PHASES: &[&str] = &["install", "deploy", "site-deploy"];
+    // Options that take the next word, which may well hold a colon.
+    const WITH_VALUE: &[&str] =
+        &["-pl", "--projects", "-rf", "--resume-from", "-f", "--file", "-s", "-P"];
+    let words: Vec<&str> = words.iter().skip(1).filter_map(|w| w.to_str()).collect();
+    let is_value = |at: usize| at > 0 && WITH_VALUE.contains(&words[at - 1]);
+    words.iter().enumerate().filter(|(at, _)| !is_value(*at)).find_map(|(_, word)| {
+        let goal = !word.starts_with('-') && word.contains(':');
+        (PHASES.contains(word) || goal)
+            .then(|| format!("what `{word}` does elsewhere is not known"))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words(text: &str) -> Vec<OsString> {
+        text.split(' ').map(OsString::from).collect()
+    }
+
+    #[test]
+    fn maven_by_its_name() {
+        assert!(is_maven(&words("mvn test")) && is_maven(&words("./mvnw -q verify")));
+        assert!(!is_maven(&words("mvnd test")) && !is_maven(&words("make mvn")));
+    }
+
+    #[test]
+    fn effects_elsewhere() {
+        for none in ["mvn test", "mvn -o -B clean verify", "mvn -Dx=a:b test", "mvn -pl :core test"]
+        {
+            assert_eq!(effect_elsewhere(&words(none)), None, "{none}");
+        }
+        for some in ["mvn install", "mvn -q deploy", "mvn dependency:copy"] {
+            assert!(effect_elsewhere(&words(some)).is_some(), "{some}");
+        }
+    }
+}

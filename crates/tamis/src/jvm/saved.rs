@@ -1,0 +1,68 @@
+//! The goals of earlier runs, kept beside the records, so that questions about classes can be
+//! answered without starting the build: for `why`, `select`, `status`.
+
+use crate::jvm::goal::{GoalFacts, caches};
+use crate::project::Project;
+use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
+use std::sync::Arc;
+use tamis_core::{Hash, PortablePath, Value};
+use tamis_dynamic::ClassIndex;
+
+#[derive(Debug, Serialize, Deserialize)]
+struct Saved {
+    version: u32,
+    scope: String,
+    folder: String,
+    class_path: Vec<PortablePath>,
+    configuration: Value,
+}
+
+const VERSION: u32 = 1;
+
+fn folder(project: &Project) -> Option<PathBuf> {
+    Some(project.store_folder.as_ref().ok()?.join("goals"))
+}
+
+/// Remembers a goal. Losing it costs explanations, not safety.
+pub(crate) fn save(project: &Project, goal: &GoalFacts) -> Option<()> {
+    let saved = Saved {
+        version: VERSION,
+        scope: goal.scope.clone(),
+        folder: goal.folder.clone(),
+        class_path: goal.class_path.iter().map(|p| project.paths.to_portable(p)).collect(),
+        configuration: goal.configuration,
+    };
+    let folder = folder(project)?;
+    std::fs::create_dir_all(&folder).ok()?;
+    let key = Hash::of_parts([goal.scope.as_bytes(), goal.folder.as_bytes()]);
+    let temporary = folder.join(format!(".{key}.{}", std::process::id()));
+    std::fs::write(&temporary, serde_json::to_vec(&saved).ok()?).ok()?;
+    std::fs::rename(&temporary, folder.join(format!("{key}.json"))).ok()
+}
+
+/// The goals of earlier runs with their classes of now.
+pub(crate) fn load(project: &Project) -> Vec<GoalFacts> {
+    let Some(entries) = folder(project).and_then(|f| std::fs::read_dir(f).ok()) else {
+        return Vec::new();
+    };
+    let mut goals = Vec::new();
+    for entry in entries.flatten() {
+        let bytes = std::fs::read(entry.path()).unwrap_or_default();
+        let Ok(saved) = serde_json::from_slice::<Saved>(&bytes) else { continue };
+        if saved.version != VERSION {
+            continue;
+        }
+        let class_path: Vec<PathBuf> =
+            saved.class_path.iter().map(|p| project.paths.to_absolute(p)).collect();
+        goals.push(GoalFacts {
+            scope: saved.scope,
+            folder: saved.folder,
+            index: Arc::new(ClassIndex::load(&class_path, &caches(project))),
+            class_path,
+            configuration: saved.configuration,
+        });
+    }
+    goals.sort_by(|a, b| (&a.scope, &a.folder).cmp(&(&b.scope, &b.folder)));
+    goals
+}

@@ -1,0 +1,194 @@
+//! The JVMs of one run: the agent's file, the sockets that they connect to, the threads that listen.
+
+use crate::cases::Case;
+use crate::jvm::collect::{Collected, Collector, Input};
+use crate::jvm::goal::Told;
+use crate::project::{Project, cache_folder};
+use anyhow::{Context as _, Result};
+use std::ffi::OsString;
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::Sender;
+use std::sync::{Mutex, PoisonError};
+use std::thread::Scope;
+use tamis_observe::Agent;
+use tamis_wire::{FromJvm, Options, Role};
+
+/// What is made before the command starts.
+#[derive(Debug)]
+pub(crate) struct Session {
+    /// A folder of this run alone; removed at its end.
+    folder: tempfile::TempDir,
+    library: PathBuf,
+    token: String,
+    pub(crate) told: Told,
+    over: AtomicBool,
+    sockets: Mutex<Vec<PathBuf>>,
+}
+
+impl Session {
+    pub(crate) fn new() -> Result<Self> {
+        let folder = tempfile::Builder::new()
+            .prefix("tamis-")
+            .tempdir()
+            .context("no temp folder for the agent's socket")?;
+        let place = cache_folder().map_or_else(|| folder.path().into(), |c| c.join("agent"));
+        let mut library = tamis_agent_file::install(&place)
+            .or_else(|_| tamis_agent_file::install(folder.path()))
+            .context("the agent for the JVM could not be written")?;
+        // Arguments of JVMs are split at blanks: such a path gets another name.
+        if options(Path::new("/s"), "t", Role::Build).argument(&library).is_none() {
+            let link = folder.path().join("agent.so");
+            std::os::unix::fs::symlink(&library, &link)
+                .context("the agent for the JVM could not be linked")?;
+            library = link;
+        }
+        let token = folder.path().file_name().unwrap_or_default().to_string_lossy().into_owned();
+        Ok(Self {
+            folder,
+            library,
+            token,
+            told: Told::default(),
+            over: AtomicBool::new(false),
+            sockets: Mutex::default(),
+        })
+    }
+
+    pub(crate) fn agent(&self) -> Agent<'_> {
+        Agent {
+            token: &self.token,
+            library: self.library.as_os_str().as_encoded_bytes(),
+            folder: self.folder.path().as_os_str().as_encoded_bytes(),
+            hosts: &self.told,
+        }
+    }
+
+    /// The environment with the agent for the build tool's own JVM.
+    pub(crate) fn environment(
+        &self,
+        mut environment: Vec<(OsString, OsString)>,
+    ) -> Vec<(OsString, OsString)> {
+        let Some(argument) = self.argument(&self.folder.path().join("build"), Role::Build) else {
+            return environment;
+        };
+        let mut value = OsString::from(argument);
+        if let Some(at) = environment.iter().position(|(name, _)| name == "MAVEN_OPTS") {
+            value.push(" ");
+            value.push(environment.remove(at).1);
+        }
+        environment.push(("MAVEN_OPTS".into(), value));
+        environment
+    }
+
+    /// The argument that gives a JVM the agent.
+    pub(crate) fn argument(&self, socket: &Path, role: Role) -> Option<String> {
+        options(socket, &self.token, role).argument(&self.library)
+    }
+
+    /// The socket for the tests of a goal.
+    pub(crate) fn goal_socket(&self, goal: usize) -> PathBuf {
+        self.folder.path().join(format!("tests-{goal}"))
+    }
+
+    /// Starts the collector and the socket of the build tool.
+    pub(crate) fn start<'scope, 'env>(
+        &'env self,
+        scope: &'scope Scope<'scope, 'env>,
+        project: &'env Project,
+        case: &'env Case,
+        quiet: bool,
+    ) -> Result<Running<'scope>> {
+        let (tell, told) = std::sync::mpsc::channel();
+        let collector = Collector::new(project, self, case, quiet, tell.clone());
+        self.listen(scope, &self.folder.path().join("build"), None, &tell)?;
+        let thread = scope.spawn(move || collector.run(scope, told));
+        Ok(Running { tell, thread })
+    }
+
+    /// Listens on a socket; what comes is told to the collector.
+    pub(crate) fn listen<'scope, 'env>(
+        &'env self,
+        scope: &'scope Scope<'scope, 'env>,
+        socket: &Path,
+        goal: Option<usize>,
+        tell: &Sender<Input>,
+    ) -> Result<()> {
+        let listener = UnixListener::bind(socket)
+            .with_context(|| format!("the socket {} cannot be made", socket.display()))?;
+        self.sockets.lock().unwrap_or_else(PoisonError::into_inner).push(socket.to_path_buf());
+        let tell = tell.clone();
+        scope.spawn(move || {
+            let take = |stream: UnixStream| {
+                let tell = tell.clone();
+                scope.spawn(move || receive(stream, goal, &tell));
+            };
+            for stream in listener.incoming() {
+                stream.into_iter().for_each(take);
+                if self.over.load(Ordering::Acquire) {
+                    break;
+                }
+            }
+            // What was connected before the end may still wait.
+            if listener.set_nonblocking(true).is_ok() {
+                while let Ok((stream, _)) = listener.accept() {
+                    take(stream);
+                }
+            }
+        });
+        Ok(())
+    }
+
+    /// The command has ended: wakes those who wait for connections, so that they end.
+    pub(crate) fn close(&self) {
+        self.over.store(true, Ordering::Release);
+        for socket in &*self.sockets.lock().unwrap_or_else(PoisonError::into_inner) {
+            drop(UnixStream::connect(socket));
+        }
+    }
+}
+
+fn options(socket: &Path, token: &str, role: Role) -> Options {
+    Options { socket: socket.to_path_buf(), token: token.to_owned(), role }
+}
+
+/// The threads of a session.
+#[derive(Debug)]
+pub(crate) struct Running<'scope> {
+    pub(crate) tell: Sender<Input>,
+    thread: std::thread::ScopedJoinHandle<'scope, Collected>,
+}
+
+impl Running<'_> {
+    /// Waits until everything that was told is recorded.
+    pub(crate) fn finish(self) -> Result<Collected> {
+        let _ = self.tell.send(Input::Over);
+        drop(self.tell);
+        self.thread.join().map_err(|_| anyhow::anyhow!("the collector of test classes failed"))
+    }
+}
+
+/// Passes on what one JVM says, until it ends.
+fn receive(stream: UnixStream, goal: Option<usize>, tell: &Sender<Input>) {
+    let Ok(answers) = stream.try_clone() else { return };
+    let mut reader = std::io::BufReader::with_capacity(1 << 16, stream);
+    let Ok(Some(FromJvm::Hello(hello))) = tamis_wire::read(&mut reader) else { return };
+    let pid = hello.pid;
+    let _ = tell.send(Input::Connected { goal, hello, answers });
+    loop {
+        match tamis_wire::read::<FromJvm>(&mut reader) {
+            Ok(Some(message)) => {
+                if tell.send(Input::Said { pid, message }).is_err() {
+                    return;
+                }
+            }
+            Ok(None) => break,
+            Err(error) => {
+                let message = FromJvm::Trouble(error.to_string());
+                let _ = tell.send(Input::Said { pid, message });
+                break;
+            }
+        }
+    }
+    let _ = tell.send(Input::Gone { pid });
+}
