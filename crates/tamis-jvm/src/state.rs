@@ -56,6 +56,8 @@ pub struct Proofs {
     pub tests: BTreeMap<String, Proof>,
     /// The state of the last update, for listings of changes.
     pub latest: Option<Hash>,
+    /// The state in which tests were last announced to run, by hand and without reports.
+    pub announced: Option<Hash>,
 }
 
 /// The state of one module on disk.
