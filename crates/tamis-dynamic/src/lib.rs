@@ -17,7 +17,8 @@
 //! * what **earlier tests** of the same JVM left for it ([`left`](crate::Jvm::ended)): static
 //!   initialisers of classes that it touched, and everything that its methods in classes with state
 //!   (static fields that can change, objects that a static field can hold) can call, as far as it ran.
-//!   With such code come the files of the tests in which it ran.
+//!   With such code come the files of the tests in which it ran. Resource bundles are kept by the JDK
+//!   itself: who may use any depends on all that were read.
 //!
 //! What is not seen: a value that an earlier test put into static state by itself, without the code that
 //! uses it being able to call what made the value. Such a test depends on another test having run, and

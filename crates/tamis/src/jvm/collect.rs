@@ -243,12 +243,10 @@ impl<'env> Collector<'env> {
                 window.open.retain(|test| host.units.contains_key(test));
                 host.jvm.window(&window);
             }
-            FromJvm::Began(began) => {
-                if self.goals[host.goal].units.contains_key(&began.class) {
-                    host.jvm.began(began.test, &began.class);
-                    let unit = Unit { class: began.class, began: SystemTime::now() };
-                    host.units.insert(began.test, unit);
-                }
+            FromJvm::Began(began) if self.goals[host.goal].units.contains_key(&began.class) => {
+                host.jvm.began(began.test, &began.class);
+                let unit = Unit { class: began.class, began: SystemTime::now() };
+                host.units.insert(began.test, unit);
             }
             FromJvm::Ended(ended) => self.test_ended(pid, &ended),
             FromJvm::Trouble(why) => {
@@ -468,6 +466,15 @@ impl<'env> Collector<'env> {
         for piece in self.outside.get(&pid).into_iter().flatten() {
             looked.add(piece.observed.iter().cloned());
             looked.taints.extend(piece.taints.iter().cloned());
+        }
+        if said.depends.uses_bundles {
+            let is_bundle = |o: &&Observed| {
+                let path = o.question.path().map(tamis_core::PortablePath::as_bytes);
+                path.is_some_and(|p| p.ends_with(b".properties"))
+            };
+            for (_, earlier) in self.files.iter().filter(|((host, _), _)| *host == pid) {
+                looked.add(earlier.observed.iter().filter(is_bundle).cloned());
+            }
         }
         for earlier in &said.depends.relies_on {
             if let Some(earlier) = self.files.get(&(pid, *earlier)) {
