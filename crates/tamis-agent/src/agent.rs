@@ -3,9 +3,11 @@
 //! One lock, the [`Desk`], orders everything that is sent. While it is held nothing is called that
 //! runs Java code or loads a class.
 
+use crate::jdk::Jdk;
 use crate::jvm::{Jni, Jvmti, Object};
 use crate::link::Link;
 use crate::load::Classes;
+use crate::lookups::Lookups;
 use crate::open_tests::{Boundary, Tests};
 use crate::probes::Probes;
 use std::ffi::CString;
@@ -23,6 +25,9 @@ pub(crate) struct Agent {
     pub(crate) options: Options,
     pub(crate) probes: Probes,
     pub(crate) classes: Classes,
+    pub(crate) lookups: Lookups,
+    /// Not in a build tool.
+    pub(crate) jdk: Option<Jdk>,
     /// A global reference; set before the program's first class is loaded.
     pub(crate) platform_loader: OnceLock<Object>,
     desk: Mutex<Desk>,
@@ -49,12 +54,19 @@ pub(crate) fn guarded<R>(otherwise: R, entry: impl FnOnce(&'static Agent) -> R) 
 
 impl Agent {
     /// Makes the agent known; there is one per JVM.
-    pub(crate) fn install(jvmti: Jvmti, options: Options, link: Link) -> Option<&'static Self> {
+    pub(crate) fn install(
+        jvmti: Jvmti,
+        jdk: Option<Jdk>,
+        options: Options,
+        link: Link,
+    ) -> Option<&'static Self> {
         let agent = Self {
             jvmti,
             options,
             probes: Probes::default(),
             classes: Classes::default(),
+            lookups: Lookups::default(),
+            jdk,
             platform_loader: OnceLock::new(),
             desk: Mutex::new(Desk { link, tests: Tests::default(), early: Some(Vec::new()) }),
         };
@@ -153,7 +165,7 @@ impl Agent {
     /// What happened since the last boundary; whose it is, the caller knows.
     fn window(&self, jni: Jni) -> Window {
         let hits = self.probes.drain(jni).unwrap_or_else(Hits::default);
-        Window { open: Vec::new(), hits, lookups: Vec::new() }
+        Window { open: Vec::new(), hits, lookups: self.lookups.drain() }
     }
 
     /// The JVM ends. Tests that are still open stay without an end.

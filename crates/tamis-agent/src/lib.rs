@@ -21,27 +21,31 @@ mod agent;
 mod hello;
 mod hooked;
 mod instrument;
+mod jdk;
 mod jvm;
 mod link;
 mod load;
+mod lookups;
 mod natives;
 mod open_tests;
 mod probes;
 
 use agent::{Agent, guarded};
+use jdk::Jdk;
 use jvm::jvmti::{Callbacks, Capability, Event};
 use jvm::{Jni, Jvmti, Object, Vm};
 use link::Link;
 use load::Offer;
 use std::ffi::{CStr, c_char, c_void};
 use std::panic::catch_unwind;
-use tamis_wire::Options;
+use tamis_wire::{Options, Role};
 
 /// The classes of `java/`, compiled; in the order in which they can be defined.
-const CLASSES: [(&CStr, &[u8]); 4] = [
+const CLASSES: [(&CStr, &[u8]); 5] = [
     (c"java/lang/TamisProbe", include_bytes!("../java/classes/java/lang/TamisProbe.class")),
     (c"java/lang/TamisRunners", include_bytes!("../java/classes/java/lang/TamisRunners.class")),
     (c"java/lang/TamisMaven", include_bytes!("../java/classes/java/lang/TamisMaven.class")),
+    (c"java/lang/TamisLookups", include_bytes!("../java/classes/java/lang/TamisLookups.class")),
     (c"java/lang/TamisHooks", include_bytes!("../java/classes/java/lang/TamisHooks.class")),
 ];
 
@@ -63,8 +67,12 @@ fn start(vm: Vm, options: *const c_char) -> Option<()> {
     let options = Options::parse(options.to_str().ok()?).ok()?;
     let link = Link::connect(&options.socket).ok()?;
     let jvmti = vm.jvmti()?;
+    let jdk = match options.role {
+        Role::Build => None,
+        Role::Tests => Some(Jdk::prepare(vm, on_jdk_class).ok()?),
+    };
     // Without events there is no greeting, and tamis knows.
-    let agent = Agent::install(jvmti, options, link)?;
+    let agent = Agent::install(jvmti, jdk, options, link)?;
     listen(agent).ok()
 }
 
@@ -86,7 +94,11 @@ fn listen(agent: &Agent) -> Result<(), String> {
 extern "system" fn on_vm_init(_: *mut c_void, jni: Jni, _: Object) {
     guarded((), |agent| {
         let defined = define_classes(agent, jni);
-        agent.greet(hello::hello(jni, agent.options.role, Vec::new()));
+        let blind = match (&agent.jdk, &defined) {
+            (Some(jdk), Ok(())) => jdk.watch(jni),
+            _ => Vec::new(),
+        };
+        agent.greet(hello::hello(jni, agent.options.role, blind));
         if let Err(problem) = defined {
             agent.trouble(&problem);
         }
@@ -114,6 +126,7 @@ extern "system" fn on_vm_death(_: *mut c_void, jni: Jni) {
     guarded((), |agent| agent.farewell(jni));
 }
 
+/// A class of the program, as its loader gave it.
 extern "system" fn on_class_file_load(
     jvmti: Jvmti,
     jni: Jni,
@@ -131,21 +144,84 @@ extern "system" fn on_class_file_load(
         return;
     }
     guarded((), |agent| {
-        let length = usize::try_from(length).unwrap_or(0);
-        // SAFETY: the JVM gives that many bytes.
-        let bytes = unsafe { std::slice::from_raw_parts(bytes, length) };
-        // SAFETY: null or a text that ends with NUL.
-        let name = (!name.is_null()).then(|| unsafe { CStr::from_ptr(name) }.to_bytes());
+        // SAFETY: what the JVM gives to this event.
+        let (name, bytes) = unsafe { (text(name), slice(bytes, length)) };
         let offer = Offer { jni, redefined, loader, name, bytes };
-        let Some(changed) = load::on_class(agent, offer) else { return };
-        let Some(copy) = jvmti.copy(&changed) else {
-            agent.trouble("the JVM has no memory for a changed class");
-            return;
-        };
-        // SAFETY: the JVM gives places for both, and owns the copy from here on.
-        unsafe {
-            *new_length = i32::try_from(changed.len()).unwrap_or(i32::MAX);
-            *new_bytes = copy;
+        if let Some(changed) = load::on_class(agent, offer) {
+            // SAFETY: as above.
+            unsafe { replace(agent, jvmti, &changed, new_length, new_bytes) };
         }
     });
+}
+
+/// A class of the JDK that is being changed.
+extern "system" fn on_jdk_class(
+    jvmti: Jvmti,
+    _: Jni,
+    redefined: Object,
+    loader: Object,
+    name: *const c_char,
+    _: Object,
+    length: i32,
+    bytes: *const u8,
+    new_length: *mut i32,
+    new_bytes: *mut *mut u8,
+) {
+    if redefined.is_null() || !loader.is_null() {
+        return;
+    }
+    guarded((), |agent| {
+        // SAFETY: what the JVM gives to this event.
+        let (name, bytes) = unsafe { (text(name).unwrap_or_default(), slice(bytes, length)) };
+        match agent.jdk.as_ref().map(|jdk| jdk.on_class(name, bytes)) {
+            // SAFETY: as above.
+            Some(Ok(Some(changed))) => unsafe {
+                replace(agent, jvmti, &changed, new_length, new_bytes);
+            },
+            Some(Err(problem)) => {
+                let name = String::from_utf8_lossy(name);
+                agent.trouble(&format!("{name} could not be watched: {problem}"));
+            }
+            Some(Ok(None)) | None => {}
+        }
+    });
+}
+
+/// # Safety
+/// Null or a text that ends with NUL.
+unsafe fn text<'t>(text: *const c_char) -> Option<&'t [u8]> {
+    // SAFETY: not null, so it ends with NUL.
+    (!text.is_null()).then(|| unsafe { CStr::from_ptr(text) }.to_bytes())
+}
+
+/// # Safety
+/// That many bytes are there.
+unsafe fn slice<'b>(bytes: *const u8, length: i32) -> &'b [u8] {
+    match usize::try_from(length) {
+        // SAFETY: as said.
+        Ok(length) if !bytes.is_null() => unsafe { std::slice::from_raw_parts(bytes, length) },
+        _ => &[],
+    }
+}
+
+/// Gives the JVM other bytes for a class, in memory that it owns.
+///
+/// # Safety
+/// Both places are those of the event.
+unsafe fn replace(
+    agent: &Agent,
+    jvmti: Jvmti,
+    changed: &[u8],
+    new_length: *mut i32,
+    new_bytes: *mut *mut u8,
+) {
+    let (Ok(length), Some(copy)) = (i32::try_from(changed.len()), jvmti.copy(changed)) else {
+        agent.trouble("the JVM has no memory for a changed class");
+        return;
+    };
+    // SAFETY: as said.
+    unsafe {
+        *new_length = length;
+        *new_bytes = copy;
+    }
 }

@@ -2,6 +2,7 @@
 
 use crate::agent::guarded;
 use crate::jvm::{Jni, Object};
+use crate::lookups::Kind;
 use std::ffi::CString;
 use tamis_wire::{FromJvm, Goal, Scanned, ToJvm};
 
@@ -195,4 +196,35 @@ extern "system" fn Java_java_lang_TamisMaven_goalEnds(
         let error = jni.text(error);
         agent.tell_now(&FromJvm::GoalEnded { goal: goal.cast_unsigned(), error });
     });
+}
+
+/// `static native void asked(int kind, String name)`
+#[unsafe(no_mangle)]
+extern "system" fn Java_java_lang_TamisLookups_asked(jni: Jni, _: Object, kind: i32, name: Object) {
+    guarded((), |agent| {
+        if let (Some(kind), Some(name)) = (Kind::from_number(kind), jni.text(name)) {
+            agent.lookups.name(kind, name);
+        }
+    });
+}
+
+/// `static native void askedJar(String jar, String name)`
+#[unsafe(no_mangle)]
+extern "system" fn Java_java_lang_TamisLookups_askedJar(
+    jni: Jni,
+    _: Object,
+    jar: Object,
+    name: Object,
+) {
+    guarded((), |agent| {
+        if let Some(jar) = jni.text(jar) {
+            agent.lookups.in_jar(jar, jni.text(name));
+        }
+    });
+}
+
+/// `static native void variablesListed()`
+#[unsafe(no_mangle)]
+extern "system" fn Java_java_lang_TamisLookups_variablesListed(_: Jni, _: Object) {
+    guarded((), |agent| agent.lookups.all_variables());
 }

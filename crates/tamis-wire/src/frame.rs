@@ -81,7 +81,7 @@ mod tests {
             FromJvm::Window(Window {
                 open: vec![7],
                 hits: Hits::from_sorted([0, 1, 40_000, 1_000_000]),
-                lookups: vec![Lookup::Class("a.B".into()), Lookup::AllVariables],
+                lookups: [Lookup::Class("a.B".into()), Lookup::AllVariables].into_iter().collect(),
             }),
             FromJvm::Class(crate::ClassSeen {
                 name: b"a/B".to_vec(),

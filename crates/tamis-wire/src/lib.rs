@@ -12,11 +12,13 @@
 
 mod frame;
 mod hits;
+mod lookups;
 pub mod mark;
 mod options;
 
 pub use frame::{FrameError, read, write};
 pub use hits::Hits;
+pub use lookups::Lookups;
 pub use options::Options;
 
 use serde::{Deserialize, Serialize};
@@ -137,7 +139,7 @@ pub struct Window {
     pub open: Vec<u32>,
     /// The probes that were passed.
     pub hits: Hits,
-    pub lookups: Vec<Lookup>,
+    pub lookups: Lookups,
 }
 
 /// A question that the program put by name.

@@ -127,21 +127,6 @@ impl Jvmti {
         Some(place)
     }
 
-    /// The loader of a class; `None` is the boot loader, or a class that is none.
-    pub(crate) fn loader(self, class: Object) -> Option<Object> {
-        let mut loader = Object::NULL;
-        // SAFETY: a class, and a place for a reference.
-        let error = unsafe {
-            call!(
-                self.0,
-                slot::GET_CLASS_LOADER,
-                (Object, *mut Object) -> i32,
-                (class, &raw mut loader)
-            )
-        };
-        if error == 0 { loader.present() } else { None }
-    }
-
     /// Tells objects apart, most of the time.
     pub(crate) fn identity(self, object: Object) -> i32 {
         let mut hash = 0;

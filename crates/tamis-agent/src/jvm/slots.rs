@@ -49,7 +49,6 @@ pub(crate) mod jvmti {
     slots! {
         SET_EVENT_NOTIFICATION_MODE = 1 => "SetEventNotificationMode";
         ALLOCATE = 45 => "Allocate";
-        GET_CLASS_LOADER = 56 => "GetClassLoader";
         GET_OBJECT_HASH_CODE = 57 => "GetObjectHashCode";
         SET_EVENT_CALLBACKS = 121 => "SetEventCallbacks";
         ADD_CAPABILITIES = 141 => "AddCapabilities";

@@ -193,7 +193,7 @@ impl Told {
                         let test = told.tests.entry(owner).or_default();
                         let ids = window.hits.iter();
                         test.methods.extend(ids.filter_map(|id| methods.get(&id).cloned()));
-                        test.lookups.extend(window.lookups.iter().cloned());
+                        test.lookups.extend(window.lookups.iter());
                     }
                 }
                 FromJvm::Ended(ended) => {

@@ -3,6 +3,7 @@
 mod classes;
 mod harness;
 mod junit4;
+mod lookups;
 mod maven;
 mod platform;
 mod testng;

@@ -1,0 +1,53 @@
+package java.lang;
+
+import java.util.zip.ZipFile;
+
+/**
+ * What the JDK's own classes call when the program puts a question by name. These calls stand
+ * inside class loading and reflection: nothing here may load a class, ask for one, or throw.
+ */
+public final class TamisLookups {
+    private static final int CLASS = 0;
+    private static final int REFLECTED = 1;
+    private static final int VARIABLE = 2;
+
+    private TamisLookups() {}
+
+    public static void classNamed(Object name) {
+        if (name != null) {
+            asked(CLASS, (String) name);
+        }
+    }
+
+    /** Classes of the JDK are the same for all tests. */
+    public static void classReflected(Object type) {
+        Class<?> reflected = (Class<?>) type;
+        if (reflected.getClassLoader() != null) {
+            asked(REFLECTED, reflected.getName());
+        }
+    }
+
+    public static void variableNamed(Object name) {
+        if (name != null) {
+            asked(VARIABLE, (String) name);
+        }
+    }
+
+    public static void entryNamed(Object jar, Object name) {
+        if (name != null) {
+            askedJar(((ZipFile) jar).getName(), (String) name);
+        }
+    }
+
+    public static void entriesListed(Object jar) {
+        askedJar(((ZipFile) jar).getName(), null);
+    }
+
+    /** All variables of the environment. */
+    public static native void variablesListed();
+
+    private static native void asked(int kind, String name);
+
+    /** Without a name: all names. */
+    private static native void askedJar(String jar, String name);
+}

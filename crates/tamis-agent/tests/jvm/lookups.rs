@@ -1,0 +1,101 @@
+//! Questions by name: classes, jars, the environment, reflection.
+
+use crate::harness::{Program, class_path, jars, tried_jdks};
+use std::process::Command;
+use tamis_testjava::{Sources, jdk};
+use tamis_wire::Lookup;
+
+const JARS: [&str; 2] = ["junit:junit:4.13.2", "org.hamcrest:hamcrest-core:1.3"];
+
+#[test]
+fn questions_belong_to_the_test_that_puts_them() {
+    let Some(jars) = jars(&JARS) else { return };
+    let mut sources = Sources::new()
+        .option("--release")
+        .option("8")
+        .file("a/Thing.java", "package a; public class Thing { }")
+        .file("a/Plain.java", "package a; @Deprecated public class Plain { }")
+        .file(
+            "a/NamesTest.java",
+            "package a; public class NamesTest { @org.junit.Test public void names() throws Exception {
+            Class.forName(\"a.Thing\");
+            try { Class.forName(\"a.Absent\", false, getClass().getClassLoader()); }
+            catch (ClassNotFoundException expected) {}
+            try { getClass().getClassLoader().loadClass(\"a.Gone\"); }
+            catch (ClassNotFoundException expected) {} } }",
+        )
+        .file(
+            "a/JarTest.java",
+            "package a; import java.util.jar.*; import java.util.zip.*;
+            public class JarTest { @org.junit.Test public void jar() throws Exception {
+            try (JarFile jar = new JarFile(System.getProperty(\"my.jar\"))) {
+              jar.getEntry(\"no/such\"); jar.entries(); } } }",
+        )
+        .file(
+            "a/HomeTest.java",
+            "package a; public class HomeTest { @org.junit.Test public void home() {
+            System.getenv(\"MY_VARIABLE\"); } }",
+        )
+        .file(
+            "a/AllTest.java",
+            "package a; public class AllTest { @org.junit.Test public void all() { System.getenv(); } }",
+        )
+        .file(
+            "a/ReflectTest.java",
+            "package a; public class ReflectTest { @org.junit.Test public void look() {
+            Thing.class.getDeclaredMethods(); Plain.class.getAnnotations(); } }",
+        )
+        .file(
+            "a/ResourceTest.java",
+            "package a; public class ResourceTest { @org.junit.Test public void resource() {
+            getClass().getResource(\"/no/such/resource\"); } }",
+        );
+    for jar in &jars {
+        sources = sources.classpath(jar);
+    }
+    let classes = sources.compile(&jdk());
+    let folder = tempfile::tempdir().expect("a folder for a jar");
+    let jar = folder.path().join("my.jar");
+    let mut packer = Command::new(jdk().tool("jar"));
+    packer.arg("cf").arg(&jar).arg("-C").arg(&classes).arg("a");
+    assert!(packer.status().expect("jar starts").success());
+    let jar = jar.to_str().expect("text").to_owned();
+    for jdk in &tried_jdks() {
+        let tests = ["Names", "Jar", "Home", "All", "Reflect", "Resource"];
+        let program = Program {
+            jdk,
+            class_path: class_path(&classes, &jars),
+            jvm: vec![format!("-Dmy.jar={jar}"), "-Xcheck:jni".into()],
+            arguments: std::iter::once("org.junit.runner.JUnitCore".to_owned())
+                .chain(tests.map(|test| format!("a.{test}Test")))
+                .collect(),
+        };
+        let (output, told) = program.run();
+        assert!(output.status.success(), "{output:?}");
+        told.assert_sound();
+        assert_eq!(told.hello.as_ref().map(|hello| hello.blind.clone()), Some(vec![]));
+        let asked = |test: &str, lookup: &Lookup| {
+            told.tests[&format!("a.{test}Test")].lookups.contains(lookup)
+        };
+        let class = |name: &str| Lookup::Class(format!("a.{name}"));
+        for name in ["Thing", "Absent", "Gone"] {
+            assert!(asked("Names", &class(name)), "{name}");
+            assert!(!asked("Home", &class(name)), "{name}");
+        }
+        let no_such = Lookup::JarEntry { jar: jar.clone(), entry: "no/such".into() };
+        assert!(asked("Jar", &no_such) && !asked("Names", &no_such));
+        assert!(asked("Jar", &Lookup::JarNames { jar: jar.clone() }));
+        let variable = Lookup::Variable("MY_VARIABLE".into());
+        assert!(asked("Home", &variable) && !asked("All", &variable));
+        assert!(asked("All", &Lookup::AllVariables) && !asked("Home", &Lookup::AllVariables));
+        for name in ["Thing", "Plain"] {
+            let reflected = Lookup::Reflected(format!("a.{name}"));
+            assert!(asked("Reflect", &reflected) && !asked("Names", &reflected), "{name}");
+        }
+        let resource = Lookup::JarEntry {
+            jar: jars[0].to_str().expect("text").to_owned(),
+            entry: "no/such/resource".into(),
+        };
+        assert!(asked("Resource", &resource), "{:?}", told.tests["a.ResourceTest"].lookups);
+    }
+}
