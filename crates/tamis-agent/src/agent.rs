@@ -153,29 +153,30 @@ impl Agent {
     /// Sends what happened up to a boundary, then the boundary, then lets a tracer see it.
     fn pass(&self, jni: Jni, desk: &mut Desk, boundary: Option<Boundary>) {
         let Some(boundary) = boundary else { return };
-        if let Some(window) = boundary.window(self.window(jni)) {
-            desk.link.tell(&window);
-        }
+        self.send_window(jni, desk, boundary.open);
         desk.link.tell(&boundary.message);
         desk.link.flush();
         let mark = Mark { pid: std::process::id(), test: boundary.test, begins: boundary.begins };
         look_at(&mark.path(&self.options.token));
     }
 
-    /// What happened since the last boundary; whose it is, the caller knows.
-    fn window(&self, jni: Jni) -> Window {
-        let hits = self.probes.drain(jni).unwrap_or_else(Hits::default);
-        Window { open: Vec::new(), hits, lookups: self.lookups.drain() }
+    /// What happened since the last boundary, while these tests were open.
+    fn send_window(&self, jni: Jni, desk: &mut Desk, open: Vec<u32>) {
+        let hits = self.probes.drain(jni).unwrap_or_else(|| {
+            desk.link.tell(&FromJvm::Trouble("the probes could not be read".to_owned()));
+            Hits::default()
+        });
+        let window = Window { open, hits, lookups: self.lookups.drain() };
+        if !window.hits.is_empty() || !window.lookups.is_empty() {
+            desk.link.tell(&FromJvm::Window(window));
+        }
     }
 
     /// The JVM ends. Tests that are still open stay without an end.
     pub(crate) fn farewell(&self, jni: Jni) {
         let mut desk = self.desk();
-        let mut window = self.window(jni);
-        window.open = desk.tests.open();
-        if !window.hits.is_empty() || !window.lookups.is_empty() {
-            desk.link.tell(&FromJvm::Window(window));
-        }
+        let open = desk.tests.open();
+        self.send_window(jni, &mut desk, open);
         desk.link.tell(&FromJvm::Bye);
         desk.link.close();
     }

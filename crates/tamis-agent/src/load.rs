@@ -86,9 +86,8 @@ pub(crate) fn on_class(agent: &Agent, offer: Offer<'_>) -> Option<Vec<u8>> {
 
 fn on_class_of_build(agent: &Agent, offer: Offer<'_>) -> Option<Vec<u8>> {
     let name = offer.name.filter(|name| hooked::in_build(name))?;
-    if agent.platform_loader.get().is_none() {
-        return None;
-    }
+    // The hooks' classes are there once the loader is known.
+    agent.platform_loader.get()?;
     match instrument::hook(offer.bytes, hooked::of_build) {
         Ok(bytes) => bytes,
         Err(problem) => {
@@ -99,17 +98,19 @@ fn on_class_of_build(agent: &Agent, offer: Offer<'_>) -> Option<Vec<u8>> {
 }
 
 fn on_class_of_tests(agent: &Agent, offer: Offer<'_>) -> Option<Vec<u8>> {
-    if let Some(&platform) = agent.platform_loader.get() {
-        if offer.jni.same(platform, offer.loader) {
-            return None;
-        }
+    let platform = agent.platform_loader.get();
+    if platform.is_some_and(|&platform| offer.jni.same(platform, offer.loader)) {
+        return None;
     }
     if !offer.redefined.is_null() {
         return on_redefinition(agent, offer);
     }
     let result = if agent.probes.ready() {
         instrument::probe(offer.bytes, hooked::of_tests, |count| {
-            agent.probes.take(count).ok_or_else(|| "no more probes".to_owned())
+            agent.probes.take(count).ok_or_else(|| {
+                agent.trouble("the program has more methods than there are probes");
+                "no more probes".to_owned()
+            })
         })
     } else {
         Err("loaded before the agent was ready".to_owned())

@@ -1,6 +1,6 @@
 //! The native methods of the hook classes. The JVM finds them by name in the agent's library.
 
-use crate::agent::guarded;
+use crate::agent::{Agent, guarded};
 use crate::jvm::{Jni, Object};
 use crate::lookups::Kind;
 use std::ffi::CString;
@@ -9,7 +9,7 @@ use tamis_wire::{FromJvm, Goal, Scanned, ToJvm};
 /// `static native void failed()`
 #[unsafe(no_mangle)]
 extern "system" fn Java_java_lang_TamisHooks_failed(_: Jni, _: Object) {
-    guarded((), |agent| agent.test_failed());
+    guarded((), Agent::test_failed);
 }
 
 /// `static native void trouble(String what)`
@@ -91,6 +91,22 @@ extern "system" fn Java_java_lang_TamisHooks_call(
     guarded(Object::NULL, |_| {
         let call = || jni.call_object(on, &name_text(jni, name)?, &name_text(jni, descriptor)?);
         call().unwrap_or(Object::NULL)
+    })
+}
+
+/// `static native boolean has(Object self, String name, String descriptor)`
+#[unsafe(no_mangle)]
+extern "system" fn Java_java_lang_TamisHooks_has(
+    jni: Jni,
+    _: Object,
+    on: Object,
+    name: Object,
+    descriptor: Object,
+) -> u8 {
+    guarded(0, |_| {
+        let found =
+            || Some(jni.has_method(on, &name_text(jni, name)?, &name_text(jni, descriptor)?));
+        u8::from(found().unwrap_or(false))
     })
 }
 

@@ -6,7 +6,7 @@
 //! end together when the last run of the group ends.
 
 use std::time::Instant;
-use tamis_wire::{Began, Ended, FromJvm, Verdict, Window};
+use tamis_wire::{Began, Ended, FromJvm, Verdict};
 
 #[derive(Debug, Default)]
 pub(crate) struct Tests {
@@ -40,14 +40,6 @@ pub(crate) struct Boundary {
     pub(crate) message: FromJvm,
     pub(crate) test: u32,
     pub(crate) begins: bool,
-}
-
-impl Boundary {
-    pub(crate) fn window(&self, mut window: Window) -> Option<FromJvm> {
-        window.open = self.open.clone();
-        let empty = window.hits.is_empty() && window.lookups.is_empty();
-        (!empty).then_some(FromJvm::Window(window))
-    }
 }
 
 impl Tests {

@@ -37,9 +37,9 @@ impl Probes {
         self.next.fetch_update(Ordering::Relaxed, Ordering::Relaxed, enough).ok()
     }
 
-    /// The probes that were passed since the last time.
+    /// The probes that were passed since the last time; `None` if the JVM does not let them be read.
     pub(crate) fn drain(&self, jni: Jni) -> Option<Hits> {
-        let &array = self.array.get()?;
+        let Some(&array) = self.array.get() else { return Some(Hits::default()) };
         // Ids are taken before their class exists, so all that can be set are below.
         let used = self.next.load(Ordering::Relaxed) as usize;
         let mut ids = Vec::with_capacity(4096);

@@ -1,9 +1,8 @@
 //! The one way through a class file: fingerprint and references together.
 
-use crate::class::{Attributes, ClassFile};
-use crate::code::Scratch;
+use crate::class::ClassFile;
 use crate::constants::Constants;
-use crate::fingerprint::{Fingerprint, Walk};
+use crate::fingerprint::{Fingerprint, Memory, Walk};
 use crate::pool::Tag;
 use crate::reader::{Malformed, Reader};
 use crate::references::References;
@@ -11,15 +10,15 @@ use crate::references::References;
 /// Analyses class files one after the other; keeps its memory between them.
 #[derive(Debug, Default)]
 pub struct Analyser {
-    hashes: Vec<u128>,
-    scratch: Scratch,
-    buffer: Vec<u8>,
+    hashes: Vec<u64>,
+    memory: Memory,
+    scanned: Vec<bool>,
 }
 
 /// What one class file says.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Analysis<'a> {
-    pub fingerprint: Fingerprint,
+    pub fingerprint: Fingerprint<'a>,
     pub references: References<'a>,
 }
 
@@ -27,19 +26,24 @@ impl Analyser {
     pub fn analyse<'a>(&mut self, class: &ClassFile<'a>) -> Result<Analysis<'a>, Malformed> {
         let bootstraps = class.attributes.find(&class.pool, b"BootstrapMethods")?.map(|a| a.data);
         let constants = Constants::new(&class.pool, bootstraps, &mut self.hashes)?;
+        self.memory.clear(&class.pool);
+        let mut references = References::default();
+        // Most classes have about as many of each.
+        references.uses.reserve(class.pool.len() / 8);
+        references.types.reserve(class.pool.len() / 4);
         let mut walk = Walk {
             class,
             constants,
-            references: References::default(),
-            scratch: &mut self.scratch,
-            buffer: &mut self.buffer,
-            bodies: Vec::new(),
+            references,
+            memory: &mut self.memory,
+            bodies: Vec::with_capacity(class.methods.len()),
+            frames: Vec::new(),
         };
         let fingerprint = walk.fingerprint()?;
-        let Walk { mut constants, mut references, .. } = walk;
+        let Walk { mut constants, mut references, frames, .. } = walk;
         references.inherits.extend(class.super_name);
         references.inherits.extend(&class.interfaces);
-        from_pool(class, &mut constants, &mut references)?;
+        from_pool(class, &mut constants, &frames, &mut self.scanned, &mut references)?;
         Ok(Analysis { fingerprint, references })
     }
 }
@@ -48,26 +52,31 @@ impl Analyser {
 fn from_pool<'a>(
     class: &ClassFile<'a>,
     constants: &mut Constants<'a, '_>,
+    frames: &[Reader<'a>],
+    scanned: &mut Vec<bool>,
     references: &mut References<'a>,
 ) -> Result<(), Malformed> {
     let pool = &class.pool;
     let mut unused = Vec::new();
-    let mut scanned = vec![false; pool.len()];
+    scanned.clear();
+    scanned.resize(pool.len(), false);
     for (index, tag) in pool.entries() {
         match tag {
             Tag::Class => {
                 let name = pool.class_name(index)?;
-                let own = name == class.name
-                    || class.super_name == Some(name)
-                    || class.interfaces.contains(&name);
-                if own || constants.was_used(index) {
+                let own = || {
+                    name == class.name
+                        || class.super_name == Some(name)
+                        || class.interfaces.contains(&name)
+                };
+                if constants.was_used(index) || own() {
                     references.class_constant(name);
                 } else {
                     unused.push(index);
                 }
             }
             Tag::String => references.texts.push(pool.text_of(index, tag)?),
-            Tag::MethodType => references.descriptor(pool.text_of(index, tag)?),
+            Tag::MethodType => references.types.push(pool.text_of(index, tag)?),
             Tag::NameAndType => {
                 let (_, descriptor) = pool.pair(index, tag)?;
                 // Many members share a descriptor.
@@ -75,17 +84,20 @@ fn from_pool<'a>(
                     .get_mut(usize::from(descriptor))
                     .is_some_and(|s| !std::mem::replace(s, true))
                 {
-                    references.descriptor(pool.utf8(descriptor)?);
+                    references.types.push(pool.utf8(descriptor)?);
                 }
             }
             Tag::Method | Tag::InterfaceMethod => {
-                let member = pool.member(index)?;
-                references.looks_up_names |= matches!(
-                    (member.class, member.name),
-                    (b"java/lang/Class", b"forName")
-                        | (b"java/lang/invoke/MethodHandles$Lookup", b"findClass")
-                        | (_, b"loadClass")
-                );
+                let (owner, name_and_type) = pool.pair(index, tag)?;
+                let (name, _) = pool.pair(name_and_type, Tag::NameAndType)?;
+                references.looks_up_names |= match pool.utf8(name)? {
+                    b"loadClass" => true,
+                    b"forName" => pool.class_name(owner)? == b"java/lang/Class",
+                    b"findClass" => {
+                        pool.class_name(owner)? == b"java/lang/invoke/MethodHandles$Lookup"
+                    }
+                    _ => false,
+                };
             }
             _ => {}
         }
@@ -93,7 +105,7 @@ fn from_pool<'a>(
     if !unused.is_empty() {
         // Frames and the table of nested classes do not count for the fingerprint, but they are
         // ordinary uses of a class.
-        mark_silent_uses(class, constants)?;
+        mark_silent_uses(class, frames, constants)?;
         for index in unused {
             let name = pool.class_name(index)?;
             if constants.was_used(index) || name.first() == Some(&b'[') {
@@ -108,10 +120,10 @@ fn from_pool<'a>(
 
 fn mark_silent_uses<'a>(
     class: &ClassFile<'a>,
+    frames: &[Reader<'a>],
     constants: &mut Constants<'a, '_>,
 ) -> Result<(), Malformed> {
-    let pool = &class.pool;
-    if let Some(attribute) = class.attributes.find(pool, b"InnerClasses")? {
+    if let Some(attribute) = class.attributes.find(&class.pool, b"InnerClasses")? {
         let mut data = attribute.data;
         for _ in 0..data.u2()? {
             let (inner, outer) = (data.u2()?, data.u2()?);
@@ -120,20 +132,7 @@ fn mark_silent_uses<'a>(
             constants.mark(outer);
         }
     }
-    for method in &class.methods {
-        let Some(code) = method.attributes.find(pool, b"Code")? else { continue };
-        let mut data = code.data;
-        data.take(4)?;
-        let len = data.u4()? as usize;
-        data.take(len)?;
-        let handlers = usize::from(data.u2()?) * 8;
-        data.take(handlers)?;
-        let attributes = Attributes::parse(&mut data)?;
-        if let Some(frames) = attributes.find(pool, b"StackMapTable")? {
-            mark_frames(frames.data, constants)?;
-        }
-    }
-    Ok(())
+    frames.iter().try_for_each(|table| mark_frames(*table, constants))
 }
 
 fn mark_frames(mut data: Reader<'_>, constants: &mut Constants<'_, '_>) -> Result<(), Malformed> {

@@ -13,31 +13,54 @@ const DEEPEST: u32 = 64;
 pub(crate) struct Annotations<'a, 'c, 's> {
     pub(crate) constants: &'c mut Constants<'a, 's>,
     pub(crate) references: &'c mut References<'a>,
+    /// What is hashed stands at its end; what was there before is left alone.
+    pub(crate) buffer: &'c mut Vec<u8>,
     pub(crate) place: Place,
+}
+
+/// The hash of a set: the order in which its members came does not count.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct SetHash(u128);
+
+impl SetHash {
+    pub(crate) fn add(&mut self, member: Hash) {
+        self.0 = self.0.wrapping_add(member.0);
+    }
+
+    pub(crate) fn append(self, out: &mut Vec<u8>) {
+        out.extend_from_slice(&self.0.to_le_bytes());
+    }
+}
+
+/// Hashes what stands behind `start` and removes it.
+pub(crate) fn taken(buffer: &mut Vec<u8>, start: usize) -> Hash {
+    let hash = Hash::of(buffer.get(start..).unwrap_or_default());
+    buffer.truncate(start);
+    hash
 }
 
 impl<'a> Annotations<'a, '_, '_> {
     /// `RuntimeVisibleAnnotations`.
-    pub(crate) fn table(&mut self, reader: &mut Reader<'a>) -> Result<Hash, Malformed> {
-        let mut hashes = Vec::new();
+    pub(crate) fn table(&mut self, reader: &mut Reader<'a>) -> Result<(), Malformed> {
+        let mut set = SetHash::default();
         for _ in 0..reader.u2()? {
-            hashes.push(self.annotation(reader, 0)?);
+            set.add(self.annotation(reader, 0)?);
         }
-        Ok(of_set(hashes))
+        set.append(self.buffer);
+        Ok(())
     }
 
     /// `RuntimeVisibleParameterAnnotations`: the order of parameters counts.
-    pub(crate) fn parameters(&mut self, reader: &mut Reader<'a>) -> Result<Hash, Malformed> {
-        let mut bytes = Vec::new();
+    pub(crate) fn parameters(&mut self, reader: &mut Reader<'a>) -> Result<(), Malformed> {
         for _ in 0..reader.u1()? {
-            bytes.extend_from_slice(&self.table(reader)?.0.to_le_bytes());
+            self.table(reader)?;
         }
-        Ok(Hash::of(&bytes))
+        Ok(())
     }
 
     /// `RuntimeVisibleTypeAnnotations`.
-    pub(crate) fn types(&mut self, reader: &mut Reader<'a>) -> Result<Hash, Malformed> {
-        let mut hashes = Vec::new();
+    pub(crate) fn types(&mut self, reader: &mut Reader<'a>) -> Result<(), Malformed> {
+        let mut set = SetHash::default();
         for _ in 0..reader.u2()? {
             let start = *reader;
             let at = reader.position();
@@ -54,91 +77,82 @@ impl<'a> Annotations<'a, '_, '_> {
             reader.take(path)?;
             let target = start.rest().get(..reader.position() - at).unwrap_or_default();
             let annotation = self.annotation(reader, 0)?;
-            hashes.push(Hash::of_parts([target, &annotation.0.to_le_bytes()]));
+            let one = self.buffer.len();
+            self.buffer.extend_from_slice(target);
+            self.buffer.extend_from_slice(&annotation.0.to_le_bytes());
+            set.add(taken(self.buffer, one));
         }
-        Ok(of_set(hashes))
+        set.append(self.buffer);
+        Ok(())
     }
 
     /// `AnnotationDefault` and the values of other attributes.
-    pub(crate) fn value(&mut self, reader: &mut Reader<'a>) -> Result<Hash, Malformed> {
-        let mut bytes = Vec::new();
-        self.element(reader, 0, &mut bytes)?;
-        Ok(Hash::of(&bytes))
+    pub(crate) fn value(&mut self, reader: &mut Reader<'a>) -> Result<(), Malformed> {
+        self.element(reader, 0)
     }
 
     fn annotation(&mut self, reader: &mut Reader<'a>, depth: u32) -> Result<Hash, Malformed> {
         let descriptor = reader.u2()?;
         let text = self.constants.pool.utf8(descriptor)?;
-        self.references.descriptor(text);
+        self.references.types.push(text);
         if depth == 0
             && let Some(name) = text.strip_prefix(b"L").and_then(|t| t.strip_suffix(b";"))
         {
             self.references.annotations.push(AnnotationUse { place: self.place, name });
         }
-        let mut elements = Vec::new();
+        let start = self.buffer.len();
+        self.constants.append(descriptor, self.buffer)?;
+        let mut elements = SetHash::default();
         for _ in 0..reader.u2()? {
-            let mut bytes = Vec::new();
-            self.constants.append(reader.u2()?, &mut bytes)?;
-            self.element(reader, depth, &mut bytes)?;
-            elements.push(Hash::of(&bytes));
+            let one = self.buffer.len();
+            self.constants.append(reader.u2()?, self.buffer)?;
+            self.element(reader, depth)?;
+            elements.add(taken(self.buffer, one));
         }
-        let mut bytes = Vec::new();
-        self.constants.append(descriptor, &mut bytes)?;
-        bytes.extend_from_slice(&of_set(elements).0.to_le_bytes());
-        Ok(Hash::of(&bytes))
+        elements.append(self.buffer);
+        Ok(taken(self.buffer, start))
     }
 
-    fn element(
-        &mut self,
-        reader: &mut Reader<'a>,
-        depth: u32,
-        out: &mut Vec<u8>,
-    ) -> Result<(), Malformed> {
+    /// Appends one value.
+    fn element(&mut self, reader: &mut Reader<'a>, depth: u32) -> Result<(), Malformed> {
         if depth > DEEPEST {
             return reader.fail("annotation nested too deeply");
         }
         let tag = reader.u1()?;
-        out.push(tag);
+        self.buffer.push(tag);
         match tag {
             b'B' | b'C' | b'D' | b'F' | b'I' | b'J' | b'S' | b'Z' => {
-                self.constants.append(reader.u2()?, out)?;
+                self.constants.append(reader.u2()?, self.buffer)?;
             }
             b's' => {
                 let index = reader.u2()?;
                 self.references.texts.push(self.constants.pool.utf8(index)?);
-                self.constants.append(index, out)?;
+                self.constants.append(index, self.buffer)?;
             }
             b'e' => {
                 let index = reader.u2()?;
-                self.references.descriptor(self.constants.pool.utf8(index)?);
-                self.constants.append(index, out)?;
-                self.constants.append(reader.u2()?, out)?;
+                self.references.types.push(self.constants.pool.utf8(index)?);
+                self.constants.append(index, self.buffer)?;
+                self.constants.append(reader.u2()?, self.buffer)?;
             }
             b'c' => {
                 let index = reader.u2()?;
-                self.references.descriptor(self.constants.pool.utf8(index)?);
-                self.constants.append(index, out)?;
+                self.references.types.push(self.constants.pool.utf8(index)?);
+                self.constants.append(index, self.buffer)?;
             }
             b'@' => {
                 let inner = self.annotation(reader, depth + 1)?;
-                out.extend_from_slice(&inner.0.to_le_bytes());
+                self.buffer.extend_from_slice(&inner.0.to_le_bytes());
             }
             b'[' => {
                 let count = reader.u2()?;
-                out.extend_from_slice(&count.to_le_bytes());
+                self.buffer.extend_from_slice(&count.to_le_bytes());
                 for _ in 0..count {
-                    self.element(reader, depth + 1, out)?;
+                    self.element(reader, depth + 1)?;
                 }
             }
             _ => return reader.fail("unknown kind of annotation value"),
         }
         Ok(())
     }
-}
-
-/// The hash of a set: the order in which its members came does not count.
-pub(crate) fn of_set(mut hashes: Vec<Hash>) -> Hash {
-    hashes.sort_unstable();
-    let bytes: Vec<u8> = hashes.iter().flat_map(|h| h.0.to_le_bytes()).collect();
-    Hash::of(&bytes)
 }

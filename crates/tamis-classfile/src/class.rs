@@ -45,9 +45,9 @@ pub struct Member<'a> {
 /// A checked table of attributes; iterating cannot fail, resolving a name can.
 #[derive(Debug, Clone, Copy)]
 pub struct Attributes<'a> {
-    count: u16,
+    pub(crate) count: u16,
     /// The attributes behind their count.
-    body: Reader<'a>,
+    pub(crate) body: Reader<'a>,
 }
 
 /// One attribute: its name and its bytes with their place in the file.

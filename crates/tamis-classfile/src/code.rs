@@ -118,19 +118,21 @@ fn append_instructions<'a>(
         // Most instructions are plain: copy them in runs.
         let rest = code.rest();
         let mut run = 0;
-        while let Some(&op) = rest.get(run)
-            && OPERANDS[usize::from(op)] <= 4
-        {
-            run += 1 + usize::from(OPERANDS[usize::from(op)]);
-        }
-        if run > 0 {
-            out.extend_from_slice(code.take(run)?);
-            continue;
-        }
+        let special = loop {
+            match rest.get(run) {
+                None => break None,
+                Some(&op) => match OPERANDS[usize::from(op)] {
+                    plain @ 0..=4 => run += 1 + usize::from(plain),
+                    kind => break Some((op, kind)),
+                },
+            }
+        };
+        out.extend_from_slice(code.take(run)?);
+        let Some((op, kind)) = special else { continue };
         let pc = code.position() - start;
-        let op = code.u1()?;
+        code.u1()?;
         out.push(if op == LDC_W { LDC } else { op });
-        match OPERANDS[usize::from(op)] {
+        match kind {
             operands::LDC => {
                 scratch.shift(pc, 1);
                 constants.append(u16::from(code.u1()?), out)?;

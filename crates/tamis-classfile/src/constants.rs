@@ -2,10 +2,14 @@
 //!
 //! Each constant is hashed once, when something refers to it. A constant whose hash was never asked
 //! for is one that nothing a program can see refers to; [`crate::references`] uses that.
+//!
+//! 64 bits per constant are enough: what is compared is one constant with what stands at its place
+//! in another version of the same class, not all constants with each other.
 
 use crate::pool::{ConstantPool, Tag};
 use crate::reader::{Malformed, Reader};
 use tamis_core::Hash;
+use xxhash_rust::xxh3::xxh3_64;
 
 /// Dynamic constants may take dynamic constants as arguments; a file can make that a circle.
 const DEEPEST: u32 = 32;
@@ -13,8 +17,8 @@ const DEEPEST: u32 = 32;
 #[derive(Debug)]
 pub(crate) struct Constants<'a, 's> {
     pub(crate) pool: &'s ConstantPool<'a>,
-    /// Hash per pool slot, 0 where not yet asked for.
-    hashes: &'s mut Vec<u128>,
+    /// Hash per pool slot: 0 where not yet asked for, 1 where only marked.
+    hashes: &'s mut Vec<u64>,
     /// Method handle and arguments of every bootstrap method.
     bootstraps: Vec<(u16, Reader<'a>)>,
     whole_pool: Option<Hash>,
@@ -24,7 +28,7 @@ impl<'a, 's> Constants<'a, 's> {
     pub(crate) fn new(
         pool: &'s ConstantPool<'a>,
         bootstrap_methods: Option<Reader<'a>>,
-        hashes: &'s mut Vec<u128>,
+        hashes: &'s mut Vec<u64>,
     ) -> Result<Self, Malformed> {
         hashes.clear();
         hashes.resize(pool.len(), 0);
@@ -57,8 +61,12 @@ impl<'a, 's> Constants<'a, 's> {
         *self.whole_pool.get_or_insert_with(|| Hash::of(self.pool.bytes()))
     }
 
+    #[inline]
     pub(crate) fn append(&mut self, index: u16, out: &mut Vec<u8>) -> Result<(), Malformed> {
-        let hash = self.hash(index, 0)?;
+        let hash = match self.hashes.get(usize::from(index)) {
+            Some(&known) if known > 1 => known,
+            _ => self.hash(index, 0)?,
+        };
         out.extend_from_slice(&hash.to_le_bytes());
         Ok(())
     }
@@ -70,13 +78,13 @@ impl<'a, 's> Constants<'a, 's> {
         out: &mut Vec<u8>,
     ) -> Result<(), Malformed> {
         if index == 0 {
-            out.extend_from_slice(&[0; 16]);
+            out.extend_from_slice(&[0; 8]);
             return Ok(());
         }
         self.append(index, out)
     }
 
-    fn hash(&mut self, index: u16, depth: u32) -> Result<u128, Malformed> {
+    fn hash(&mut self, index: u16, depth: u32) -> Result<u64, Malformed> {
         if let Some(&known) = self.hashes.get(usize::from(index))
             && known > 1
         {
@@ -87,7 +95,7 @@ impl<'a, 's> Constants<'a, 's> {
         Ok(hash)
     }
 
-    fn compute(&mut self, index: u16, depth: u32) -> Result<u128, Malformed> {
+    fn compute(&mut self, index: u16, depth: u32) -> Result<u64, Malformed> {
         let pool = self.pool;
         let Some(tag) = pool.tag(index) else {
             return Err(Malformed { at: 0, what: "reference to an unused constant" });
@@ -97,12 +105,13 @@ impl<'a, 's> Constants<'a, 's> {
         }
         let depth = depth + 1;
         let hash = match tag {
-            Tag::Utf8 => tagged(tag, pool.utf8(index)?),
+            Tag::Utf8 => xxh3_64(pool.utf8(index)?),
             Tag::Integer | Tag::Float | Tag::Long | Tag::Double => {
-                tagged(tag, pool.number(index, tag)?)
+                combined(tag, xxh3_64(pool.number(index, tag)?), 0)
             }
             Tag::Class | Tag::String | Tag::MethodType | Tag::Module | Tag::Package => {
-                tagged(tag, pool.text_of(index, tag)?)
+                let text = pool.single(index, tag)?;
+                combined(tag, self.text(text)?, 0)
             }
             Tag::Field | Tag::Method | Tag::InterfaceMethod => {
                 let (class, name_and_type) = pool.pair(index, tag)?;
@@ -112,12 +121,11 @@ impl<'a, 's> Constants<'a, 's> {
             }
             Tag::NameAndType => {
                 let (name, descriptor) = pool.pair(index, tag)?;
-                let name = Hash::of(pool.utf8(name)?).0;
-                combined(tag, name, Hash::of(pool.utf8(descriptor)?).0)
+                combined(tag, self.text(name)?, self.text(descriptor)?)
             }
             Tag::MethodHandle => {
                 let (kind, reference) = pool.method_handle(index)?;
-                combined(tag, u128::from(kind), self.hash(reference, depth)?)
+                combined(tag, u64::from(kind), self.hash(reference, depth)?)
             }
             Tag::Dynamic | Tag::InvokeDynamic => {
                 let (bootstrap, name_and_type) = pool.pair(index, tag)?;
@@ -128,7 +136,17 @@ impl<'a, 's> Constants<'a, 's> {
         Ok(hash)
     }
 
-    fn bootstrap(&mut self, number: u16, depth: u32) -> Result<u128, Malformed> {
+    /// The hash of a constant that must be a text: many constants share one.
+    fn text(&mut self, index: u16) -> Result<u64, Malformed> {
+        let text = self.pool.utf8(index)?;
+        let slot = &mut self.hashes[usize::from(index)];
+        if *slot <= 1 {
+            *slot = xxh3_64(text).max(2);
+        }
+        Ok(*slot)
+    }
+
+    fn bootstrap(&mut self, number: u16, depth: u32) -> Result<u64, Malformed> {
         let Some(&(handle, mut arguments)) = self.bootstraps.get(usize::from(number)) else {
             return Err(Malformed { at: 0, what: "missing bootstrap method" });
         };
@@ -137,22 +155,14 @@ impl<'a, 's> Constants<'a, 's> {
             let argument = self.hash(arguments.u2()?, depth)?;
             bytes.extend_from_slice(&argument.to_le_bytes());
         }
-        Ok(Hash::of(&bytes).0)
+        Ok(xxh3_64(&bytes))
     }
 }
 
-fn tagged(tag: Tag, bytes: &[u8]) -> u128 {
-    // The kind is mixed in behind the hash: no copy of the text is needed.
-    Hash::of(bytes).0 ^ (u128::from(tag as u8) << 120 | u128::from(tag as u8)).wrapping_mul(MIX)
-}
-
-fn combined(tag: Tag, first: u128, second: u128) -> u128 {
-    let mut bytes = [0; 33];
+fn combined(tag: Tag, first: u64, second: u64) -> u64 {
+    let mut bytes = [0; 17];
     bytes[0] = tag as u8;
-    bytes[1..17].copy_from_slice(&first.to_le_bytes());
-    bytes[17..].copy_from_slice(&second.to_le_bytes());
-    Hash::of(&bytes).0
+    bytes[1..9].copy_from_slice(&first.to_le_bytes());
+    bytes[9..].copy_from_slice(&second.to_le_bytes());
+    xxh3_64(&bytes)
 }
-
-/// An odd number without pattern, to spread the kind over all bits.
-const MIX: u128 = 0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835;

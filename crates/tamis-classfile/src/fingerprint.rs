@@ -12,139 +12,78 @@
 //! The order of interfaces, exceptions, record components and permitted subclasses is visible at
 //! run time and counts.
 
-use crate::annotation::{Annotations, of_set};
-use crate::class::{Attribute, Attributes, ClassFile, Member};
+use crate::annotation::{Annotations, SetHash, taken};
+use crate::class::{Attributes, ClassFile, Member};
 use crate::code::{self, Scratch};
 use crate::constants::Constants;
+use crate::pool::ConstantPool;
 use crate::reader::{Malformed, Reader};
 use crate::references::{Place, References};
 use tamis_core::Hash;
 
 /// What a program can see of a class, in two layers.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Fingerprint {
+#[derive(Debug, Clone)]
+pub struct Fingerprint<'a> {
     pub header: Hash,
-    /// Methods that have a body, sorted by name and descriptor.
-    pub bodies: Vec<MethodFingerprint>,
+    /// Both layers in one value.
+    pub whole: Hash,
+    /// Methods that have a body, in the order of the file.
+    pub bodies: Vec<MethodFingerprint<'a>>,
 }
 
+/// The order of the bodies does not count.
+impl PartialEq for Fingerprint<'_> {
+    fn eq(&self, other: &Self) -> bool {
+        (self.header, self.whole) == (other.header, other.whole)
+    }
+}
+
+impl Eq for Fingerprint<'_> {}
+
 /// One method's body.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct MethodFingerprint {
-    /// Name and descriptor as the class file has them: `run(I)V`.
-    pub method: Vec<u8>,
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MethodFingerprint<'a> {
+    pub name: &'a [u8],
+    pub descriptor: &'a [u8],
     pub body: Hash,
 }
 
-impl Fingerprint {
-    /// Both layers in one value.
-    pub fn whole(&self) -> Hash {
-        let mut bytes = self.header.0.to_le_bytes().to_vec();
-        for body in &self.bodies {
-            bytes.extend_from_slice(&Hash::of(&body.method).0.to_le_bytes());
-            bytes.extend_from_slice(&body.body.0.to_le_bytes());
-        }
-        Hash::of(&bytes)
-    }
+/// Kinds of attributes, so that a name is looked at once per class and not once per member.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    NotLookedAt,
+    /// Debug information, and what only verifiers, compilers and other tools read.
+    Invisible,
+    /// Resolved where an instruction or constant uses them.
+    BootstrapMethods,
+    Code,
+    StackMapTable,
+    Annotations,
+    ParameterAnnotations,
+    TypeAnnotations,
+    AnnotationDefault,
+    Synthetic,
+    Signature,
+    /// One constant.
+    One,
+    /// A list of constants whose order counts.
+    List,
+    /// A list of constants whose order does not count.
+    Set,
+    MethodParameters,
+    EnclosingMethod,
+    InnerClasses,
+    Record,
+    Module,
+    ModuleResolution,
+    Unknown,
 }
 
-/// Fingerprints one class and collects its references on the way.
-pub(crate) struct Walk<'a, 'c, 's> {
-    pub(crate) class: &'c ClassFile<'a>,
-    pub(crate) constants: Constants<'a, 's>,
-    pub(crate) references: References<'a>,
-    pub(crate) scratch: &'c mut Scratch,
-    pub(crate) buffer: &'c mut Vec<u8>,
-    pub(crate) bodies: Vec<MethodFingerprint>,
-}
-
-impl<'a, 's> Walk<'a, '_, 's> {
-    pub(crate) fn fingerprint(&mut self) -> Result<Fingerprint, Malformed> {
-        let class = self.class;
-        let mut header = Vec::with_capacity(512);
-        header.extend_from_slice(&class.major_version.to_le_bytes());
-        header.extend_from_slice(&class.minor_version.to_le_bytes());
-        header.extend_from_slice(&class.access.to_le_bytes());
-        text(class.name, &mut header);
-        text(class.super_name.unwrap_or_default(), &mut header);
-        header.extend_from_slice(&(class.interfaces.len() as u32).to_le_bytes());
-        for interface in &class.interfaces {
-            text(interface, &mut header);
-        }
-        for (members, place) in [(&class.fields, Place::Field), (&class.methods, Place::Method)] {
-            let mut hashes = Vec::with_capacity(members.len());
-            for member in members {
-                hashes.push(self.member(member, place)?);
-            }
-            header.extend_from_slice(&of_set(hashes).0.to_le_bytes());
-        }
-        let attributes = self.attributes(class.attributes, Place::Class, None)?;
-        header.extend_from_slice(&attributes.0.to_le_bytes());
-        let mut bodies = std::mem::take(&mut self.bodies);
-        bodies.sort_unstable();
-        Ok(Fingerprint { header: Hash::of(&header), bodies })
-    }
-
-    fn member(&mut self, member: &Member<'a>, place: Place) -> Result<Hash, Malformed> {
-        self.references.descriptor(member.descriptor);
-        let attributes = self.attributes(member.attributes, place, Some(member))?;
-        let mut bytes = member.access.to_le_bytes().to_vec();
-        text(member.name, &mut bytes);
-        text(member.descriptor, &mut bytes);
-        bytes.extend_from_slice(&attributes.0.to_le_bytes());
-        Ok(Hash::of(&bytes))
-    }
-
-    /// The visible attributes of one table, as a set; bodies go to `self.bodies`.
-    fn attributes(
-        &mut self,
-        table: Attributes<'a>,
-        place: Place,
-        member: Option<&Member<'a>>,
-    ) -> Result<Hash, Malformed> {
-        let mut hashes = Vec::new();
-        for attribute in table.iter(&self.class.pool) {
-            let attribute = attribute?;
-            match (attribute.name, member) {
-                (b"Code", Some(member)) if place == Place::Method => {
-                    self.body(attribute.data, member)?;
-                }
-                _ => {
-                    if let Some(value) = self.visible(&attribute, place)? {
-                        hashes.push(Hash::of_parts([attribute.name, &value.0.to_le_bytes()]));
-                    }
-                }
-            }
-        }
-        Ok(of_set(hashes))
-    }
-
-    fn body(&mut self, code: Reader<'a>, member: &Member<'a>) -> Result<(), Malformed> {
-        self.buffer.clear();
-        let mut rest =
-            code::append_body(code, &mut self.constants, self.scratch, &mut *self.buffer)?;
-        let body = Hash::of(self.buffer);
-        let table = Attributes::parse(&mut rest)?;
-        rest.end("bytes behind the attributes of a method body")?;
-        let attributes = self.attributes(table, Place::Other, None)?;
-        let both = Hash::of_parts([&body.0.to_le_bytes()[..], &attributes.0.to_le_bytes()]);
-        self.bodies.push(MethodFingerprint {
-            method: [member.name, member.descriptor].concat(),
-            body: both,
-        });
-        Ok(())
-    }
-
-    /// The value of an attribute; None where no program can see it at run time.
-    fn visible(
-        &mut self,
-        attribute: &Attribute<'a>,
-        place: Place,
-    ) -> Result<Option<Hash>, Malformed> {
-        let mut data = attribute.data;
-        let mut out = Vec::new();
-        match attribute.name {
-            // Debug information, and what only verifiers, compilers and other tools read.
+impl Kind {
+    fn of(name: &[u8]) -> Self {
+        match name {
+            b"Code" => Self::Code,
+            b"StackMapTable" => Self::StackMapTable,
             b"LineNumberTable"
             | b"LocalVariableTable"
             | b"LocalVariableTypeTable"
@@ -154,7 +93,6 @@ impl<'a, 's> Walk<'a, '_, 's> {
             | b"CoverageTable"
             | b"SourceID"
             | b"CompilationID"
-            | b"StackMapTable"
             | b"StackMap"
             | b"Deprecated"
             | b"RuntimeInvisibleAnnotations"
@@ -163,85 +101,264 @@ impl<'a, 's> Walk<'a, '_, 's> {
             | b"ScalaSig"
             | b"Scala"
             | b"ScalaInlineInfo"
-            | b"TASTY" => return Ok(None),
-            // Resolved where an instruction or constant uses them.
-            b"BootstrapMethods" => return Ok(None),
-            b"RuntimeVisibleAnnotations" => {
-                return self.annotations(place).table(&mut data).map(Some);
-            }
-            b"RuntimeVisibleParameterAnnotations" => {
-                return self.annotations(Place::Other).parameters(&mut data).map(Some);
-            }
-            b"RuntimeVisibleTypeAnnotations" => {
-                return self.annotations(Place::Other).types(&mut data).map(Some);
-            }
-            b"AnnotationDefault" => {
-                return self.annotations(Place::Other).value(&mut data).map(Some);
-            }
-            b"Synthetic" => {}
-            b"Signature" => {
-                let index = data.u2()?;
-                self.references.signature(self.class.pool.utf8(index)?);
-                self.constants.append(index, &mut out)?;
-            }
-            b"ConstantValue" | b"NestHost" | b"ModuleMainClass" | b"ModuleTarget" => {
-                self.constants.append(data.u2()?, &mut out)?;
-            }
-            b"Exceptions" | b"PermittedSubclasses" => {
-                for _ in 0..data.u2()? {
-                    self.constants.append(data.u2()?, &mut out)?;
-                }
-            }
-            b"NestMembers" | b"ModulePackages" => {
-                let mut hashes = Vec::new();
-                for _ in 0..data.u2()? {
-                    let mut one = Vec::with_capacity(16);
-                    self.constants.append(data.u2()?, &mut one)?;
-                    hashes.push(Hash::of(&one));
-                }
-                out.extend_from_slice(&of_set(hashes).0.to_le_bytes());
-            }
-            b"MethodParameters" => {
-                for _ in 0..data.u1()? {
-                    self.constants.append_optional(data.u2()?, &mut out)?;
-                    out.extend_from_slice(data.take(2)?);
-                }
-            }
-            b"EnclosingMethod" => {
-                self.constants.append(data.u2()?, &mut out)?;
-                self.constants.append_optional(data.u2()?, &mut out)?;
-            }
-            b"InnerClasses" => return self.inner_classes(data),
-            b"Record" => {
-                for _ in 0..data.u2()? {
-                    self.constants.append(data.u2()?, &mut out)?;
-                    let descriptor = data.u2()?;
-                    self.references.descriptor(self.class.pool.utf8(descriptor)?);
-                    self.constants.append(descriptor, &mut out)?;
-                    let table = Attributes::parse(&mut data)?;
-                    let attributes = self.attributes(table, Place::Other, None)?;
-                    out.extend_from_slice(&attributes.0.to_le_bytes());
-                }
-            }
-            b"Module" => self.module(&mut data, &mut out)?,
-            b"ModuleResolution" => out.extend_from_slice(data.take(2)?),
-            _ => {
-                out.extend_from_slice(attribute.bytes());
-                out.extend_from_slice(&self.constants.whole_pool().0.to_le_bytes());
+            | b"TASTY" => Self::Invisible,
+            b"BootstrapMethods" => Self::BootstrapMethods,
+            b"RuntimeVisibleAnnotations" => Self::Annotations,
+            b"RuntimeVisibleParameterAnnotations" => Self::ParameterAnnotations,
+            b"RuntimeVisibleTypeAnnotations" => Self::TypeAnnotations,
+            b"AnnotationDefault" => Self::AnnotationDefault,
+            b"Synthetic" => Self::Synthetic,
+            b"Signature" => Self::Signature,
+            b"ConstantValue" | b"NestHost" | b"ModuleMainClass" | b"ModuleTarget" => Self::One,
+            b"Exceptions" | b"PermittedSubclasses" => Self::List,
+            b"NestMembers" | b"ModulePackages" => Self::Set,
+            b"MethodParameters" => Self::MethodParameters,
+            b"EnclosingMethod" => Self::EnclosingMethod,
+            b"InnerClasses" => Self::InnerClasses,
+            b"Record" => Self::Record,
+            b"Module" => Self::Module,
+            b"ModuleResolution" => Self::ModuleResolution,
+            _ => Self::Unknown,
+        }
+    }
+}
+
+/// Memory that is used again for every class.
+#[derive(Debug, Default)]
+pub(crate) struct Memory {
+    pub(crate) scratch: Scratch,
+    /// What is being hashed; a stack.
+    buffer: Vec<u8>,
+    /// What the texts of the pool mean as names of attributes.
+    kinds: Vec<Kind>,
+}
+
+impl Memory {
+    pub(crate) fn clear(&mut self, pool: &ConstantPool<'_>) {
+        self.buffer.clear();
+        self.kinds.clear();
+        self.kinds.resize(pool.len(), Kind::NotLookedAt);
+    }
+}
+
+/// Fingerprints one class and collects its references on the way.
+pub(crate) struct Walk<'a, 'c, 's> {
+    pub(crate) class: &'c ClassFile<'a>,
+    pub(crate) constants: Constants<'a, 's>,
+    pub(crate) references: References<'a>,
+    pub(crate) memory: &'c mut Memory,
+    pub(crate) bodies: Vec<MethodFingerprint<'a>>,
+    /// The frames of all bodies, which use classes without a visible effect.
+    pub(crate) frames: Vec<Reader<'a>>,
+}
+
+impl<'a, 's> Walk<'a, '_, 's> {
+    pub(crate) fn fingerprint(&mut self) -> Result<Fingerprint<'a>, Malformed> {
+        let class = self.class;
+        let mut sets = [SetHash::default(); 2];
+        for (set, (members, place)) in
+            sets.iter_mut().zip([(&class.fields, Place::Field), (&class.methods, Place::Method)])
+        {
+            for member in members {
+                set.add(self.member(member, place)?);
             }
         }
-        Ok(Some(Hash::of(&out)))
+        let attributes = self.attributes(class.attributes, Place::Class, None)?;
+        let header = &mut self.memory.buffer;
+        header.extend_from_slice(&class.major_version.to_le_bytes());
+        header.extend_from_slice(&class.minor_version.to_le_bytes());
+        header.extend_from_slice(&class.access.to_le_bytes());
+        text(class.name, header);
+        text(class.super_name.unwrap_or_default(), header);
+        header.extend_from_slice(&(class.interfaces.len() as u32).to_le_bytes());
+        for interface in &class.interfaces {
+            text(interface, header);
+        }
+        for set in sets {
+            set.append(header);
+        }
+        attributes.append(header);
+        let header = taken(&mut self.memory.buffer, 0);
+        let bodies = std::mem::take(&mut self.bodies);
+        let whole = self.whole(header, &bodies);
+        Ok(Fingerprint { header, whole, bodies })
+    }
+
+    fn whole(&mut self, header: Hash, bodies: &[MethodFingerprint<'a>]) -> Hash {
+        let buffer = &mut self.memory.buffer;
+        let mut set = SetHash::default();
+        for method in bodies {
+            text(method.name, buffer);
+            text(method.descriptor, buffer);
+            buffer.extend_from_slice(&method.body.0.to_le_bytes());
+            set.add(taken(buffer, 0));
+        }
+        buffer.extend_from_slice(&header.0.to_le_bytes());
+        set.append(buffer);
+        taken(buffer, 0)
+    }
+
+    fn member(&mut self, member: &Member<'a>, place: Place) -> Result<Hash, Malformed> {
+        self.references.types.push(member.descriptor);
+        let attributes = self.attributes(member.attributes, place, Some(member))?;
+        let buffer = &mut self.memory.buffer;
+        let start = buffer.len();
+        buffer.extend_from_slice(&member.access.to_le_bytes());
+        text(member.name, buffer);
+        text(member.descriptor, buffer);
+        attributes.append(buffer);
+        Ok(taken(buffer, start))
+    }
+
+    fn kind(&mut self, name: u16) -> Result<Kind, Malformed> {
+        match self.memory.kinds.get(usize::from(name)) {
+            Some(&known) if known != Kind::NotLookedAt => Ok(known),
+            _ => {
+                let kind = Kind::of(self.class.pool.utf8(name)?);
+                self.memory.kinds[usize::from(name)] = kind;
+                Ok(kind)
+            }
+        }
+    }
+
+    /// The visible attributes of one table, as a set; bodies go to `self.bodies`.
+    fn attributes(
+        &mut self,
+        table: Attributes<'a>,
+        place: Place,
+        member: Option<&Member<'a>>,
+    ) -> Result<SetHash, Malformed> {
+        let mut set = SetHash::default();
+        let mut reader = table.body;
+        for _ in 0..table.count {
+            let name = reader.u2()?;
+            let len = reader.u4()? as usize;
+            let data = reader.part(len)?;
+            match (self.kind(name)?, member) {
+                (Kind::Invisible | Kind::BootstrapMethods, _) => {}
+                (Kind::StackMapTable, _) => self.frames.push(data),
+                (Kind::Code, Some(member)) if place == Place::Method => self.body(data, member)?,
+                (kind, _) => {
+                    let start = self.memory.buffer.len();
+                    self.constants.append(name, &mut self.memory.buffer)?;
+                    let seen = self.visible(kind, data, place)?;
+                    let value = taken(&mut self.memory.buffer, start);
+                    if seen {
+                        set.add(value);
+                    }
+                }
+            }
+        }
+        Ok(set)
+    }
+
+    fn body(&mut self, code: Reader<'a>, member: &Member<'a>) -> Result<(), Malformed> {
+        let Memory { scratch, buffer, .. } = &mut *self.memory;
+        let start = buffer.len();
+        let mut rest = code::append_body(code, &mut self.constants, scratch, buffer)?;
+        let table = Attributes::parse(&mut rest)?;
+        rest.end("bytes behind the attributes of a method body")?;
+        let attributes = self.attributes(table, Place::Other, None)?;
+        attributes.append(&mut self.memory.buffer);
+        let body = taken(&mut self.memory.buffer, start);
+        let Member { name, descriptor, .. } = *member;
+        self.bodies.push(MethodFingerprint { name, descriptor, body });
+        Ok(())
+    }
+
+    /// Appends the value of an attribute; false where no program can see it at run time.
+    fn visible(
+        &mut self,
+        kind: Kind,
+        mut data: Reader<'a>,
+        place: Place,
+    ) -> Result<bool, Malformed> {
+        match kind {
+            Kind::NotLookedAt | Kind::Invisible | Kind::BootstrapMethods | Kind::StackMapTable => {
+                return Ok(false);
+            }
+            Kind::Annotations => self.annotations(place).table(&mut data)?,
+            Kind::ParameterAnnotations => self.annotations(Place::Other).parameters(&mut data)?,
+            Kind::TypeAnnotations => self.annotations(Place::Other).types(&mut data)?,
+            Kind::AnnotationDefault => self.annotations(Place::Other).value(&mut data)?,
+            Kind::Synthetic => {}
+            Kind::Signature => {
+                let index = data.u2()?;
+                self.references.types.push(self.class.pool.utf8(index)?);
+                self.append(index)?;
+            }
+            Kind::One => self.append(data.u2()?)?,
+            Kind::List => {
+                for _ in 0..data.u2()? {
+                    self.append(data.u2()?)?;
+                }
+            }
+            Kind::Set => {
+                let mut set = SetHash::default();
+                for _ in 0..data.u2()? {
+                    let one = self.memory.buffer.len();
+                    self.append(data.u2()?)?;
+                    set.add(taken(&mut self.memory.buffer, one));
+                }
+                set.append(&mut self.memory.buffer);
+            }
+            Kind::MethodParameters => {
+                for _ in 0..data.u1()? {
+                    self.append_optional(data.u2()?)?;
+                    self.memory.buffer.extend_from_slice(data.take(2)?);
+                }
+            }
+            Kind::EnclosingMethod => {
+                self.append(data.u2()?)?;
+                self.append_optional(data.u2()?)?;
+            }
+            Kind::InnerClasses => return self.inner_classes(data),
+            Kind::Record => {
+                for _ in 0..data.u2()? {
+                    self.append(data.u2()?)?;
+                    let descriptor = data.u2()?;
+                    self.references.types.push(self.class.pool.utf8(descriptor)?);
+                    self.append(descriptor)?;
+                    let table = Attributes::parse(&mut data)?;
+                    let attributes = self.attributes(table, Place::Other, None)?;
+                    attributes.append(&mut self.memory.buffer);
+                }
+            }
+            Kind::Module => self.module(&mut data)?,
+            Kind::ModuleResolution => self.memory.buffer.extend_from_slice(data.take(2)?),
+            // A Code attribute where none belongs is nothing that we know.
+            Kind::Unknown | Kind::Code => {
+                let pool = self.constants.whole_pool();
+                self.memory.buffer.extend_from_slice(data.rest());
+                self.memory.buffer.extend_from_slice(&pool.0.to_le_bytes());
+            }
+        }
+        Ok(true)
+    }
+
+    fn append(&mut self, constant: u16) -> Result<(), Malformed> {
+        self.constants.append(constant, &mut self.memory.buffer)
+    }
+
+    fn append_optional(&mut self, constant: u16) -> Result<(), Malformed> {
+        self.constants.append_optional(constant, &mut self.memory.buffer)
     }
 
     fn annotations<'w>(&'w mut self, place: Place) -> Annotations<'a, 'w, 's> {
-        Annotations { constants: &mut self.constants, references: &mut self.references, place }
+        Annotations {
+            constants: &mut self.constants,
+            references: &mut self.references,
+            buffer: &mut self.memory.buffer,
+            place,
+        }
     }
 
     /// The entries about this class and its own members: reflection sees no others. javac adds an
     /// entry for every nested class that is merely mentioned.
-    fn inner_classes(&mut self, mut data: Reader<'a>) -> Result<Option<Hash>, Malformed> {
+    fn inner_classes(&mut self, mut data: Reader<'a>) -> Result<bool, Malformed> {
         let pool = &self.class.pool;
-        let mut hashes = Vec::new();
+        let mut set = SetHash::default();
+        let mut any = false;
         for _ in 0..data.u2()? {
             let (inner, outer, name, access) = (data.u2()?, data.u2()?, data.u2()?, data.u2()?);
             let is_this = |index: u16| -> Result<bool, Malformed> {
@@ -250,62 +367,71 @@ impl<'a, 's> Walk<'a, '_, 's> {
             if !is_this(inner)? && !is_this(outer)? {
                 continue;
             }
-            let mut one = access.to_le_bytes().to_vec();
+            let one = self.memory.buffer.len();
+            self.memory.buffer.extend_from_slice(&access.to_le_bytes());
             for index in [inner, outer, name] {
-                self.constants.append_optional(index, &mut one)?;
+                self.append_optional(index)?;
             }
-            hashes.push(Hash::of(&one));
+            set.add(taken(&mut self.memory.buffer, one));
+            any = true;
         }
-        Ok((!hashes.is_empty()).then(|| of_set(hashes)))
+        set.append(&mut self.memory.buffer);
+        Ok(any)
     }
 
-    fn module(&mut self, data: &mut Reader<'a>, out: &mut Vec<u8>) -> Result<(), Malformed> {
-        self.constants.append(data.u2()?, out)?;
-        out.extend_from_slice(data.take(2)?);
-        self.constants.append_optional(data.u2()?, out)?;
-        let mut tables = Vec::new();
+    fn module(&mut self, data: &mut Reader<'a>) -> Result<(), Malformed> {
+        self.append(data.u2()?)?;
+        self.memory.buffer.extend_from_slice(data.take(2)?);
+        self.append_optional(data.u2()?)?;
+        let mut tables = SetHash::default();
         // requires
         for _ in 0..data.u2()? {
-            let mut one = vec![b'r'];
-            self.constants.append(data.u2()?, &mut one)?;
-            one.extend_from_slice(data.take(2)?);
-            self.constants.append_optional(data.u2()?, &mut one)?;
-            tables.push(Hash::of(&one));
+            let one = self.start(b'r');
+            self.append(data.u2()?)?;
+            self.memory.buffer.extend_from_slice(data.take(2)?);
+            self.append_optional(data.u2()?)?;
+            tables.add(taken(&mut self.memory.buffer, one));
         }
         // exports, opens
         for kind in [b'e', b'o'] {
             for _ in 0..data.u2()? {
-                let mut one = vec![kind];
-                self.constants.append(data.u2()?, &mut one)?;
-                one.extend_from_slice(data.take(2)?);
+                let one = self.start(kind);
+                self.append(data.u2()?)?;
+                self.memory.buffer.extend_from_slice(data.take(2)?);
                 for _ in 0..data.u2()? {
-                    self.constants.append(data.u2()?, &mut one)?;
+                    self.append(data.u2()?)?;
                 }
-                tables.push(Hash::of(&one));
+                tables.add(taken(&mut self.memory.buffer, one));
             }
         }
         // uses
         for _ in 0..data.u2()? {
-            let mut one = vec![b'u'];
-            self.constants.append(data.u2()?, &mut one)?;
-            tables.push(Hash::of(&one));
+            let one = self.start(b'u');
+            self.append(data.u2()?)?;
+            tables.add(taken(&mut self.memory.buffer, one));
         }
         // provides: the order of providers is the order in which they are found
         for _ in 0..data.u2()? {
-            let mut one = vec![b'p'];
+            let one = self.start(b'p');
             let service = data.u2()?;
-            self.constants.append(service, &mut one)?;
+            self.append(service)?;
             let mut providers = Vec::new();
             for _ in 0..data.u2()? {
                 let provider = data.u2()?;
-                self.constants.append(provider, &mut one)?;
+                self.append(provider)?;
                 providers.push(self.class.pool.class_name(provider)?);
             }
             self.references.provides.push((self.class.pool.class_name(service)?, providers));
-            tables.push(Hash::of(&one));
+            tables.add(taken(&mut self.memory.buffer, one));
         }
-        out.extend_from_slice(&of_set(tables).0.to_le_bytes());
+        tables.append(&mut self.memory.buffer);
         Ok(())
+    }
+
+    /// Starts one entry of a table of a module.
+    fn start(&mut self, kind: u8) -> usize {
+        self.memory.buffer.push(kind);
+        self.memory.buffer.len() - 1
     }
 }
 

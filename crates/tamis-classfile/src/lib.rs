@@ -35,5 +35,5 @@ pub use class::{Attribute, Attributes, ClassFile, Member, flags};
 pub use fingerprint::{Fingerprint, MethodFingerprint};
 pub use pool::{ConstantPool, MemberRef, Tag};
 pub use reader::Malformed;
-pub use references::{AnnotationUse, Place, References};
+pub use references::{AnnotationUse, Place, References, classes_in};
 pub use uses::{BodyUses, body_uses};

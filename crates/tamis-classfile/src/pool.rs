@@ -26,6 +26,7 @@ pub enum Tag {
 }
 
 impl Tag {
+    #[inline]
     fn from_byte(byte: u8) -> Option<Self> {
         Some(match byte {
             1 => Self::Utf8,
@@ -50,6 +51,23 @@ impl Tag {
     }
 }
 
+/// The bytes behind each tag; 0 where there is no such kind, or (texts) the length is in the file.
+const LENGTHS: [usize; 21] = {
+    let mut lengths = [0; 21];
+    let mut tag = 0;
+    while tag < lengths.len() {
+        lengths[tag] = match tag {
+            7 | 8 | 16 | 19 | 20 => 2,
+            15 => 3,
+            3 | 4 | 9..=12 | 17 | 18 => 4,
+            5 | 6 => 8,
+            _ => 0,
+        };
+        tag += 1;
+    }
+    lengths
+};
+
 /// A field or method reference, resolved to its names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MemberRef<'a> {
@@ -73,26 +91,22 @@ impl<'a> ConstantPool<'a> {
         if count == 0 {
             return reader.fail("constant pool without its reserved entry");
         }
-        let mut offsets = Vec::with_capacity(count);
+        if u32::try_from(file.len()).is_err() {
+            return reader.fail("class file larger than 4 GiB");
+        }
+        let mut offsets = Vec::with_capacity(count + 1);
         offsets.push(0);
         while offsets.len() < count {
             let at = reader.position();
-            let Some(tag) = Tag::from_byte(reader.u1()?) else {
-                return Err(Malformed { at, what: "unknown kind of constant" });
-            };
-            let len = match tag {
-                Tag::Utf8 => usize::from(reader.u2()?),
-                Tag::Class | Tag::String | Tag::MethodType | Tag::Module | Tag::Package => 2,
-                Tag::MethodHandle => 3,
-                Tag::Long | Tag::Double => 8,
-                _ => 4,
+            let tag = reader.u1()?;
+            let len = match LENGTHS.get(usize::from(tag)) {
+                Some(&len @ 1..) => len,
+                _ if tag == Tag::Utf8 as u8 => usize::from(reader.u2()?),
+                _ => return Err(Malformed { at, what: "unknown kind of constant" }),
             };
             reader.take(len)?;
-            let Ok(offset) = u32::try_from(at) else {
-                return Err(Malformed { at, what: "class file larger than 4 GiB" });
-            };
-            offsets.push(offset);
-            if matches!(tag, Tag::Long | Tag::Double) {
+            offsets.push(at as u32);
+            if len == 8 && tag != Tag::Utf8 as u8 {
                 offsets.push(0);
             }
         }
@@ -129,6 +143,7 @@ impl<'a> ConstantPool<'a> {
         })
     }
 
+    #[inline]
     pub fn tag(&self, index: u16) -> Option<Tag> {
         let offset = *self.offsets.get(usize::from(index))?;
         if offset == 0 {
@@ -138,16 +153,17 @@ impl<'a> ConstantPool<'a> {
     }
 
     /// The cursor behind the tag of a constant that must be of this kind.
+    #[inline]
     fn of_kind(&self, index: u16, tag: Tag) -> Result<Reader<'a>, Malformed> {
         let at = self.offsets.get(usize::from(index)).map_or(0, |&o| o as usize);
-        if self.tag(index) == Some(tag)
-            && let Some(bytes) = self.file.get(at + 1..)
-        {
-            return Ok(Reader::new(bytes, at + 1));
+        // The byte at offset 0 is no tag: 0xca, the first of the file.
+        match self.file.get(at..) {
+            Some([first, bytes @ ..]) if *first == tag as u8 => Ok(Reader::new(bytes, at + 1)),
+            _ => Err(Malformed { at, what: "reference to a constant of another kind" }),
         }
-        Err(Malformed { at, what: "reference to a constant of another kind" })
     }
 
+    #[inline]
     pub fn utf8(&self, index: u16) -> Result<&'a [u8], Malformed> {
         let mut reader = self.of_kind(index, Tag::Utf8)?;
         let len = usize::from(reader.u2()?);
@@ -160,10 +176,15 @@ impl<'a> ConstantPool<'a> {
         self.of_kind(index, tag)?.take(len)
     }
 
+    /// The index of the text behind a class, string, method type, module or package.
+    #[inline]
+    pub(crate) fn single(&self, index: u16, tag: Tag) -> Result<u16, Malformed> {
+        self.of_kind(index, tag)?.u2()
+    }
+
     /// The text behind a class, string, method type, module or package.
     pub(crate) fn text_of(&self, index: u16, tag: Tag) -> Result<&'a [u8], Malformed> {
-        let text = self.of_kind(index, tag)?.u2()?;
-        self.utf8(text)
+        self.utf8(self.single(index, tag)?)
     }
 
     /// The name of a class constant: `java/lang/String`, or a descriptor for arrays.

@@ -27,57 +27,69 @@ pub(crate) struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
+    #[inline]
     pub(crate) fn new(bytes: &'a [u8], base: usize) -> Self {
         Self { bytes, at: 0, base }
     }
 
     /// Offset in the file.
+    #[inline]
     pub(crate) fn position(&self) -> usize {
         self.base + self.at
     }
 
+    #[inline]
     pub(crate) fn is_empty(&self) -> bool {
         self.at == self.bytes.len()
     }
 
+    #[cold]
     pub(crate) fn fail<T>(&self, what: &'static str) -> Result<T, Malformed> {
         Err(Malformed { at: self.position(), what })
     }
 
+    #[inline]
     pub(crate) fn take(&mut self, len: usize) -> Result<&'a [u8], Malformed> {
-        let rest = &self.bytes[self.at..];
-        let Some(taken) = rest.get(..len) else {
-            return self.fail("unexpected end of data");
-        };
-        self.at += len;
-        Ok(taken)
+        match self.at.checked_add(len).and_then(|end| self.bytes.get(self.at..end)) {
+            Some(taken) => {
+                self.at += len;
+                Ok(taken)
+            }
+            None => self.fail("unexpected end of data"),
+        }
     }
 
+    #[inline]
     fn array<const N: usize>(&mut self) -> Result<[u8; N], Malformed> {
         let mut out = [0; N];
         out.copy_from_slice(self.take(N)?);
         Ok(out)
     }
 
+    #[inline]
     pub(crate) fn u1(&mut self) -> Result<u8, Malformed> {
         Ok(self.array::<1>()?[0])
     }
 
+    #[inline]
     pub(crate) fn u2(&mut self) -> Result<u16, Malformed> {
         self.array().map(u16::from_be_bytes)
     }
 
+    #[inline]
     pub(crate) fn u4(&mut self) -> Result<u32, Malformed> {
         self.array().map(u32::from_be_bytes)
     }
 
     /// `len` bytes as a cursor of their own.
+    #[inline]
     pub(crate) fn part(&mut self, len: usize) -> Result<Reader<'a>, Malformed> {
         let base = self.position();
         Ok(Reader::new(self.take(len)?, base))
     }
 
     /// What is left, without moving.
+    #[inline]
     pub(crate) fn rest(&self) -> &'a [u8] {
         &self.bytes[self.at..]
     }

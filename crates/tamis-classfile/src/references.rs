@@ -27,8 +27,12 @@ pub struct AnnotationUse<'a> {
 pub struct References<'a> {
     /// Superclass and interfaces.
     pub inherits: Vec<&'a [u8]>,
-    /// Instructions, descriptors, signatures, exceptions, annotations and their values.
-    pub uses: Vec<Cow<'a, [u8]>>,
+    /// Class constants of instructions, exceptions and all else.
+    pub uses: Vec<&'a [u8]>,
+    /// Descriptors and generic signatures, of annotation values too. The classes in them
+    /// ([`classes_in`]) are used as well; they are left inside because most of these texts come
+    /// again and again.
+    pub types: Vec<&'a [u8]>,
     /// Class constants that nothing refers to: javac leaves one behind where it copied the value
     /// of a `static final` field of that class. It leaves none for `case` labels and annotation
     /// values; but then the copying class file itself changes with the value.
@@ -44,29 +48,37 @@ pub struct References<'a> {
 }
 
 impl<'a> References<'a> {
+    /// All classes that are used, those in descriptors and signatures included.
+    pub fn all_uses(&self) -> Vec<Cow<'a, [u8]>> {
+        let mut all: Vec<Cow<'a, [u8]>> = self.uses.iter().map(|n| Cow::Borrowed(*n)).collect();
+        for text in &self.types {
+            classes_in(text, &mut |name| all.push(name));
+        }
+        all
+    }
+
     /// A class constant: a plain name, or a descriptor for arrays.
     pub(crate) fn class_constant(&mut self, name: &'a [u8]) {
         if name.first() == Some(&b'[') {
-            self.descriptor(name);
+            self.types.push(name);
         } else {
-            self.uses.push(Cow::Borrowed(name));
+            self.uses.push(name);
         }
     }
+}
 
-    /// The classes in a field or method descriptor.
-    pub(crate) fn descriptor(&mut self, text: &'a [u8]) {
-        let mut rest = text;
-        while let Some(start) = rest.iter().position(|&b| b == b'L') {
-            let Some(len) = rest[start..].iter().position(|&b| b == b';') else { return };
-            self.uses.push(Cow::Borrowed(&rest[start + 1..start + len]));
-            rest = &rest[start + len + 1..];
-        }
+/// Gives every class in a field or method descriptor or a generic signature to `found`. A broken
+/// signature is only met by reflection and gives what was read so far.
+pub fn classes_in<'a>(text: &'a [u8], found: &mut dyn FnMut(Cow<'a, [u8]>)) {
+    if text.iter().any(|b| matches!(b, b'<' | b'T' | b'.')) {
+        Signature { text, at: 0, found }.read();
+        return;
     }
-
-    /// The classes in a generic signature. A broken signature is only met by reflection and gives
-    /// what was read so far.
-    pub(crate) fn signature(&mut self, text: &'a [u8]) {
-        Signature { text, at: 0, found: &mut self.uses }.read();
+    let mut rest = text;
+    while let Some(start) = rest.iter().position(|&b| b == b'L') {
+        let Some(len) = rest[start..].iter().position(|&b| b == b';') else { return };
+        found(Cow::Borrowed(&rest[start + 1..start + len]));
+        rest = &rest[start + len + 1..];
     }
 }
 
@@ -74,7 +86,7 @@ impl<'a> References<'a> {
 struct Signature<'a, 'f> {
     text: &'a [u8],
     at: usize,
-    found: &'f mut Vec<Cow<'a, [u8]>>,
+    found: &'f mut dyn FnMut(Cow<'a, [u8]>),
 }
 
 impl<'a> Signature<'a, '_> {
@@ -121,15 +133,15 @@ impl<'a> Signature<'a, '_> {
     /// One type with all its arguments, or one byte of punctuation. Not recursive: foreign bytes
     /// could nest arbitrarily deep.
     fn one_type(&mut self) {
-        let mut open: Vec<Vec<u8>> = Vec::new();
+        let mut open: Vec<Cow<'a, [u8]>> = Vec::new();
         loop {
             let Some(c) = self.peek() else { return };
             self.at += 1;
             match c {
                 b'L' => {
                     let (name, end) = self.until(b"<;.");
-                    self.found.push(Cow::Borrowed(name));
-                    self.continue_class(name.to_vec(), end, &mut open);
+                    (self.found)(Cow::Borrowed(name));
+                    self.continue_class(Cow::Borrowed(name), end, &mut open);
                 }
                 b'T' => {
                     self.until(b";");
@@ -151,7 +163,12 @@ impl<'a> Signature<'a, '_> {
     }
 
     /// Behind a class name: its arguments, an inner class, or its end.
-    fn continue_class(&mut self, mut name: Vec<u8>, mut end: Option<u8>, open: &mut Vec<Vec<u8>>) {
+    fn continue_class(
+        &mut self,
+        mut name: Cow<'a, [u8]>,
+        mut end: Option<u8>,
+        open: &mut Vec<Cow<'a, [u8]>>,
+    ) {
         loop {
             match end {
                 Some(b'<') => {
@@ -160,9 +177,10 @@ impl<'a> Signature<'a, '_> {
                 }
                 Some(b'.') => {
                     let (inner, next) = self.until(b"<;.");
-                    name.push(b'$');
-                    name.extend_from_slice(inner);
-                    self.found.push(Cow::Owned(name.clone()));
+                    let whole = name.to_mut();
+                    whole.push(b'$');
+                    whole.extend_from_slice(inner);
+                    (self.found)(Cow::Owned(whole.clone()));
                     end = next;
                 }
                 _ => return,
@@ -176,16 +194,15 @@ mod tests {
     use super::*;
 
     fn in_signature(text: &str) -> Vec<String> {
-        let mut references = References::default();
-        references.signature(text.as_bytes());
-        references.uses.iter().map(|u| String::from_utf8_lossy(u).into_owned()).collect()
+        let mut names = Vec::new();
+        classes_in(text.as_bytes(), &mut |n| names.push(String::from_utf8_lossy(&n).into_owned()));
+        names
     }
 
     #[test]
     fn descriptors() {
-        let mut references = References::default();
-        references.descriptor(b"(ILa/B;[[La/C;J)La/D;");
-        assert_eq!(references.uses, [&b"a/B"[..], b"a/C", b"a/D"]);
+        assert_eq!(in_signature("(ILa/B;[[La/C;J)La/D;"), ["a/B", "a/C", "a/D"]);
+        assert_eq!(in_signature("(ILa/T;[[La/C;TX;J)La/D;"), ["a/T", "a/C", "a/D"]);
     }
 
     #[test]
@@ -194,7 +211,7 @@ mod tests {
         references.class_constant(b"[[La/C;");
         references.class_constant(b"[I");
         references.class_constant(b"a/L;odd");
-        assert_eq!(references.uses, [&b"a/C"[..], b"a/L;odd"]);
+        assert_eq!(references.all_uses(), [&b"a/L;odd"[..], b"a/C"]);
     }
 
     #[test]

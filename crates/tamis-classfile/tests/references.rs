@@ -40,7 +40,7 @@ fn inheritance_uses_constants_and_strings_are_kept_apart() {
         let references = Analyser::default().analyse(class).unwrap().references;
         let inherits: Vec<String> = references.inherits.iter().map(|n| text(n)).collect();
         assert_eq!(inherits, ["Base", "Face"]);
-        let uses: BTreeSet<String> = references.uses.iter().map(|n| text(n)).collect();
+        let uses: BTreeSet<String> = references.all_uses().iter().map(|n| text(n)).collect();
         for name in [
             "InValue",
             "Mode",
@@ -84,7 +84,7 @@ fn debug_information_changes_no_reference() {
         let mut all = BTreeSet::new();
         with_subject(option, |class| {
             let references = Analyser::default().analyse(class).unwrap().references;
-            all.extend(references.uses.iter().map(|n| text(n)));
+            all.extend(references.all_uses().iter().map(|n| text(n)));
         });
         all
     };

@@ -32,6 +32,8 @@ pub enum Demand {
     Requested,
     /// An `always-run` pattern of the settings.
     AlwaysRun(String),
+    /// Running it has a purpose besides its outcome; says which.
+    Effect(String),
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -55,6 +57,8 @@ pub enum Cause {
     NoStore,
     Requested,
     AlwaysRun(String),
+    /// Running it has a purpose besides its outcome; says which.
+    Effect(String),
     /// It did not pass in this state.
     DidNotPass(RecordId, Outcome),
     /// The newest record was not observed completely and no older one holds.
@@ -74,6 +78,7 @@ pub fn decide(
         Demand::None => {}
         Demand::Requested => return Decision::Run(Cause::Requested),
         Demand::AlwaysRun(pattern) => return Decision::Run(Cause::AlwaysRun(pattern.clone())),
+        Demand::Effect(what) => return Decision::Run(Cause::Effect(what.clone())),
     }
     let Some(newest) = candidates.first() else {
         return Decision::Run(Cause::New);

@@ -4,7 +4,7 @@ use rustc_hash::FxHashMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use tamis_core::{Hash, Value};
-use tamis_jvm::block::{Block, ClassFacts};
+use tamis_jvm::block::{Block, ClassFacts, List};
 use tamis_jvm::folder;
 use tamis_jvm::names::dotted;
 use tamis_jvm::world::Caches;
@@ -91,8 +91,9 @@ impl ClassIndex {
         let Some(located) = self.find_dotted(class) else { return Vec::new() };
         let names = &self.entries[entry as usize].block.names;
         let facts = located.facts;
-        let ids = facts.inherits.iter().chain(&facts.class_annotations);
-        ids.chain(&facts.member_annotations).map(|&id| dotted(names.get(id))).collect()
+        let lists = [List::Inherits, List::ClassAnnotations, List::MemberAnnotations];
+        let ids = lists.iter().flat_map(|&list| facts.list(list));
+        ids.map(|&id| dotted(names.get(id))).collect()
     }
 
     /// All classes that a class refers to in any way.
@@ -100,7 +101,7 @@ impl ClassIndex {
         let Some(&(entry, _)) = self.classes.get(class) else { return Vec::new() };
         let Some(located) = self.find_dotted(class) else { return Vec::new() };
         let names = &self.entries[entry as usize].block.names;
-        located.facts.uses.iter().map(|&id| dotted(names.get(id))).collect()
+        located.facts.list(List::Uses).iter().map(|&id| dotted(names.get(id))).collect()
     }
 
     /// The hash of a method's body.

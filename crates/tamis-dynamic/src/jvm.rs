@@ -153,18 +153,18 @@ impl Jvm {
         let hits: RoaringBitmap = window.hits.iter().collect();
         self.ran |= &hits;
         let mut seen = Seen { hits, ..Seen::default() };
-        for lookup in &window.lookups {
+        for lookup in window.lookups.iter() {
             match lookup {
                 Lookup::Class(name) | Lookup::Reflected(name) => {
-                    seen.classes.insert(class_name(name));
+                    seen.classes.insert(class_name(&name));
                 }
                 Lookup::JarEntry { jar, entry } => {
-                    if is_resource(entry) && self.index.has_jar(Path::new(jar)) {
-                        seen.others.insert(Kind::Resource(entry.clone()));
+                    if is_resource(&entry) && self.index.has_jar(Path::new(&jar)) {
+                        seen.others.insert(Kind::Resource(entry));
                     }
                 }
                 Lookup::JarNames { jar } => {
-                    if self.index.has_jar(Path::new(jar)) {
+                    if self.index.has_jar(Path::new(&jar)) {
                         seen.others.insert(Kind::Jars);
                     }
                 }

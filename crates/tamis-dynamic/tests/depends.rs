@@ -8,7 +8,7 @@ use tamis_core::Hash;
 use tamis_dynamic::{ClassIndex, Depends, Jvm, Kind};
 use tamis_jvm::{Caches, JarCache};
 use tamis_testjava::{Sources, class_files, jdk};
-use tamis_wire::{ClassSeen, Hits, Lookup, Window};
+use tamis_wire::{ClassSeen, Hits, Lookup, Lookups, Window};
 
 /// A JVM with all classes of some sources loaded.
 struct Play {
@@ -58,7 +58,7 @@ impl Play {
             .collect();
         ids.sort_unstable();
         let hits = Hits::from_sorted(ids);
-        self.jvm.window(&Window { open: open.to_vec(), hits, lookups: Vec::new() });
+        self.jvm.window(&Window { open: open.to_vec(), hits, lookups: Lookups::default() });
     }
 
     fn test(&mut self, id: u32, class: &str, methods: &[&str]) -> Depends {
@@ -205,7 +205,8 @@ fn what_ran_outside_of_tests_counts_for_all_later_ones_and_overlapping_tests_sha
 fn names_that_are_looked_up_count_whether_there_or_not() {
     let mut play = Play::new(&[("Plugin.java", "class Plugin { }")]);
     play.jvm.began(1, "First");
-    let lookups = vec![Lookup::Class("Plugin".into()), Lookup::Class("[Lcom.acme.Missing;".into())];
+    let lookups = ["Plugin", "[Lcom.acme.Missing;"].map(|n| Lookup::Class(n.into()));
+    let lookups: Lookups = lookups.into_iter().collect();
     play.jvm.window(&Window { open: vec![1], hits: Hits::default(), lookups });
     let depends = play.jvm.ended(1);
     assert!(depends.facts.contains_key(&header("Plugin")));
@@ -225,7 +226,11 @@ fn a_class_that_somebody_changed_on_the_way_counts_as_a_whole() {
     };
     play.jvm.class(&seen);
     play.jvm.began(1, "First");
-    play.jvm.window(&Window { open: vec![1], hits: Hits::from_sorted([105]), lookups: vec![] });
+    play.jvm.window(&Window {
+        open: vec![1],
+        hits: Hits::from_sorted([105]),
+        lookups: Lookups::default(),
+    });
     assert!(play.jvm.ended(1).facts.contains_key(&Kind::Whole("A".into())));
 }
 

@@ -5,12 +5,13 @@
 
 use crate::names::{NameId, Names};
 use serde::{Deserialize, Serialize};
-use std::borrow::Cow;
-use tamis_classfile::{Analyser, ClassFile, Malformed, Place, flags};
+use tamis_classfile::{
+    Analyser, ClassFile, Malformed, MethodFingerprint, Place, classes_in, flags,
+};
 use tamis_core::Hash;
 
 /// Raised whenever the meaning of a stored block changes.
-pub const BLOCK_VERSION: u32 = 1;
+pub const BLOCK_VERSION: u32 = 2;
 
 /// One type as the selection sees it. All ids are of the block's table.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -25,20 +26,41 @@ pub struct ClassFacts {
     /// Method bodies, encoded: only a listing of differences looks inside.
     #[serde(with = "serde_bytes")]
     bodies: Vec<u8>,
-    pub inherits: Vec<NameId>,
-    pub uses: Vec<NameId>,
-    pub inlined: Vec<NameId>,
-    /// Strings that could be a class or resource name.
-    pub texts: Vec<NameId>,
-    pub class_annotations: Vec<NameId>,
-    /// On methods and fields.
-    pub member_annotations: Vec<NameId>,
+    /// All lists of names one behind the other, and where each ends.
+    ids: Vec<NameId>,
+    ends: [u32; LISTS],
     pub provides: Vec<(NameId, Vec<NameId>)>,
     pub looks_up_names: bool,
     /// Has `static Test suite()` of JUnit 3.
     pub suite_method: bool,
     /// Why the file could not be understood. Such a class may depend on anything.
     pub problem: Option<String>,
+}
+
+/// The lists of names that a class has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum List {
+    Inherits,
+    Uses,
+    Inlined,
+    /// Strings that could be a class or resource name.
+    Texts,
+    ClassAnnotations,
+    /// On methods and fields.
+    MemberAnnotations,
+}
+
+const LISTS: usize = 6;
+
+impl List {
+    const ALL: [List; LISTS] = [
+        Self::Inherits,
+        Self::Uses,
+        Self::Inlined,
+        Self::Texts,
+        Self::ClassAnnotations,
+        Self::MemberAnnotations,
+    ];
 }
 
 /// A file that is no class.
@@ -56,6 +78,21 @@ pub struct Block {
     pub names: Names,
     pub classes: Vec<ClassFacts>,
     pub resources: Vec<ResourceFacts>,
+    #[serde(skip)]
+    memo: Memo,
+}
+
+/// What is remembered while classes are added.
+#[derive(Debug, Clone, Default)]
+struct Memo {
+    /// Descriptors and signatures that were met, and the classes in each: part of `ids`.
+    types: Names,
+    classes: Vec<(u32, u32)>,
+    ids: Vec<NameId>,
+    /// Per name and per descriptor the last list that it was put into.
+    name_in: Vec<u32>,
+    type_in: Vec<u32>,
+    list: u32,
 }
 
 /// Where [`Block::add_file`] put a file.
@@ -67,14 +104,50 @@ pub enum Added {
     Nothing,
 }
 
+impl Added {
+    /// The same place after so many classes and resources were put in front.
+    pub(crate) fn behind(self, classes: u32, resources: u32) -> Self {
+        match self {
+            Self::Class(i) => Self::Class(i + classes),
+            Self::Resource(i) => Self::Resource(i + resources),
+            Self::Nothing => Self::Nothing,
+        }
+    }
+}
+
 impl ClassFacts {
     pub fn is(&self, flag: u16) -> bool {
         self.access & flag != 0
     }
 
+    /// One of the lists, each name once.
+    pub fn list(&self, list: List) -> &[NameId] {
+        let start = (list as usize).checked_sub(1).map_or(0, |before| self.ends[before]);
+        self.ids.get(start as usize..self.ends[list as usize] as usize).unwrap_or_default()
+    }
+
     /// Method (`name(descriptor)`) and hash of every body, sorted.
     pub fn bodies(&self) -> Vec<(String, Hash)> {
-        postcard::from_bytes(&self.bodies).unwrap_or_default()
+        let mut all = Vec::new();
+        let mut rest = &self.bodies[..];
+        while let Some((len, tail)) = rest.split_first_chunk::<4>()
+            && let Some((method, tail)) = tail.split_at_checked(u32::from_le_bytes(*len) as usize)
+            && let Some((body, tail)) = tail.split_first_chunk::<16>()
+        {
+            let method = tamis_classfile::mutf8::decode(method).into_owned();
+            all.push((method, Hash(u128::from_le_bytes(*body))));
+            rest = tail;
+        }
+        all.sort_unstable();
+        // A method of several versions of the class: all of them count.
+        all.dedup_by(|(next, other), (method, hash)| {
+            let same = next == method;
+            if same {
+                *hash = Hash::of_parts([&hash.0.to_le_bytes()[..], &other.0.to_le_bytes()]);
+            }
+            same
+        });
+        all
     }
 
     /// Adds another version of the same class (multi-release jars): which one is loaded depends on
@@ -84,18 +157,20 @@ impl ClassFacts {
         self.raw = both(self.raw, other.raw);
         self.header = both(self.header, other.header);
         self.whole = both(self.whole, other.whole);
-        for (mine, theirs) in [
-            (&mut self.inherits, other.inherits),
-            (&mut self.uses, other.uses),
-            (&mut self.inlined, other.inlined),
-            (&mut self.texts, other.texts),
-            (&mut self.class_annotations, other.class_annotations),
-            (&mut self.member_annotations, other.member_annotations),
-        ] {
-            mine.extend(theirs);
-            mine.sort_unstable();
-            mine.dedup();
+        let mut ids = Vec::with_capacity(self.ids.len() + other.ids.len());
+        let mut ends = [0; LISTS];
+        for (i, list) in List::ALL.into_iter().enumerate() {
+            let start = ids.len();
+            ids.extend_from_slice(self.list(list));
+            for id in other.list(list) {
+                if !ids[start..].contains(id) {
+                    ids.push(*id);
+                }
+            }
+            ends[i] = ids.len() as u32;
         }
+        (self.ids, self.ends) = (ids, ends);
+        self.bodies.extend(other.bodies);
         self.provides.extend(other.provides);
         self.looks_up_names |= other.looks_up_names;
         self.suite_method |= other.suite_method;
@@ -103,16 +178,9 @@ impl ClassFacts {
     }
 
     fn ids_mut(&mut self) -> impl Iterator<Item = &mut NameId> {
-        std::iter::once(&mut self.name)
-            .chain(&mut self.inherits)
-            .chain(&mut self.uses)
-            .chain(&mut self.inlined)
-            .chain(&mut self.texts)
-            .chain(&mut self.class_annotations)
-            .chain(&mut self.member_annotations)
-            .chain(
-                self.provides.iter_mut().flat_map(|(s, p)| std::iter::once(s).chain(p.iter_mut())),
-            )
+        std::iter::once(&mut self.name).chain(&mut self.ids).chain(
+            self.provides.iter_mut().flat_map(|(s, p)| std::iter::once(s).chain(p.iter_mut())),
+        )
     }
 }
 
@@ -120,7 +188,7 @@ impl Block {
     /// Adds the file at `path` (below a class folder or inside a jar, with `/`).
     pub fn add_file(&mut self, analyser: &mut Analyser, path: &[u8], content: &[u8]) -> Added {
         if let Some(name) = class_name_of(path) {
-            match facts(&mut self.names, analyser, name, content) {
+            match facts(&mut self.names, &mut self.memo, analyser, name, content) {
                 Ok(Some(facts)) => {
                     self.classes.push(facts);
                     return Added::Class(self.classes.len() as u32 - 1);
@@ -167,12 +235,8 @@ impl Block {
             header: raw,
             whole: raw,
             bodies: Vec::new(),
-            inherits: Vec::new(),
-            uses: Vec::new(),
-            inlined: Vec::new(),
-            texts: Vec::new(),
-            class_annotations: Vec::new(),
-            member_annotations: Vec::new(),
+            ids: Vec::new(),
+            ends: [0; LISTS],
             provides: Vec::new(),
             looks_up_names: false,
             suite_method: false,
@@ -183,7 +247,11 @@ impl Block {
 
     /// Takes over all of another block. Returns where its classes and resources start here.
     pub fn absorb(&mut self, other: Block) -> (u32, u32) {
-        let map: Vec<NameId> = other.names.iter().map(|(_, n)| self.names.intern(n)).collect();
+        if self.names.is_empty() && self.classes.is_empty() && self.resources.is_empty() {
+            *self = Block { memo: Memo::default(), ..other };
+            return (0, 0);
+        }
+        let map = self.names.intern_all(&other.names);
         let start = (self.classes.len() as u32, self.resources.len() as u32);
         let moved = |id: &mut NameId| *id = map.get(*id as usize).copied().unwrap_or(*id);
         for mut class in other.classes {
@@ -199,7 +267,7 @@ impl Block {
 
     /// Drops names that nothing uses any more.
     pub fn compact(self) -> Block {
-        let Block { names, classes, resources } = self;
+        let Block { names, classes, resources, .. } = self;
         let mut new = Block::default();
         for mut class in classes {
             class.ids_mut().for_each(|id| *id = new.names.intern(names.get(*id)));
@@ -235,6 +303,7 @@ fn providers(content: &[u8]) -> impl Iterator<Item = Vec<u8>> {
 /// The facts of one class file; None where its name does not fit its place.
 fn facts(
     names: &mut Names,
+    memo: &mut Memo,
     analyser: &mut Analyser,
     expected: &[u8],
     content: &[u8],
@@ -245,37 +314,29 @@ fn facts(
     }
     let analysis = analyser.analyse(&class)?;
     let references = &analysis.references;
-    let mut set = |items: &mut dyn Iterator<Item = &[u8]>| {
-        let mut ids: Vec<NameId> =
-            items.filter(|n| *n != class.name).map(|n| names.intern(n)).collect();
-        ids.sort_unstable();
-        ids.dedup();
-        ids
-    };
+    let own = names.intern(class.name);
+    let mut lists = Lists { names, memo, own, ids: Vec::with_capacity(64), ends: [0; LISTS] };
+    lists.fill(List::Inherits, references.inherits.iter().copied());
+    lists.fill_uses(&references.uses, &references.types);
+    lists.fill(List::Inlined, references.inlined.iter().copied());
+    lists.fill(List::Texts, references.texts.iter().copied().filter(|t| could_be_a_name(t)));
     let annotations = |on_class: bool| {
-        references
-            .annotations
-            .iter()
-            .filter(move |a| match a.place {
-                Place::Class => on_class,
-                Place::Method | Place::Field => !on_class,
-                Place::Other => false,
-            })
-            .map(|a| a.name)
+        let wanted = move |place| match place {
+            Place::Class => on_class,
+            Place::Method | Place::Field => !on_class,
+            Place::Other => false,
+        };
+        references.annotations.iter().filter(move |a| wanted(a.place)).map(|a| a.name)
     };
-    let bodies: Vec<(Cow<'_, str>, Hash)> = analysis
-        .fingerprint
-        .bodies
-        .iter()
-        .map(|m| (tamis_classfile::mutf8::decode(&m.method), m.body))
-        .collect();
+    lists.fill(List::ClassAnnotations, annotations(true));
+    lists.fill(List::MemberAnnotations, annotations(false));
+    let Lists { names, ids, ends, .. } = lists;
     let provides = references
         .provides
         .iter()
         .map(|(service, providers)| {
-            (set(&mut [*service].into_iter()), set(&mut providers.iter().copied()))
+            (names.intern(service), providers.iter().map(|p| names.intern(p)).collect())
         })
-        .filter_map(|(service, providers)| Some((*service.first()?, providers)))
         .collect();
     let suite_method = class.methods.iter().any(|m| {
         m.name == b"suite"
@@ -283,23 +344,100 @@ fn facts(
             && m.access & flags::STATIC != 0
     });
     Ok(Some(ClassFacts {
-        inherits: set(&mut references.inherits.iter().copied()),
-        uses: set(&mut references.uses.iter().map(AsRef::as_ref)),
-        inlined: set(&mut references.inlined.iter().copied()),
-        texts: set(&mut references.texts.iter().copied().filter(|t| could_be_a_name(t))),
-        class_annotations: set(&mut annotations(true)),
-        member_annotations: set(&mut annotations(false)),
-        name: names.intern(class.name),
+        name: own,
         access: class.access,
         raw: Hash::of(content),
         header: analysis.fingerprint.header,
-        whole: analysis.fingerprint.whole(),
-        bodies: postcard::to_allocvec(&bodies).unwrap_or_default(),
+        whole: analysis.fingerprint.whole,
+        bodies: encoded(&analysis.fingerprint.bodies),
+        ids,
+        ends,
         provides,
         looks_up_names: references.looks_up_names,
         suite_method,
         problem: None,
     }))
+}
+
+/// See [`ClassFacts::bodies`].
+fn encoded(bodies: &[MethodFingerprint<'_>]) -> Vec<u8> {
+    let len = |m: &MethodFingerprint<'_>| m.name.len() + m.descriptor.len();
+    let mut out = Vec::with_capacity(bodies.iter().map(|m| len(m) + 20).sum());
+    for method in bodies {
+        out.extend_from_slice(&(len(method) as u32).to_le_bytes());
+        out.extend_from_slice(method.name);
+        out.extend_from_slice(method.descriptor);
+        out.extend_from_slice(&method.body.0.to_le_bytes());
+    }
+    out
+}
+
+/// The lists of one class while they are filled, in the order of [`List`].
+struct Lists<'b> {
+    names: &'b mut Names,
+    memo: &'b mut Memo,
+    /// The class itself, which is not listed.
+    own: NameId,
+    ids: Vec<NameId>,
+    ends: [u32; LISTS],
+}
+
+impl Lists<'_> {
+    fn start(&mut self) {
+        self.memo.list += 1;
+        *at(&mut self.memo.name_in, self.own) = self.memo.list;
+    }
+
+    fn add(&mut self, id: NameId) {
+        let last = at(&mut self.memo.name_in, id);
+        if std::mem::replace(last, self.memo.list) != self.memo.list {
+            self.ids.push(id);
+        }
+    }
+
+    fn fill<'n>(&mut self, list: List, names: impl Iterator<Item = &'n [u8]>) {
+        self.start();
+        for name in names {
+            let id = self.names.intern(name);
+            self.add(id);
+        }
+        self.ends[list as usize] = self.ids.len() as u32;
+    }
+
+    fn fill_uses(&mut self, names: &[&[u8]], types: &[&[u8]]) {
+        self.start();
+        for name in names {
+            let id = self.names.intern(name);
+            self.add(id);
+        }
+        for text in types {
+            let id = self.memo.types.intern(text);
+            let last = at(&mut self.memo.type_in, id);
+            if std::mem::replace(last, self.memo.list) == self.memo.list {
+                continue;
+            }
+            if id as usize == self.memo.classes.len() {
+                let (ids, names) = (&mut self.memo.ids, &mut *self.names);
+                let start = ids.len() as u32;
+                classes_in(text, &mut |name| ids.push(names.intern(&name)));
+                self.memo.classes.push((start, ids.len() as u32));
+            }
+            let (start, end) = self.memo.classes[id as usize];
+            for i in start..end {
+                self.add(self.memo.ids[i as usize]);
+            }
+        }
+        self.ends[List::Uses as usize] = self.ids.len() as u32;
+    }
+}
+
+/// An element of a table that grows with its ids.
+fn at(table: &mut Vec<u32>, id: u32) -> &mut u32 {
+    let index = id as usize;
+    if table.len() <= index {
+        table.resize((index + 1).next_power_of_two().max(256), 0);
+    }
+    &mut table[index]
 }
 
 /// Letters, digits and what separates them in class names and paths.

@@ -1,10 +1,14 @@
 //! Reading and writing of our own small files. A reader sees the old file or the new one, never
 //! half of one; what cannot be decoded counts as not there.
 
+use rustix::fs::{Mode, OFlags};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use std::fs::File;
+use std::ffi::OsStr;
+use std::fs::{File, Metadata};
 use std::io::{self, Read, Write};
+use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use tamis_core::Hash;
 
@@ -34,17 +38,66 @@ pub(crate) fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
     Ok(())
 }
 
-/// Reads a file of probably this size into a buffer that is used again. Knowing the size saves two
-/// system calls per file, which counts with tens of thousands of small ones.
-pub(crate) fn read_into(path: &Path, size: u64, buffer: &mut Vec<u8>) -> io::Result<()> {
-    let mut file = File::open(path)?;
-    let size = usize::try_from(size).unwrap_or(0).min(1 << 30);
-    buffer.clear();
-    buffer.resize(size + 1, 0);
-    let read = file.read(buffer)?;
-    buffer.truncate(read);
-    if read != size {
-        file.read_to_end(buffer)?;
+/// Reads many files below one folder. Files are opened by their name in their own folder and into
+/// one buffer, which counts with tens of thousands of small ones.
+#[derive(Debug)]
+pub(crate) struct FolderReader<'f> {
+    root: &'f Path,
+    /// The folder of the last file, below the root.
+    folder: Option<(Vec<u8>, OwnedFd)>,
+    content: Vec<u8>,
+    len: usize,
+}
+
+impl<'f> FolderReader<'f> {
+    pub(crate) fn new(root: &'f Path) -> Self {
+        Self { root, folder: None, content: Vec::new(), len: 0 }
     }
-    Ok(())
+
+    /// Reads the file at `path` (with `/`). What is returned was asked for before the first byte was
+    /// read, so a write in between gives the file other times than these.
+    pub(crate) fn read(&mut self, path: &[u8]) -> io::Result<Metadata> {
+        let (folder, name) = path.split_at(path.iter().rposition(|&b| b == b'/').unwrap_or(0));
+        let name = name.strip_prefix(b"/").unwrap_or(name);
+        let folder = match self.folder.take() {
+            Some(last) if last.0 == folder => last,
+            _ => {
+                let below = self.root.join(OsStr::from_bytes(folder));
+                let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+                (folder.to_vec(), rustix::fs::open(below, flags, Mode::empty())?)
+            }
+        };
+        // Not blocking: there may be a pipe where a file should be.
+        let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        let file = rustix::fs::openat(&folder.1, name, flags, Mode::empty());
+        self.folder = Some(folder);
+        let mut file = File::from(file?);
+        let meta = file.metadata()?;
+        if !meta.is_file() {
+            return Err(io::Error::other("not a regular file"));
+        }
+        let size = usize::try_from(meta.len()).unwrap_or(usize::MAX).min(1 << 30);
+        if self.content.len() <= size {
+            self.content.resize(size + 1, 0);
+        }
+        self.len = 0;
+        loop {
+            match file.read(&mut self.content[self.len..])? {
+                0 => return Ok(meta),
+                read => self.len += read,
+            }
+            // Usually at once, without another call to be told the end.
+            if self.len == size {
+                return Ok(meta);
+            }
+            if self.len == self.content.len() {
+                self.content.resize(self.len * 2, 0);
+            }
+        }
+    }
+
+    /// What the last call of [`FolderReader::read`] read.
+    pub(crate) fn content(&self) -> &[u8] {
+        &self.content[..self.len]
+    }
 }

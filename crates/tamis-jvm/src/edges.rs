@@ -4,9 +4,11 @@
 //! files misses; each kind can be switched off. Edges lead only to names that are, or were when a
 //! test was last proven, defined on the classpath: `java/lang/String` is no node.
 
+use crate::block::List;
 use crate::graph::{Edge, EdgeKind, Graph};
-use crate::names::NameId;
+use crate::names::{NameId, NameSet};
 use crate::world::{Origin, World};
+use rayon::prelude::*;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// A set of kinds of edges.
@@ -46,52 +48,67 @@ pub struct TypeGraph {
 const SHORTEST_PART: usize = 3;
 
 /// Builds the graph. `known` are the names that count as nodes, `tests` the test classes.
-pub fn build(
-    world: &World,
-    known: &FxHashSet<NameId>,
-    tests: &[NameId],
-    kinds: Kinds,
-) -> TypeGraph {
+pub fn build(world: &World, known: &NameSet, tests: &[NameId], kinds: Kinds) -> TypeGraph {
     let everywhere = world.names.len() as u32;
-    let mut builder = Builder { world, known, kinds, edges: Vec::new(), everywhere };
     let texts = Texts::new(world, known, kinds);
-    for node in world.nodes() {
-        builder.class_edges(node, &texts);
-    }
+    let new = || Builder { world, known, kinds, edges: Vec::new(), everywhere };
+    let nodes: Vec<NameId> = world.nodes().collect();
+    let mut parts: Vec<Vec<Edge>> = nodes
+        .par_chunks(CHUNK)
+        .map(|nodes| {
+            let mut builder = new();
+            let mut package = None;
+            for &node in nodes {
+                builder.class_edges(node, &texts, &mut package);
+            }
+            builder.edges
+        })
+        .collect();
+    let mut builder = new();
     builder.service_edges();
     builder.suites(tests);
     builder.seen_everywhere(&texts, tests);
-    TypeGraph { graph: Graph::new(everywhere as usize + 1, &builder.edges), everywhere }
+    parts.push(builder.edges);
+    TypeGraph { graph: Graph::from_parts(everywhere as usize + 1, &parts), everywhere }
 }
+
+/// Nodes or strings that one worker takes at a time.
+const CHUNK: usize = 1024;
 
 struct Builder<'a> {
     world: &'a World,
-    known: &'a FxHashSet<NameId>,
+    known: &'a NameSet,
     kinds: Kinds,
     edges: Vec<Edge>,
     everywhere: u32,
 }
 
-impl Builder<'_> {
+impl<'a> Builder<'a> {
     fn add(&mut self, from: NameId, to: NameId, kind: EdgeKind) {
-        if self.kinds.contains(kind) && self.known.contains(&to) {
+        if self.kinds.contains(kind) && self.known.contains(to) {
             self.edges.push(Edge { from, to, kind });
         }
     }
 
-    fn class_edges(&mut self, node: NameId, texts: &Texts<'_>) {
+    /// `package` is the package of the class before with its description: neighbours share it.
+    fn class_edges(
+        &mut self,
+        node: NameId,
+        texts: &Texts<'_>,
+        package: &mut Option<(&'a [u8], Option<NameId>)>,
+    ) {
         let Some(class) = self.world.class(node) else { return };
         let facts = class.facts;
-        for (targets, kind) in [
-            (&facts.inherits, EdgeKind::Inherits),
-            (&facts.uses, EdgeKind::Uses),
-            (&facts.inlined, EdgeKind::Inlined),
+        for (list, kind) in [
+            (List::Inherits, EdgeKind::Inherits),
+            (List::Uses, EdgeKind::Uses),
+            (List::Inlined, EdgeKind::Inlined),
         ] {
-            for to in class.ids(targets) {
+            for to in class.ids(list) {
                 self.add(node, to, kind);
             }
         }
-        for text in class.ids(&facts.texts) {
+        for text in class.ids(List::Texts) {
             for &(to, kind) in texts.named.get(&text).into_iter().flatten() {
                 self.add(node, to, kind);
             }
@@ -102,23 +119,30 @@ impl Builder<'_> {
             }
         }
         for (service, providers) in &facts.provides {
-            for provider in class.ids(providers) {
+            for provider in class.translated(providers) {
                 self.add(class.id(*service), provider, EdgeKind::Service);
             }
         }
         let name = self.world.names.get(node);
-        if let Some(end) = name.iter().rposition(|&b| b == b'/') {
-            let package = [&name[..=end], b"package-info"].concat();
-            if let Some(info) = self.world.names.find(&package) {
-                self.add(node, info, EdgeKind::Package);
+        let Some(end) = name.iter().rposition(|&b| b == b'/') else { return };
+        let prefix = &name[..=end];
+        let info = match *package {
+            Some((last, info)) if last == prefix => info,
+            _ => {
+                let info = self.world.names.find(&[prefix, b"package-info"].concat());
+                *package = Some((prefix, info));
+                info
             }
+        };
+        if let Some(info) = info {
+            self.add(node, info, EdgeKind::Package);
         }
     }
 
     /// A service leads to its file, and the file to the providers.
     fn service_edges(&mut self) {
         let mut files: Vec<(NameId, Vec<u8>)> = Vec::new();
-        for &node in self.known {
+        for &node in self.known.members() {
             if let Some(service) = self.world.names.get(node).strip_prefix(b"/META-INF/services/") {
                 files.push((
                     node,
@@ -133,7 +157,7 @@ impl Builder<'_> {
                 }
             }
             match self.world.names.find(&service) {
-                Some(service) if self.known.contains(&service) => {
+                Some(service) if self.known.contains(service) => {
                     self.add(service, file, EdgeKind::Service);
                     // Where a library asks for its own service, no class of ours shows it.
                     if self.world.class(service).is_some_and(|s| s.origin == Origin::Library)
@@ -160,7 +184,7 @@ impl Builder<'_> {
         const EXACT: [&[u8]; 2] = [b"Suite", b"SelectClasses"];
         for &suite in tests {
             let Some(class) = self.world.class(suite) else { continue };
-            let searches = class.ids(&class.facts.class_annotations).any(|a| {
+            let searches = class.ids(List::ClassAnnotations).any(|a| {
                 let name = self.world.names.get(a);
                 name.strip_prefix(b"org/junit/platform/suite/api/")
                     .is_some_and(|n| !EXACT.contains(&n))
@@ -175,7 +199,7 @@ impl Builder<'_> {
 
     /// Module descriptors, and resources that no class names.
     fn seen_everywhere(&mut self, texts: &Texts<'_>, tests: &[NameId]) {
-        for &node in self.known {
+        for &node in self.known.members() {
             let name = self.world.names.get(node);
             let library = self.world.origin(node) == Some(Origin::Library);
             let unnamed = name.first() == Some(&b'/')
@@ -204,60 +228,60 @@ struct Texts<'a> {
     world: &'a World,
 }
 
+/// What is known of a string before it is looked at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum TextOf {
+    Nobody,
+    Class,
+    /// A class that looks up classes by name.
+    Lookup,
+}
+
 impl<'a> Texts<'a> {
-    fn new(world: &'a World, known: &FxHashSet<NameId>, kinds: Kinds) -> Self {
-        let mut all: FxHashSet<NameId> = FxHashSet::default();
-        let mut of_lookups: FxHashSet<NameId> = FxHashSet::default();
+    fn new(world: &'a World, known: &NameSet, kinds: Kinds) -> Self {
+        let mut owner = vec![TextOf::Nobody; world.names.len()];
         for node in world.nodes() {
             let Some(class) = world.class(node) else { continue };
-            for text in class.ids(&class.facts.texts) {
-                all.insert(text);
-                if class.facts.looks_up_names {
-                    of_lookups.insert(text);
+            let kind = if class.facts.looks_up_names { TextOf::Lookup } else { TextOf::Class };
+            for text in class.ids(List::Texts) {
+                if let Some(owner) = owner.get_mut(text as usize) {
+                    *owner = kind.max(*owner);
                 }
             }
         }
+        let texts_of = |wanted: TextOf| -> Vec<NameId> {
+            let all = (0..).zip(&owner).filter(|(_, owner)| **owner >= wanted);
+            all.map(|(text, _)| text).collect()
+        };
+        let resources = ResourceKeys::new(world, known);
+        let named: Vec<(NameId, Targets)> = texts_of(TextOf::Class)
+            .par_chunks(CHUNK)
+            .flat_map_iter(|texts| {
+                let find = |&text| Some((text, exact(world, text, known, &resources)?));
+                texts.iter().filter_map(find).collect::<Vec<_>>()
+            })
+            .collect();
         let mut texts = Self {
             named: FxHashMap::default(),
             parts: FxHashMap::default(),
             named_resources: FxHashSet::default(),
             world,
         };
-        let resources = ResourceKeys::new(world, known);
-        for &text in &all {
-            texts.exact(text, known, &resources);
+        for (text, targets) in named {
+            texts.named_resources.extend(targets.iter().filter(|t| t.2).map(|t| t.0));
+            texts.named.insert(text, targets.into_iter().map(|(to, kind, _)| (to, kind)).collect());
         }
         if kinds.contains(EdgeKind::NameParts) {
-            texts.find_parts(&of_lookups, known);
+            texts.find_parts(&texts_of(TextOf::Lookup), known);
         }
         texts
-    }
-
-    fn exact(&mut self, text: NameId, known: &FxHashSet<NameId>, resources: &ResourceKeys) {
-        let bytes = self.world.names.get(text);
-        let mut targets = Vec::new();
-        let internal: Vec<u8> = bytes.iter().map(|&b| if b == b'.' { b'/' } else { b }).collect();
-        if let Some(class) = self.world.names.find(&internal)
-            && known.contains(&class)
-        {
-            targets.push((class, EdgeKind::NamedInString));
-        }
-        for &(resource, itself) in resources.find(bytes) {
-            targets.push((resource, EdgeKind::Resource));
-            if itself {
-                self.named_resources.insert(resource);
-            }
-        }
-        if !targets.is_empty() {
-            self.named.insert(text, targets);
-        }
     }
 
     /// Strings of classes that look up names, as parts of the names of project classes.
     ///
     /// A part consists of whole words of the name, so only the names that hold its rarest word are
     /// compared.
-    fn find_parts(&mut self, of_lookups: &FxHashSet<NameId>, known: &FxHashSet<NameId>) {
+    fn find_parts(&mut self, of_lookups: &[NameId], known: &NameSet) {
         let parts: Vec<(NameId, String)> = of_lookups
             .iter()
             .map(|&text| (text, self.world.names.display(text)))
@@ -267,6 +291,7 @@ impl<'a> Texts<'a> {
             return;
         }
         let names: Vec<(NameId, String)> = known
+            .members()
             .iter()
             .filter(|&&n| self.world.origin(n) != Some(Origin::Library))
             .filter(|&&n| self.world.names.get(n).first() != Some(&b'/'))
@@ -299,6 +324,34 @@ impl<'a> Texts<'a> {
             }
         }
     }
+}
+
+/// A node that a string names, how, and whether it is a file that is named itself.
+type Targets = Vec<(NameId, EdgeKind, bool)>;
+
+fn exact(
+    world: &World,
+    text: NameId,
+    known: &NameSet,
+    resources: &ResourceKeys,
+) -> Option<Targets> {
+    let bytes = world.names.get(text);
+    let class = match bytes.contains(&b'.') {
+        // The table holds each text once: the string and the name are the same entry.
+        false => Some(text),
+        true => {
+            let internal: Vec<u8> =
+                bytes.iter().map(|&b| if b == b'.' { b'/' } else { b }).collect();
+            world.names.find(&internal)
+        }
+    };
+    let mut targets: Targets = class
+        .filter(|&class| known.contains(class))
+        .map(|class| (class, EdgeKind::NamedInString, false))
+        .into_iter()
+        .collect();
+    targets.extend(resources.find(bytes).iter().map(|&(r, own)| (r, EdgeKind::Resource, own)));
+    (!targets.is_empty()).then_some(targets)
 }
 
 /// The words of a name: `a`, `Field`, `Integrator`, `2` of `a.FieldIntegrator2`.
@@ -345,9 +398,9 @@ struct ResourceKeys {
 }
 
 impl ResourceKeys {
-    fn new(world: &World, known: &FxHashSet<NameId>) -> Self {
+    fn new(world: &World, known: &NameSet) -> Self {
         let mut keys: FxHashMap<Vec<u8>, Vec<(NameId, bool)>> = FxHashMap::default();
-        for &node in known {
+        for &node in known.members() {
             let Some(path) = world.names.get(node).strip_prefix(b"/") else { continue };
             let mut add = |key: &[u8], itself: bool| {
                 let list = keys.entry(key.to_vec()).or_default();
@@ -385,6 +438,9 @@ impl ResourceKeys {
 
     /// Also where the text is a longer path to it, as in `src/test/resources/conf/app.xml`.
     fn find(&self, text: &[u8]) -> &[(NameId, bool)] {
+        if self.keys.is_empty() {
+            return &[];
+        }
         let mut rest = text.strip_suffix(b"/").unwrap_or(text);
         loop {
             if let Some(found) = self.keys.get(rest) {

@@ -32,7 +32,6 @@ pub(crate) struct Stat {
 
 impl Stat {
     pub(crate) fn of(meta: &Metadata) -> Self {
-        let ns = |s: i64, n: i64| s.wrapping_mul(1_000_000_000).wrapping_add(n);
         Self {
             size: meta.size(),
             inode: meta.ino(),
@@ -41,10 +40,18 @@ impl Stat {
         }
     }
 
+    /// Of a file that could not be read: it is tried again every time.
+    const NEVER_SETTLED: Self =
+        Self { size: 0, inode: 0, modified_ns: i64::MAX, changed_ns: i64::MAX };
+
     /// Whether a write after `scanned_ns` must have given other times.
     pub(crate) fn settled(&self, scanned_ns: i64) -> bool {
         self.modified_ns.max(self.changed_ns) < scanned_ns - COARSEST_NS
     }
+}
+
+pub(crate) fn ns(seconds: i64, nanoseconds: i64) -> i64 {
+    seconds.wrapping_mul(1_000_000_000).wrapping_add(nanoseconds)
 }
 
 pub(crate) fn now_ns() -> i64 {
@@ -82,7 +89,9 @@ pub struct Folder {
 
 struct Found {
     path: Vec<u8>,
-    stat: Stat,
+    /// Asked for only where there is something to compare it with; a file that is read anyway
+    /// tells it then.
+    stat: Option<Stat>,
 }
 
 /// Scans a folder; a folder that does not exist is empty (Maven leaves `target/classes` out where
@@ -92,17 +101,16 @@ pub fn scan(folder: &Path, cache: Option<&Path>) -> Folder {
 }
 
 fn scan_at(folder: &Path, cache: Option<&Path>, scanned_ns: i64) -> Folder {
-    let (mut found, blind) = match std::fs::symlink_metadata(folder) {
-        Err(e) if e.kind() == std::io::ErrorKind::NotFound => (Vec::new(), Vec::new()),
-        _ => list(folder, &[], 0),
-    };
-    found.sort_by(|a, b| a.path.cmp(&b.path));
-    let newest_ns = found.iter().map(|f| f.stat.modified_ns).max().unwrap_or(i64::MIN);
     let file = cache.map(|c| c.join(cache_name(folder)));
     let known: Option<Cache> = file.as_deref().and_then(disk::load);
     let known = known.filter(|k| k.version == BLOCK_VERSION).unwrap_or_default();
+    let (mut found, blind) = match std::fs::symlink_metadata(folder) {
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => (Vec::new(), Vec::new()),
+        _ => list(folder, &[], 0, !known.files.is_empty()),
+    };
+    found.sort_unstable_by(|a, b| a.path.cmp(&b.path));
 
-    let stat_of = |i: usize| (&known.files[i].path[..], known.files[i].stat);
+    let stat_of = |i: usize| (&known.files[i].path[..], Some(known.files[i].stat));
     let mut old = 0;
     let mut kept: Vec<Option<usize>> = Vec::with_capacity(found.len());
     for file in &found {
@@ -111,16 +119,18 @@ fn scan_at(folder: &Path, cache: Option<&Path>, scanned_ns: i64) -> Folder {
         }
         let same = old < known.files.len()
             && stat_of(old) == (&file.path[..], file.stat)
-            && file.stat.settled(known.scanned_ns);
+            && file.stat.is_some_and(|stat| stat.settled(known.scanned_ns));
         kept.push(same.then_some(old));
     }
     let to_read: Vec<usize> = (0..found.len()).filter(|&i| kept[i].is_none()).collect();
     if to_read.is_empty() && found.len() == known.files.len() {
+        let newest_ns = newest(known.files.iter().map(|f| f.stat));
         return Folder { block: known.block, read: 0, newest_ns, blind };
     }
 
     let (fresh, places) = read(folder, &found, &to_read);
     let (block, files) = assemble(known, fresh, found, &kept, &places);
+    let newest_ns = newest(files.iter().map(|f| f.stat));
     let cache = Cache { version: BLOCK_VERSION, scanned_ns, files, block };
     if let Some(file) = file {
         // Only a cache: where it cannot be written, the next scan reads everything again.
@@ -129,13 +139,17 @@ fn scan_at(folder: &Path, cache: Option<&Path>, scanned_ns: i64) -> Folder {
     Folder { block: cache.block, read: to_read.len(), newest_ns, blind }
 }
 
+fn newest(stats: impl Iterator<Item = Stat>) -> i64 {
+    stats.filter(|s| *s != Stat::NEVER_SETTLED).map(|s| s.modified_ns).max().unwrap_or(i64::MIN)
+}
+
 fn cache_name(folder: &Path) -> String {
     let absolute = std::path::absolute(folder).unwrap_or_else(|_| folder.to_path_buf());
     format!("folder-{:032x}", Hash::of(absolute.as_os_str().as_bytes()).0)
 }
 
 /// All files below a folder with what could not be listed.
-fn list(folder: &Path, prefix: &[u8], depth: u32) -> (Vec<Found>, Vec<String>) {
+fn list(folder: &Path, prefix: &[u8], depth: u32, stats: bool) -> (Vec<Found>, Vec<String>) {
     let cannot = |what: String| vec![format!("{}: {what}", folder.display())];
     if depth > DEEPEST {
         return (Vec::new(), cannot("nested too deeply, a circle of links?".into()));
@@ -155,19 +169,31 @@ fn list(folder: &Path, prefix: &[u8], depth: u32) -> (Vec<Found>, Vec<String>) {
             }
         };
         let path = [prefix, entry.file_name().as_bytes()].concat();
+        match entry.file_type() {
+            Ok(kind) if kind.is_dir() => {
+                folders.push((entry.path(), [&path[..], b"/"].concat()));
+                continue;
+            }
+            Ok(kind) if kind.is_file() && !stats => {
+                files.push(Found { path, stat: None });
+                continue;
+            }
+            _ => {}
+        }
         let meta = match entry.metadata() {
             Ok(meta) if meta.is_symlink() => std::fs::metadata(entry.path()),
             other => other,
         };
         match meta {
             Ok(meta) if meta.is_dir() => folders.push((entry.path(), [&path[..], b"/"].concat())),
-            Ok(meta) => files.push(Found { path, stat: Stat::of(&meta) }),
+            Ok(meta) => files.push(Found { path, stat: Some(Stat::of(&meta)) }),
             // Gone since it was listed, or a link to nowhere: no class loader finds it either.
             Err(e) if e.kind() == std::io::ErrorKind::NotFound => {}
             Err(e) => blind.push(format!("{}: {e}", entry.path().display())),
         }
     }
-    let below: Vec<_> = folders.par_iter().map(|(path, pre)| list(path, pre, depth + 1)).collect();
+    let below: Vec<_> =
+        folders.par_iter().map(|(path, pre)| list(path, pre, depth + 1, stats)).collect();
     for (more, problems) in below {
         files.extend(more);
         blind.extend(problems);
@@ -175,23 +201,34 @@ fn list(folder: &Path, prefix: &[u8], depth: u32) -> (Vec<Found>, Vec<String>) {
     (files, blind)
 }
 
+/// A file that was read: where it went, and what it looked like just before.
+struct Read {
+    added: Added,
+    stat: Stat,
+}
+
 /// Reads and analyses files, in parallel. Gives one block and, for each file, its place in it.
-fn read(folder: &Path, found: &[Found], to_read: &[usize]) -> (Block, Vec<Added>) {
+fn read(folder: &Path, found: &[Found], to_read: &[usize]) -> (Block, Vec<Read>) {
     let chunk = to_read.len().div_ceil(rayon::current_num_threads() * 4).max(16);
-    let parts: Vec<(Block, Vec<Added>)> = to_read
+    let parts: Vec<(Block, Vec<Read>)> = to_read
         .par_chunks(chunk)
         .map(|files| {
             let mut analyser = Analyser::default();
             let mut block = Block::default();
-            let mut content = Vec::new();
+            let mut reader = disk::FolderReader::new(folder);
             let places = files
                 .iter()
                 .map(|&i| {
                     let path = &found[i].path;
-                    let full = folder.join(std::ffi::OsStr::from_bytes(path));
-                    match disk::read_into(&full, found[i].stat.size, &mut content) {
-                        Ok(()) => block.add_file(&mut analyser, path, &content),
-                        Err(e) => block.add_unreadable(path, &e.to_string()),
+                    match reader.read(path) {
+                        Ok(meta) => Read {
+                            added: block.add_file(&mut analyser, path, reader.content()),
+                            stat: Stat::of(&meta),
+                        },
+                        Err(e) => Read {
+                            added: block.add_unreadable(path, &e.to_string()),
+                            stat: Stat::NEVER_SETTLED,
+                        },
                     }
                 })
                 .collect();
@@ -200,13 +237,12 @@ fn read(folder: &Path, found: &[Found], to_read: &[usize]) -> (Block, Vec<Added>
         .collect();
     let mut all = Block::default();
     let mut places = Vec::with_capacity(to_read.len());
-    for (block, added) in parts {
+    for (block, read) in parts {
         let (classes, resources) = all.absorb(block);
-        places.extend(added.into_iter().map(|a| match a {
-            Added::Class(i) => Added::Class(i + classes),
-            Added::Resource(i) => Added::Resource(i + resources),
-            Added::Nothing => Added::Nothing,
-        }));
+        places.extend(
+            read.into_iter()
+                .map(|Read { added, stat }| Read { added: added.behind(classes, resources), stat }),
+        );
     }
     (all, places)
 }
@@ -217,7 +253,7 @@ fn assemble(
     fresh: Block,
     found: Vec<Found>,
     kept: &[Option<usize>],
-    places: &[Added],
+    places: &[Read],
 ) -> (Block, Vec<FileEntry>) {
     let mut block = known.block;
     let (classes_at, resources_at) = block.absorb(fresh);
@@ -225,15 +261,15 @@ fn assemble(
         std::mem::take(&mut block.classes).into_iter().map(Some).collect();
     let mut resources: Vec<Option<ResourceFacts>> =
         std::mem::take(&mut block.resources).into_iter().map(Some).collect();
+    block.classes.reserve(classes.len());
     let mut places = places.iter();
     let mut files = Vec::with_capacity(found.len());
     for (file, kept) in found.into_iter().zip(kept) {
-        let place = match kept {
-            Some(old) => known.files[*old].added,
-            None => match places.next() {
-                Some(Added::Class(i)) => Added::Class(i + classes_at),
-                Some(Added::Resource(i)) => Added::Resource(i + resources_at),
-                _ => Added::Nothing,
+        let (place, stat) = match (kept, file.stat) {
+            (Some(old), Some(stat)) => (known.files[*old].added, stat),
+            _ => match places.next() {
+                Some(read) => (read.added.behind(classes_at, resources_at), read.stat),
+                None => (Added::Nothing, Stat::NEVER_SETTLED),
             },
         };
         let added = match place {
@@ -247,7 +283,7 @@ fn assemble(
             }
             Added::Nothing => Added::Nothing,
         };
-        files.push(FileEntry { path: file.path, stat: file.stat, added });
+        files.push(FileEntry { path: file.path, stat, added });
     }
     // Names of classes that are gone stay in the table; now and then it is cleaned.
     if block.names.len() > 1_000 && kept.iter().flatten().count() < known.files.len() / 2 {

@@ -5,6 +5,7 @@
 //! kept for as long as no pom, `.mvn` file or user setting of Maven changes.
 
 use crate::disk;
+use crate::naming::{self, Exclusion, Naming};
 use crate::world::Module;
 use roxmltree::{Document, Node};
 use std::collections::BTreeSet;
@@ -33,22 +34,22 @@ pub struct MavenModule {
     pub folder: PathBuf,
     pub classes: PathBuf,
     pub test_classes: PathBuf,
-    /// Patterns of test classes that Surefire or Failsafe are told.
-    pub includes: Vec<String>,
+    /// What Surefire and Failsafe are told about the names of tests.
+    pub naming: Naming,
 }
 
 /// The modules below a root pom, in the order in which the poms name them.
 pub fn modules(root: &Path) -> Result<Vec<MavenModule>, MavenError> {
     let mut found = Vec::new();
     let mut seen = BTreeSet::new();
-    add_module(root, root, &[], &mut seen, &mut found)?;
+    add_module(root, root, &Above::default(), &mut seen, &mut found)?;
     Ok(found)
 }
 
 fn add_module(
     root: &Path,
     pom_or_folder: &Path,
-    inherited: &[String],
+    above: &Above,
     seen: &mut BTreeSet<PathBuf>,
     found: &mut Vec<MavenModule>,
 ) -> Result<(), MavenError> {
@@ -81,8 +82,15 @@ fn add_module(
         }
     };
     let target = output("directory", "target")?;
-    let mut includes = inherited.to_vec();
-    includes.extend(test_patterns(project));
+    let artifact = child(project, "artifactId").and_then(|a| a.text()).unwrap_or_default().trim();
+    let parent = child(project, "parent").and_then(|p| child(p, "artifactId")?.text());
+    let mut naming = above.naming.clone();
+    if parent.map(str::trim) != Some(&above.artifact) {
+        // Excludes of a pom that is not this one's parent do not apply; includes are harmless.
+        naming.excludes.clear();
+        naming.negated.clear();
+    }
+    add_naming(project, &mut naming);
     let name = match folder.strip_prefix(root) {
         Ok(rest) if rest.as_os_str().is_empty() => ".".to_owned(),
         Ok(rest) => rest.to_string_lossy().into_owned(),
@@ -96,8 +104,9 @@ fn add_module(
             &target.join("test-classes").to_string_lossy(),
         )?,
         folder: folder.clone(),
-        includes: includes.clone(),
+        naming: naming.clone(),
     });
+    let here = Above { artifact: artifact.to_owned(), naming };
     // Those of profiles too: which profiles are on is only known to the build.
     let profiles = child(project, "profiles").into_iter().flat_map(|p| p.children());
     for part in std::iter::once(project).chain(profiles) {
@@ -105,7 +114,7 @@ fn add_module(
             for module in list.children().filter(Node::is_element) {
                 let path = folder.join(module.text().unwrap_or_default().trim());
                 if path.is_file() || path.join("pom.xml").is_file() {
-                    add_module(root, &path, &includes, seen, found)?;
+                    add_module(root, &path, &here, seen, found)?;
                 }
             }
         }
@@ -113,23 +122,75 @@ fn add_module(
     Ok(())
 }
 
-/// Surefire's and Failsafe's `<include>` patterns, wherever in the pom they stand.
-fn test_patterns(project: Node<'_, '_>) -> Vec<String> {
-    project
-        .descendants()
-        .filter(|n| n.has_tag_name_ignoring("plugin"))
-        .filter(|plugin| {
-            child(*plugin, "artifactId").and_then(|a| a.text()).is_some_and(|a| {
-                matches!(a.trim(), "maven-surefire-plugin" | "maven-failsafe-plugin")
-            })
-        })
-        .flat_map(|plugin| plugin.descendants())
-        .filter(|n| n.has_tag_name_ignoring("include"))
-        .filter_map(|n| n.text())
-        .flat_map(|t| t.split(','))
-        .map(|t| t.trim().to_owned())
-        .filter(|t| !t.is_empty())
-        .collect()
+/// The pom that names a module, which most often is its parent too.
+#[derive(Debug, Default)]
+struct Above {
+    artifact: String,
+    naming: Naming,
+}
+
+/// What a pom tells Surefire and Failsafe about names, wherever in the pom it stands.
+fn add_naming(project: Node<'_, '_>, naming: &mut Naming) {
+    for plugin in project.descendants().filter(|n| n.has_tag_name_ignoring("plugin")) {
+        let failsafe = match child(plugin, "artifactId").and_then(|a| a.text()).map(str::trim) {
+            Some("maven-surefire-plugin") => false,
+            Some("maven-failsafe-plugin") => true,
+            _ => continue,
+        };
+        let in_profile = plugin.ancestors().any(|n| n.has_tag_name_ignoring("profile"));
+        let own = child(plugin, "configuration");
+        for configuration in
+            plugin.descendants().filter(|n| n.has_tag_name_ignoring("configuration"))
+        {
+            let for_all = own == Some(configuration) && !in_profile;
+            add_configuration(configuration, failsafe, for_all, naming);
+        }
+        if failsafe {
+            naming.failsafe.get_or_insert_default();
+        }
+        // Rules of merging that are not followed here: another list may be in effect.
+        if plugin.descendants().any(|n| n.attributes().any(|a| a.name().starts_with("combine."))) {
+            naming.excludes.push(Exclusion::default());
+            naming.negated.push(Exclusion::default());
+        }
+    }
+}
+
+fn add_configuration(
+    configuration: Node<'_, '_>,
+    failsafe: bool,
+    for_all: bool,
+    naming: &mut Naming,
+) {
+    let patterns = |list: Node<'_, '_>| -> Vec<String> {
+        let elements = list.children().filter(Node::is_element);
+        elements.filter_map(|n| n.text()).flat_map(naming::split).collect()
+    };
+    for list in children(configuration, "includes") {
+        let (negated, plain): (Vec<String>, Vec<String>) =
+            patterns(list).into_iter().partition(|p| p.starts_with('!'));
+        if failsafe {
+            naming.failsafe.get_or_insert_default().extend(plain.iter().cloned());
+        } else {
+            let patterns = negated.iter().map(|p| p.trim_start_matches('!').to_owned()).collect();
+            naming.negated.push(Exclusion { patterns, for_all });
+        }
+        naming.includes.extend(plain);
+    }
+    // A single test that the pom names, and a list in a file, which we do not read.
+    let single = child(configuration, "test").and_then(|t| t.text()).unwrap_or_default();
+    let mut more: Vec<String> =
+        naming::split(single).into_iter().filter(|p| !p.starts_with('!')).collect();
+    more.extend(child(configuration, "includesFile").map(|_| "${includesFile}".to_owned()));
+    if failsafe {
+        naming.failsafe.get_or_insert_default().extend(more.iter().cloned());
+    }
+    naming.includes.extend(more);
+    if !failsafe {
+        for list in children(configuration, "excludes") {
+            naming.excludes.push(Exclusion { patterns: patterns(list), for_all });
+        }
+    }
 }
 
 /// Poms come with and without a namespace.
@@ -200,7 +261,7 @@ pub fn resolve(
                 .filter(|p| !p.as_os_str().is_empty())
                 .collect(),
             environment: environment.to_vec(),
-            test_patterns: module.includes,
+            naming: module.naming,
         })
         .collect())
 }
@@ -260,7 +321,68 @@ mod tests {
         assert_eq!(modules[0].classes, root.join("target/classes"));
         assert_eq!(modules[1].classes, root.join("core/out/classes"));
         assert_eq!(modules[1].test_classes, root.join("core/tests"));
-        assert_eq!(modules[1].includes, ["**/*Check.java"]);
+        assert_eq!(modules[1].naming.includes, ["**/*Check.java"]);
+    }
+
+    fn naming(plugins: &str) -> Naming {
+        let folder = tempfile::tempdir().unwrap();
+        let pom = format!("<project><build><plugins>{plugins}</plugins></build></project>");
+        write(folder.path(), "pom.xml", &pom);
+        modules(folder.path()).unwrap().remove(0).naming
+    }
+
+    #[test]
+    fn excludes_and_negated_includes_of_surefire() {
+        let naming = naming(
+            "<plugin><artifactId>maven-surefire-plugin</artifactId><configuration>
+               <includes><include>**/*Test.java, !**/Slow*</include></includes>
+               <excludes><exclude>**/Old*</exclude><exclude>%regex[.*(x,y).*]</exclude></excludes>
+             </configuration><executions><execution><configuration><excludes/></configuration>
+             </execution></executions></plugin>",
+        );
+        assert_eq!(naming.includes, ["**/*Test.java"]);
+        let list = |patterns: &[&str], for_all| Exclusion {
+            patterns: patterns.iter().map(|p| (*p).to_owned()).collect(),
+            for_all,
+        };
+        assert_eq!(naming.negated, [list(&["**/Slow*"], true)]);
+        assert_eq!(
+            naming.excludes,
+            [list(&["**/Old*", "%regex[.*(x,y).*]"], true), list(&[], false)]
+        );
+        assert_eq!(naming.failsafe, None);
+    }
+
+    #[test]
+    fn failsafe_and_merging_make_exclusion_less_certain() {
+        let naming = naming(
+            "<plugin><artifactId>maven-failsafe-plugin</artifactId><configuration>
+               <includes><include>**/Late*</include></includes></configuration></plugin>
+             <plugin><artifactId>maven-surefire-plugin</artifactId><configuration combine.self='override'>
+               <excludes><exclude>**/Late*</exclude></excludes></configuration></plugin>",
+        );
+        assert_eq!(naming.failsafe.as_deref(), Some(&["**/Late*".to_owned()][..]));
+        assert_eq!(naming.excludes.len(), 2);
+        assert!(naming.excludes[1].patterns.is_empty());
+    }
+
+    #[test]
+    fn excludes_come_only_from_a_parent() {
+        let folder = tempfile::tempdir().unwrap();
+        write(
+            folder.path(),
+            "pom.xml",
+            "<project><artifactId>top</artifactId><modules><module>a</module><module>b</module></modules><build><plugins><plugin><artifactId>maven-surefire-plugin</artifactId>
+            <configuration><excludes><exclude>**/Old*</exclude></excludes></configuration></plugin></plugins></build></project>",
+        );
+        let child = |parent: &str| {
+            format!("<project><parent><artifactId>{parent}</artifactId></parent></project>")
+        };
+        write(folder.path(), "a/pom.xml", &child("top"));
+        write(folder.path(), "b/pom.xml", &child("elsewhere"));
+        let modules = modules(folder.path()).unwrap();
+        assert_eq!(modules[1].naming.excludes.len(), 1);
+        assert!(modules[2].naming.excludes.is_empty());
     }
 
     #[test]

@@ -14,9 +14,17 @@ pub struct Names {
     #[serde(with = "serde_bytes")]
     text: Vec<u8>,
     ends: Vec<u32>,
+    /// Hash per name; as long as the table where there is an index, else empty.
+    #[serde(skip)]
+    hashes: Vec<u32>,
     /// Open addressing; 0 is free, otherwise id + 1. Empty until needed.
     #[serde(skip)]
     slots: Vec<u32>,
+}
+
+/// Hash of a name, for tables that are filled from each other.
+fn hash(name: &[u8]) -> u32 {
+    xxh3_64(name) as u32
 }
 
 impl Names {
@@ -54,21 +62,31 @@ impl Names {
         if self.slots.len() >= wanted {
             return;
         }
+        for id in self.hashes.len()..self.ends.len() {
+            self.hashes.push(hash(self.get(id as NameId)));
+        }
         self.slots = vec![0; wanted];
-        for id in 0..self.ends.len() as u32 {
-            let slot = self.slot_of(self.get(id));
-            self.slots[slot] = id + 1;
+        let mask = wanted - 1;
+        for (id, &hash) in (1_u32..).zip(&self.hashes) {
+            let mut slot = hash as usize & mask;
+            // All names of a table differ, so there is nothing to compare.
+            while self.slots[slot] != 0 {
+                slot = (slot + 1) & mask;
+            }
+            self.slots[slot] = id;
         }
     }
 
     /// The slot that holds `name`, or the free one where it belongs.
-    fn slot_of(&self, name: &[u8]) -> usize {
+    fn slot_of(&self, name: &[u8], hash: u32) -> usize {
         let mask = self.slots.len() - 1;
-        let mut slot = xxh3_64(name) as usize & mask;
+        let mut slot = hash as usize & mask;
         loop {
             match self.slots[slot] {
                 0 => return slot,
-                id if self.get(id - 1) == name => return slot,
+                id if self.hashes[id as usize - 1] == hash && self.get(id - 1) == name => {
+                    return slot;
+                }
                 _ => slot = (slot + 1) & mask,
             }
         }
@@ -76,16 +94,38 @@ impl Names {
 
     /// The id of a name, a new one where it was not known.
     pub fn intern(&mut self, name: &[u8]) -> NameId {
+        self.intern_hashed(name, hash(name))
+    }
+
+    fn intern_hashed(&mut self, name: &[u8], hash: u32) -> NameId {
         if self.slots.is_empty() || self.ends.len() * 2 >= self.slots.len() {
             self.grow(self.ends.len() * 2 + 32);
         }
-        let slot = self.slot_of(name);
+        let slot = self.slot_of(name, hash);
         if self.slots[slot] == 0 {
             self.text.extend_from_slice(name);
             self.ends.push(self.text.len() as u32);
+            self.hashes.push(hash);
             self.slots[slot] = self.ends.len() as u32;
         }
         self.slots[slot] - 1
+    }
+
+    /// The ids in this table of all names of another one, in their order.
+    pub fn intern_all(&mut self, other: &Names) -> Vec<NameId> {
+        if self.is_empty() {
+            *self = other.clone();
+            self.prepare();
+            return (0..other.len() as NameId).collect();
+        }
+        let known = other.hashes.len() == other.len();
+        (0..other.len() as NameId)
+            .map(|id| {
+                let name = other.get(id);
+                let hash = if known { other.hashes[id as usize] } else { hash(name) };
+                self.intern_hashed(name, hash)
+            })
+            .collect()
     }
 
     /// The id of a known name. Needs the index: call [`Names::prepare`] once before.
@@ -93,12 +133,52 @@ impl Names {
         if self.slots.is_empty() {
             return self.iter().find(|(_, n)| *n == name).map(|(id, _)| id);
         }
-        self.slots[self.slot_of(name)].checked_sub(1)
+        self.slots[self.slot_of(name, hash(name))].checked_sub(1)
     }
 
     /// Builds the index, so that [`Names::find`] is fast.
     pub fn prepare(&mut self) {
         self.grow(self.ends.len());
+    }
+}
+
+/// A set of names of one table.
+#[derive(Debug, Clone, Default)]
+pub struct NameSet {
+    is_in: Vec<bool>,
+    members: Vec<NameId>,
+}
+
+impl NameSet {
+    pub fn insert(&mut self, id: NameId) -> bool {
+        let index = id as usize;
+        if self.is_in.len() <= index {
+            self.is_in.resize((index + 1).next_power_of_two(), false);
+        }
+        let new = !std::mem::replace(&mut self.is_in[index], true);
+        if new {
+            self.members.push(id);
+        }
+        new
+    }
+
+    pub fn contains(&self, id: NameId) -> bool {
+        self.is_in.get(id as usize).is_some_and(|&i| i)
+    }
+
+    /// The members in the order in which they came.
+    pub fn members(&self) -> &[NameId] {
+        &self.members
+    }
+}
+
+impl FromIterator<NameId> for NameSet {
+    fn from_iter<I: IntoIterator<Item = NameId>>(ids: I) -> Self {
+        let mut set = Self::default();
+        for id in ids {
+            set.insert(id);
+        }
+        set
     }
 }
 

@@ -7,10 +7,12 @@
 //!
 //! Where a class inherits from a library, its tests may be inherited too and cannot be seen; then
 //! the usual naming decides (`Test*`, `*Test`, `*Tests`, `*TestCase`). Too many tests are harmless.
+//! What the build is told about names comes on top ([`crate::naming`]).
 
+use crate::block::List;
 use crate::names::NameId;
+use crate::naming::Rules;
 use crate::world::{Origin, Type, World};
-use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 use rustc_hash::{FxHashMap, FxHashSet};
 use tamis_classfile::flags;
 
@@ -51,38 +53,7 @@ struct Recogniser<'w> {
     world: &'w World,
     annotations: FxHashMap<NameId, bool>,
     bases: FxHashSet<NameId>,
-    patterns: Patterns,
-}
-
-/// Naming that the build configures. A pattern that is not understood matches everything.
-enum Patterns {
-    Everything,
-    Globs(GlobSet),
-}
-
-impl Patterns {
-    fn new(patterns: &[String]) -> Self {
-        let mut set = GlobSetBuilder::new();
-        for pattern in patterns {
-            // `%regex[...]`, `!excluded`, `Class#method`
-            let plain = !pattern.contains(['%', '!', '#', '[', ']', '$']);
-            let stem = pattern.trim_end_matches(".java").trim_end_matches(".class");
-            let stem = stem.trim_end_matches(".*").replace('.', "/");
-            let stem = if stem.contains('/') { stem } else { format!("**/{stem}") };
-            match GlobBuilder::new(&stem).literal_separator(true).build() {
-                Ok(glob) if plain => set.add(glob),
-                _ => return Self::Everything,
-            };
-        }
-        set.build().map_or(Self::Everything, Self::Globs)
-    }
-
-    fn matches(&self, name: &[u8]) -> bool {
-        match self {
-            Self::Everything => true,
-            Self::Globs(globs) => globs.is_match(&*tamis_classfile::mutf8::decode(name)),
-        }
-    }
+    naming: Rules,
 }
 
 /// The test classes of the test folders, outermost classes only, sorted by name.
@@ -92,7 +63,7 @@ pub fn tests(world: &World) -> Vec<NameId> {
         world,
         annotations: TEST_ANNOTATIONS.iter().filter_map(id).map(|n| (n, true)).collect(),
         bases: TEST_BASES.iter().filter_map(id).collect(),
-        patterns: Patterns::new(&world.test_patterns),
+        naming: Rules::new(&world.naming),
     };
     let mut found: Vec<NameId> = world
         .nodes()
@@ -103,6 +74,7 @@ pub fn tests(world: &World) -> Vec<NameId> {
         })
         .map(|n| outermost(world, n))
         .collect();
+    found.retain(|&n| !recogniser.naming.excludes(world.names.get(n)));
     found.sort_by(|&a, &b| world.names.get(a).cmp(world.names.get(b)));
     found.dedup();
     found
@@ -129,7 +101,7 @@ impl Recogniser<'_> {
             return false;
         }
         let name = self.world.names.get(id);
-        if !name.contains(&b'$') && self.patterns.matches(name) {
+        if !name.contains(&b'$') && self.naming.includes(name) {
             return true;
         }
         if class.facts.problem.is_some() || class.facts.suite_method {
@@ -149,9 +121,8 @@ impl Recogniser<'_> {
                 unknown |= !is_platform(self.world.names.get(next));
                 continue;
             };
-            for annotation in class
-                .ids(&class.facts.class_annotations)
-                .chain(class.ids(&class.facts.member_annotations))
+            for annotation in
+                class.ids(List::ClassAnnotations).chain(class.ids(List::MemberAnnotations))
             {
                 match self.makes_test(annotation, 0) {
                     Some(true) => return true,
@@ -159,7 +130,7 @@ impl Recogniser<'_> {
                     None => unknown = true,
                 }
             }
-            todo.extend(class.ids(&class.facts.inherits));
+            todo.extend(class.ids(List::Inherits));
         }
         unknown && self.has_test_name(id)
     }
@@ -174,7 +145,7 @@ impl Recogniser<'_> {
         };
         // Guards against annotations that carry each other.
         self.annotations.insert(annotation, false);
-        let meta: Vec<NameId> = class.ids(&class.facts.class_annotations).collect();
+        let meta: Vec<NameId> = class.ids(List::ClassAnnotations).collect();
         let makes =
             depth < 16 && meta.into_iter().any(|m| self.makes_test(m, depth + 1) == Some(true));
         self.annotations.insert(annotation, makes);
@@ -204,25 +175,4 @@ fn is_platform(name: &[u8]) -> bool {
     ]
     .iter()
     .any(|start| name.starts_with(start))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn patterns_of_surefire() {
-        let matches = |patterns: &[&str], name: &str| {
-            let patterns: Vec<String> = patterns.iter().map(|p| (*p).to_owned()).collect();
-            Patterns::new(&patterns).matches(name.as_bytes())
-        };
-        assert!(matches(&["**/*Check.java"], "a/b/DeepCheck"));
-        assert!(matches(&["**/*Check.java"], "TopCheck"));
-        assert!(!matches(&["**/*Check.java"], "a/Checker"));
-        assert!(matches(&["*Check"], "a/b/DeepCheck"));
-        assert!(matches(&["a.b.One"], "a/b/One"));
-        assert!(!matches(&["a/*"], "a/b/One"));
-        assert!(matches(&["%regex[.*Odd.*]"], "anything"), "what is not understood matches");
-        assert!(!matches(&[], "a/B"));
-    }
 }

@@ -13,11 +13,11 @@
 use crate::diff::{self, Change};
 use crate::edges::{self, Kinds, TypeGraph};
 use crate::graph::{EdgeKind, Firewall};
-use crate::names::NameId;
+use crate::names::{NameId, NameSet};
 use crate::recognise;
 use crate::state::{self, Proof, Proofs, Snapshot, State};
 use crate::world::{Caches, Module, Origin, World};
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::io;
@@ -146,8 +146,7 @@ impl Session {
             return true;
         }
         let Some(snapshot) = self.state.snapshot(digest) else { return false };
-        let names = &mut self.world.names;
-        let ids = snapshot.names.iter().map(|(_, name)| names.intern(name)).collect();
+        let ids = self.world.names.intern_all(&snapshot.names);
         self.snapshots.insert(digest, (snapshot, ids));
         true
     }
@@ -204,7 +203,7 @@ impl Session {
         for &content in contents {
             let block = self.settings.caches.jars.block(content, None)?;
             let names = &mut self.world.names;
-            let ids: Vec<NameId> = block.names.iter().map(|(_, n)| names.intern(n)).collect();
+            let ids = names.intern_all(&block.names);
             for class in &block.classes {
                 let id = ids.get(class.name as usize).copied().unwrap_or(NameId::MAX);
                 before.entry(id).or_insert(class.whole);
@@ -239,8 +238,7 @@ impl Session {
 
     /// The graph of now; everything in `changed` is a node as well.
     pub fn graph<'c>(&self, changed: impl IntoIterator<Item = &'c NameId>) -> TypeGraph {
-        let known: FxHashSet<NameId> =
-            self.world.nodes().chain(changed.into_iter().copied()).collect();
+        let known: NameSet = self.world.nodes().chain(changed.into_iter().copied()).collect();
         edges::build(&self.world, &known, &self.tests, self.settings.kinds)
     }
 

@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 use tamis_core::Hash;
 
 /// Raised whenever the meaning of stored proofs changes; older ones then prove nothing.
-const STATE_VERSION: u32 = 1;
+const STATE_VERSION: u32 = 2;
 
 /// One node as it was.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -9,10 +9,11 @@
 //! behind the project; where the real classpath has it the other way round, a type that both define
 //! changes when either does.
 
-use crate::block::{Block, ClassFacts, ResourceFacts};
+use crate::block::{Block, ClassFacts, List, ResourceFacts};
 use crate::folder::{self, Folder};
 use crate::jars::JarCache;
 use crate::names::{NameId, Names};
+use crate::naming::Naming;
 use rayon::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -29,8 +30,8 @@ pub struct Module {
     pub classpath: Vec<PathBuf>,
     /// Anything else that every test depends on: the JDK, options of the JVM.
     pub environment: Vec<String>,
-    /// Further naming of test classes (`**/*Check.java`), as Surefire is told.
-    pub test_patterns: Vec<String>,
+    /// What the build says about the names of test classes.
+    pub naming: Naming,
 }
 
 /// Where blocks are kept between runs.
@@ -78,7 +79,12 @@ impl<'w> Type<'w> {
         self.ids.get(local as usize).copied().unwrap_or(NameId::MAX)
     }
 
-    pub fn ids(&self, locals: &'w [NameId]) -> impl Iterator<Item = NameId> + 'w {
+    /// One of the class's lists.
+    pub fn ids(&self, list: List) -> impl Iterator<Item = NameId> + 'w {
+        self.translated(self.facts.list(list))
+    }
+
+    pub fn translated(&self, locals: &'w [NameId]) -> impl Iterator<Item = NameId> + 'w {
         let ids = self.ids;
         locals.iter().map(move |&l| ids.get(l as usize).copied().unwrap_or(NameId::MAX))
     }
@@ -117,7 +123,7 @@ pub struct World {
     /// Types that both the project and a library define, with the library's fingerprint.
     pub twice: BTreeMap<NameId, Hash>,
     pub environment: Hash,
-    pub(crate) test_patterns: Vec<String>,
+    pub(crate) naming: Naming,
     /// Why the classpath is not known completely. Nothing may be skipped then.
     pub blind: Vec<String>,
     /// Worth telling, harmless for the selection.
@@ -141,7 +147,7 @@ impl World {
             mixed_order: Vec::new(),
             twice: BTreeMap::new(),
             environment: Hash::of_parts(module.environment.iter().map(String::as_bytes)),
-            test_patterns: module.test_patterns.clone(),
+            naming: module.naming.clone(),
             blind: Vec::new(),
             notes: Vec::new(),
             newest_ns: i64::MIN,
@@ -186,8 +192,16 @@ impl World {
         world
     }
 
-    fn add(&mut self, block: Block, origin: Origin, path: &Path) {
-        let ids: Vec<NameId> = block.names.iter().map(|(_, n)| self.names.intern(n)).collect();
+    fn add(&mut self, mut block: Block, origin: Origin, path: &Path) {
+        let block_names = std::mem::take(&mut block.names);
+        let ids = match self.names.is_empty() {
+            true => {
+                self.names = block_names;
+                self.names.prepare();
+                (0..self.names.len() as NameId).collect()
+            }
+            false => self.names.intern_all(&block_names),
+        };
         let part = self.parts.len() as u32;
         let mut shadowed = Vec::new();
         for (i, class) in block.classes.iter().enumerate() {
@@ -200,7 +214,8 @@ impl World {
             }
         }
         for (i, resource) in block.resources.iter().enumerate() {
-            let name = [b"/", block.names.get(resource.path)].concat();
+            let path = ids.get(resource.path as usize).copied().unwrap_or(NameId::MAX);
+            let name = [b"/", self.names.get(path)].concat();
             let id = self.names.intern(&name);
             self.claim(id, Place::Resource(part, i as u32));
         }

@@ -97,6 +97,21 @@ impl<'a> Observer<'a> {
         self.taints.insert(taint);
     }
 
+    /// The files of the project that the tree has written so far.
+    pub fn written(&self) -> Vec<PathBuf> {
+        let root = self.context.paths.root();
+        self.entries
+            .iter()
+            .filter(|(_, entry)| entry.change != Change::None)
+            .map(|(path, _)| PathBuf::from(OsStr::from_bytes(path)))
+            .filter(|path| {
+                path.starts_with(root)
+                    && self.context.rules.judge(path, "") == Judgement::Default
+                    && path.is_file()
+            })
+            .collect()
+    }
+
     fn program_of(&mut self, thread: u32, timing: Timing) -> usize {
         let (program, new) = self.programs.of(thread);
         if new && timing == Timing::Before {

@@ -78,6 +78,7 @@ pub fn decision(test: &TestReport, out: &mut dyn Write) -> io::Result<()> {
                 Cause::NoStore => ("no-store", None),
                 Cause::Requested => ("requested", None),
                 Cause::AlwaysRun(_) => ("always-run", None),
+                Cause::Effect(_) => ("effect", None),
                 Cause::DidNotPass(record, _) => ("did-not-pass", Some(record)),
                 Cause::Incomplete(record) => ("incomplete", Some(record)),
                 Cause::Changed(record) => ("changed", Some(record)),

@@ -21,6 +21,8 @@ pub(crate) struct Case {
     pub(crate) variables: Vec<(OsString, OsString)>,
     pub(crate) timeout: Option<Duration>,
     pub(crate) demand: Demand,
+    /// What the user wants of the tests inside it, where they can be told apart.
+    pub(crate) inside: Demand,
     /// Globs whose files count for this test, whether it looked at them or not.
     pub(crate) run_all_on: Vec<String>,
     /// How many tests of the same suite may run at once.
@@ -90,6 +92,7 @@ pub(crate) fn of_command(
         folder: project.folder.clone(),
         variables: Vec::new(),
         timeout,
+        inside: demand.clone(),
         demand,
         run_all_on: Vec::new(),
         suite_jobs: None,
@@ -105,6 +108,7 @@ pub(crate) fn of_recorded_command(project: &Project, key: TestKey) -> Case {
         variables: Vec::new(),
         timeout: None,
         demand: Demand::None,
+        inside: Demand::None,
         run_all_on: Vec::new(),
         suite_jobs: None,
     }
@@ -150,6 +154,7 @@ pub(crate) fn of_suites(
                     (Demand::None, Some(pattern)) => Demand::AlwaysRun(pattern.to_owned()),
                     (demand, _) => demand.clone(),
                 },
+                inside: demand.clone(),
                 run_all_on: suite.run_all_on.clone(),
                 suite_jobs: suite.jobs.map(usize::from),
             });
@@ -264,6 +269,7 @@ mod tests {
             variables: variables.iter().map(|(n, v)| (n.into(), v.into())).collect(),
             timeout: None,
             demand: Demand::None,
+            inside: Demand::None,
             run_all_on: Vec::new(),
             suite_jobs: None,
         };

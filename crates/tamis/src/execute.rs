@@ -10,11 +10,12 @@ use std::collections::{BTreeMap, HashSet};
 use std::fs::File;
 use std::io::{PipeReader, Read};
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
-use tamis_core::record::Run;
-use tamis_core::{Outcome, Question, Taint};
+use tamis_core::record::{Access, Observed, Run};
+use tamis_core::{Outcome, Question, Scheme, Taint};
 use tamis_observe::{Context, Observations, Observer, Parted};
 use tamis_report::TestReport;
 use tamis_trace::{Command, Ending, Engine, Finish, Sink};
@@ -117,12 +118,15 @@ pub(crate) fn execute(job: Job<'_>) -> Result<Executed> {
     if failed > 0 {
         observer.taint(Taint::FailedInside(failed as u64));
     }
+    let outputs = if jvm::is_maven(&case.words) { observer.written() } else { Vec::new() };
     let Observations { mut observed, mut taints, notes, left_behind } =
         observer.finish(finish.no_new_privileges);
     observed.append(&mut surroundings);
-    if !inside.relied_on.is_empty() {
+    let more = inside.relied_on.into_iter().chain(still_there(project, outputs));
+    let mut more = more.peekable();
+    if more.peek().is_some() {
         let known: HashSet<Question> = observed.iter().map(|o| o.question.clone()).collect();
-        let more = inside.relied_on.into_iter().filter(|o| !known.contains(&o.question));
+        let more = more.filter(|o| !known.contains(&o.question));
         let more: BTreeMap<Question, _> = more.map(|o| (o.question.clone(), o)).collect();
         observed.extend(more.into_values());
     }
@@ -152,6 +156,21 @@ pub(crate) fn execute(job: Job<'_>) -> Result<Executed> {
         left_behind,
     };
     Ok(Executed::Ended { run: Box::new(run), output, inside: inside.reports })
+}
+
+/// What a build wrote must still be there for it to be skipped: a later step may need it.
+fn still_there(project: &Project, outputs: Vec<PathBuf>) -> Vec<Observed> {
+    let files: Vec<(PathBuf, Scheme)> = outputs.into_iter().map(|f| (f, Scheme::Raw)).collect();
+    let answers = project.fingerprinter.answer_many(&files);
+    let observed = files.iter().zip(answers).map(|((path, scheme), answer)| Observed {
+        question: Question::Path(project.paths.to_portable(path), *scheme),
+        before: answer.value,
+        after: None,
+        access: Access::WRITE,
+        program: "tamis".into(),
+        detail: answer.detail,
+    });
+    observed.collect()
 }
 
 /// A command that has ended, with the observer of its files.

@@ -112,6 +112,11 @@ impl Jni {
         self.settled(result)
     }
 
+    pub(crate) fn has_method(self, on: Object, name: &CStr, kind: &CStr) -> bool {
+        let class = self.class_of(on);
+        class.is_some_and(|class| self.member(slot::GET_METHOD_ID, class, name, kind).is_some())
+    }
+
     /// A field that holds an object; access does not matter.
     pub(crate) fn field_object(self, of: Object, name: &CStr, kind: &CStr) -> Option<Object> {
         let class = self.class_of(of)?;

@@ -46,11 +46,6 @@ impl Server {
         options.argument(&library()).expect("the target folder has a plain path")
     }
 
-    /// What was said so far.
-    pub(crate) fn so_far(&self) -> Vec<(usize, FromJvm)> {
-        self.told.lock().expect("no panic").clone()
-    }
-
     /// Waits until every JVM has hung up; gives what each said, in order of their greeting.
     pub(crate) fn finish(mut self) -> Vec<Vec<FromJvm>> {
         // A connection that says nothing is the sign to stop.

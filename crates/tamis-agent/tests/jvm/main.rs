@@ -6,4 +6,5 @@ mod junit4;
 mod lookups;
 mod maven;
 mod platform;
+mod robust;
 mod testng;

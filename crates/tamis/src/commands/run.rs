@@ -2,6 +2,7 @@
 
 use crate::args::Options;
 use crate::cases::{self, Case};
+use crate::jvm;
 use crate::project::Project;
 use crate::run::{Shape, run};
 use anyhow::{Result, bail};
@@ -51,8 +52,27 @@ pub(crate) fn suites(options: &Options, in_any_case: bool) -> Result<i32> {
 pub(crate) fn command(options: &Options, words: &[OsString], in_any_case: bool) -> Result<i32> {
     let project = Project::find(options)?;
     let demand = demand(options, in_any_case);
-    let case = cases::of_command(&project, words, demand, timeout(options)?);
+    let case = command_case(&project, options, words, demand)?;
     run(&project, options, &[case], Shape::Command)
+}
+
+/// A command as a test. What a build does besides testing, or the user's wish, may keep it from being
+/// skipped as a whole.
+pub(crate) fn command_case(
+    project: &Project,
+    options: &Options,
+    words: &[OsString],
+    demand: Demand,
+) -> Result<Case> {
+    let mut case = cases::of_command(project, words, demand, timeout(options)?);
+    if case.demand == Demand::None && jvm::is_maven(words) {
+        if options.selecting.no_command_skip {
+            case.demand = Demand::Requested;
+        } else if let Some(what) = jvm::effect_elsewhere(words) {
+            case.demand = Demand::Effect(what);
+        }
+    }
+    Ok(case)
 }
 
 pub(crate) fn either(options: &Options, words: &[OsString], in_any_case: bool) -> Result<i32> {

@@ -15,8 +15,8 @@ use std::path::{Path, PathBuf};
 use tamis_jvm::render::{self, Detail, DiffJson, ImpactedJson, SelectionJson};
 use tamis_jvm::starts::{Dependencies, ZlcFormat};
 use tamis_jvm::{
-    Caches, EdgeKind, JarCache, Kinds, Libraries, Module, Session, Settings, TestDecision, maven,
-    surroundings,
+    Caches, EdgeKind, JarCache, Kinds, Libraries, Module, Naming, Session, Settings, TestDecision,
+    maven, surroundings,
 };
 use tamis_report::style::Role;
 
@@ -241,7 +241,7 @@ fn modules(project: &Project, places: &Places, state: &Path) -> Result<Vec<Modul
                 .filter(|p| !p.as_os_str().is_empty())
                 .collect(),
             environment,
-            test_patterns: Vec::new(),
+            naming: Naming::default(),
         }]);
     }
     let root = [project.folder.as_path(), project.root()]

@@ -86,7 +86,7 @@ struct Build {
 struct GoalState {
     facts: GoalFacts,
     refusal: Option<String>,
-    /// Whether it ended without an error, and its JVMs in good order.
+    /// Whether it ended, with all its test classes tried, and its JVMs in good order.
     ended_well: bool,
     jvms_ended_well: bool,
     /// From test class to its report.
@@ -210,7 +210,9 @@ impl<'env> Collector<'env> {
                 FromJvm::Trouble(why) => self.say(&format!("the agent in Maven: {why}")),
                 FromJvm::GoalEnded { goal, error } => {
                     if let Some(&number) = self.builds[&pid].goals.get(&goal) {
-                        self.goals[number].ended_well = error.is_none();
+                        // Anything else than failed tests may have kept classes from running.
+                        self.goals[number].ended_well =
+                            error.is_none_or(|e| e.contains("There are test failures"));
                     }
                 }
                 _ => {}
@@ -295,13 +297,11 @@ impl<'env> Collector<'env> {
     /// Decides about the test classes of a goal; gives those that need not run.
     fn decide(&mut self, number: usize, classes: &[String]) -> Vec<u32> {
         let facts = self.goals[number].facts.clone();
-        let demand = match self.command.demand {
-            Demand::Requested => Demand::Requested,
-            _ => Demand::None,
-        };
         let cases: Vec<Case> = classes
             .iter()
-            .map(|class| cases::of_test_class(self.project, &key(&facts, class), demand.clone()))
+            .map(|class| {
+                cases::of_test_class(self.project, &key(&facts, class), self.command.inside.clone())
+            })
             .collect();
         let world = World::new(self.project, &cases).with_goal(facts.clone());
         if self.store.is_none() {

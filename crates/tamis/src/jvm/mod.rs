@@ -35,9 +35,41 @@ pub(crate) fn is_scope(suite: &str) -> bool {
 
 /// What a Maven command does elsewhere than in its own folders, if anything: it must not be skipped.
 pub(crate) fn effect_elsewhere(words: &[OsString]) -> Option<String> {
-    const PHASES: &[&str] = &["install", "deploy", "site-deploy", "clean"];
-    words.iter().skip(1).filter_map(|w| w.to_str()).find_map(|word| {
+    const PHASES: &[&str] = &["install", "deploy", "site-deploy"];
+    // Options that take the next word, which may well hold a colon.
+    const WITH_VALUE: &[&str] =
+        &["-pl", "--projects", "-rf", "--resume-from", "-f", "--file", "-s", "-P"];
+    let words: Vec<&str> = words.iter().skip(1).filter_map(|w| w.to_str()).collect();
+    let is_value = |at: usize| at > 0 && WITH_VALUE.contains(&words[at - 1]);
+    words.iter().enumerate().filter(|(at, _)| !is_value(*at)).find_map(|(_, word)| {
         let goal = !word.starts_with('-') && word.contains(':');
-        (PHASES.contains(&word) || goal).then(|| format!("`{word}` has effects of its own"))
+        (PHASES.contains(word) || goal)
+            .then(|| format!("what `{word}` does elsewhere is not known"))
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words(text: &str) -> Vec<OsString> {
+        text.split(' ').map(OsString::from).collect()
+    }
+
+    #[test]
+    fn maven_by_its_name() {
+        assert!(is_maven(&words("mvn test")) && is_maven(&words("./mvnw -q verify")));
+        assert!(!is_maven(&words("mvnd test")) && !is_maven(&words("make mvn")));
+    }
+
+    #[test]
+    fn effects_elsewhere() {
+        for none in ["mvn test", "mvn -o -B clean verify", "mvn -Dx=a:b test", "mvn -pl :core test"]
+        {
+            assert_eq!(effect_elsewhere(&words(none)), None, "{none}");
+        }
+        for some in ["mvn install", "mvn -q deploy", "mvn dependency:copy"] {
+            assert!(effect_elsewhere(&words(some)).is_some(), "{some}");
+        }
+    }
 }

@@ -124,6 +124,8 @@ public final class TamisHooks {
     /** Calls a method without parameters; null if there is none or it throws. */
     static native Object call(Object self, String name, String descriptor);
 
+    static native boolean has(Object self, String name, String descriptor);
+
     /** A field's value; null if there is none. */
     static native Object field(Object self, String name, String descriptor);
 }

@@ -7,9 +7,9 @@ final class TamisRunners {
     static String junit4(Object runner) {
         Object description =
                 TamisHooks.call(runner, "getDescription", "()Lorg/junit/runner/Description;");
-        Object type = TamisHooks.call(description, "getTestClass", "()Ljava/lang/Class;");
-        if (type instanceof Class) {
-            return ((Class<?>) type).getName();
+        if (TamisHooks.has(description, "getTestClass", "()Ljava/lang/Class;")) {
+            Object type = TamisHooks.call(description, "getTestClass", "()Ljava/lang/Class;");
+            return type instanceof Class ? ((Class<?>) type).getName() : null;
         }
         // Before JUnit 4.6 only the text is there; it is the class's name where it has one.
         return className(TamisHooks.call(description, "getDisplayName", "()Ljava/lang/String;"));
@@ -18,10 +18,13 @@ final class TamisRunners {
     static String junit3(Object test) {
         for (Class<?> type = test.getClass(); type != null; type = type.getSuperclass()) {
             if (type.getName().equals("junit.framework.TestSuite")) {
+                // Named after the class that it was made of, unless somebody gave it another name.
                 return className(TamisHooks.call(test, "getName", "()Ljava/lang/String;"));
             }
         }
-        return test.getClass().getName();
+        // Adapters and decorators of the framework stand for what is inside them.
+        String name = test.getClass().getName();
+        return name.startsWith("junit.") ? null : name;
     }
 
     /** Only descriptors whose source is a class stand for one. */

@@ -1,0 +1,369 @@
+//! What must hold whatever happens: the program runs as it would, nothing that was said is lost.
+
+use crate::harness::{Program, Server, Told, class_path, jars, library, tried_jdks};
+use std::fmt::Write as _;
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use tamis_testjava::{Jdk, Sources, class_files, jdk};
+use tamis_wire::Verdict::Passed;
+use tamis_wire::mark::Mark;
+use tamis_wire::{FromJvm, Options, Role};
+
+const JARS: [&str; 2] = ["junit:junit:4.13.2", "org.hamcrest:hamcrest-core:1.3"];
+
+fn compile(files: &[(&str, &str)], jars: &[PathBuf]) -> PathBuf {
+    let mut sources = Sources::new().option("--release").option("8");
+    for (name, text) in files {
+        sources = sources.file(name, text);
+    }
+    for jar in jars {
+        sources = sources.classpath(jar);
+    }
+    sources.compile(&jdk())
+}
+
+fn junit<'j>(jdk: &'j Jdk, class_path: Vec<PathBuf>, tests: &[&str]) -> Program<'j> {
+    let mut arguments = vec!["org.junit.runner.JUnitCore".to_owned()];
+    arguments.extend(tests.iter().map(|test| (*test).to_owned()));
+    Program { jdk, class_path, jvm: Vec::new(), arguments }
+}
+
+const HELLO: (&str, &str) = (
+    "a/Main.java",
+    "package a; public class Main {
+    public static void main(String[] args) throws Exception {
+        System.out.println(\"out\"); System.err.println(\"err\");
+        if (args.length > 0 && args[0].equals(\"halt\")) Runtime.getRuntime().halt(3);
+        System.exit(7); } }",
+);
+
+#[test]
+fn without_tamis_the_program_runs_as_always() {
+    let classes = compile(&[HELLO], &[]);
+    for jdk in &tried_jdks() {
+        let program = Program {
+            jdk,
+            class_path: vec![classes.clone()],
+            jvm: Vec::new(),
+            arguments: vec!["a.Main".into()],
+        };
+        let nobody =
+            Options { socket: "/nonexistent/socket".into(), token: "t".into(), role: Role::Tests };
+        let agents = [
+            nobody.argument(&library()).expect("a plain path"),
+            format!("-agentpath:{}", library().display()),
+            format!("-agentpath:{}=what=ever", library().display()),
+        ];
+        for agent in agents {
+            let output = program.command(&agent).output().expect("java starts");
+            assert_eq!(output.status.code(), Some(7));
+            assert_eq!((&output.stdout[..], &output.stderr[..]), (&b"out\n"[..], &b"err\n"[..]));
+        }
+    }
+}
+
+#[test]
+fn an_exit_and_a_halt_are_good_ends() {
+    let classes = compile(&[HELLO], &[]);
+    for jdk in &tried_jdks() {
+        for (argument, code) in [("exit", 7), ("halt", 3)] {
+            let program = Program {
+                jdk,
+                class_path: vec![classes.clone()],
+                jvm: Vec::new(),
+                arguments: vec!["a.Main".into(), argument.into()],
+            };
+            let (output, told) = program.run();
+            assert_eq!(output.status.code(), Some(code));
+            assert_eq!((&output.stdout[..], &output.stderr[..]), (&b"out\n"[..], &b"err\n"[..]));
+            told.assert_sound();
+            assert_eq!(told.ran(""), ["a.Main.main"]);
+        }
+    }
+}
+
+const SLOW: [(&str, &str); 2] = [
+    (
+        "a/OneTest.java",
+        "package a; public class OneTest {
+        @org.junit.Test public void one() {} }",
+    ),
+    (
+        "a/SlowTest.java",
+        "package a; public class SlowTest {
+        @org.junit.Test public void slow() throws Exception {
+            System.out.println(); System.out.println(\"ready\"); Thread.sleep(60000); } }",
+    ),
+];
+
+#[test]
+fn a_kill_keeps_what_was_said() {
+    let Some(jars) = jars(&JARS) else { return };
+    let classes = compile(&SLOW, &jars);
+    for jdk in &tried_jdks() {
+        let program = junit(jdk, class_path(&classes, &jars), &["a.OneTest", "a.SlowTest"]);
+        let server = Server::new();
+        let mut command = program.command(&server.argument(Role::Tests));
+        let mut child = command.stdout(Stdio::piped()).spawn().expect("java starts");
+        let lines = BufReader::new(child.stdout.take().expect("piped")).lines();
+        let ready = lines.map_while(Result::ok).any(|line| line == "ready");
+        assert!(ready, "the slow test runs");
+        child.kill().expect("it is still there");
+        child.wait().expect("it ends");
+        let mut jvms = server.finish();
+        let told = Told::new(jvms.remove(0), &program.class_path);
+        assert_eq!(told.ran("a.OneTest"), ["a.OneTest.<init>", "a.OneTest.one"]);
+        assert_eq!(told.verdicts("a.OneTest"), [Passed]);
+        assert!(told.verdicts("a.SlowTest").is_empty());
+        assert!(!told.bye);
+    }
+}
+
+#[test]
+fn a_tamis_that_goes_away_does_not_matter() {
+    let Some(jars) = jars(&JARS) else { return };
+    let tests = [
+        SLOW[0],
+        (
+            "a/TwoTest.java",
+            "package a; public class TwoTest {
+        @org.junit.Test public void two() {} }",
+        ),
+    ];
+    let classes = compile(&tests, &jars);
+    for jdk in &tried_jdks() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let socket = folder.path().join("s");
+        let listener = std::os::unix::net::UnixListener::bind(&socket).expect("a socket");
+        let tamis = std::thread::spawn(move || drop(listener.accept().expect("a connection")));
+        let options = Options { socket, token: "t".into(), role: Role::Tests };
+        let program = junit(jdk, class_path(&classes, &jars), &["a.OneTest", "a.TwoTest"]);
+        let agent = options.argument(&library()).expect("a plain path");
+        let output = program.command(&agent).output().expect("java starts");
+        assert!(output.status.success(), "{output:?}");
+        tamis.join().expect("no panic");
+    }
+}
+
+#[test]
+fn many_threads_lose_no_method_of_any_test() {
+    let Some(jars) = jars(&JARS) else { return };
+    let mut work = String::from("package a; public class Work { static long sum;\n");
+    let mut all = String::new();
+    for n in 0..200 {
+        writeln!(work, "static void m{n}() {{ sum += {n}; }}").expect("text");
+        write!(all, "m{n}(); ").expect("text");
+    }
+    write!(work, "static void all() {{ {all} }} }}").expect("text");
+    let mut files = vec![("a/Work.java".to_owned(), work)];
+    for n in 0..20 {
+        files.push((
+            format!("a/T{n}.java"),
+            format!(
+                "package a; public class T{n} {{ @org.junit.Test public void t() throws Exception {{
+                Thread[] threads = new Thread[8];
+                for (int i = 0; i < 8; i++) {{
+                  threads[i] = new Thread(new Runnable() {{ public void run() {{
+                    for (int r = 0; r < 300; r++) Work.all(); }} }});
+                  threads[i].start(); }}
+                for (Thread thread : threads) thread.join(); }} }}"
+            ),
+        ));
+    }
+    let files: Vec<(&str, &str)> = files.iter().map(|(n, t)| (n.as_str(), t.as_str())).collect();
+    let classes = compile(&files, &jars);
+    let names: Vec<String> = (0..20).map(|n| format!("a.T{n}")).collect();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    for jdk in &tried_jdks() {
+        let (_, told) = junit(jdk, class_path(&classes, &jars), &names).run();
+        told.assert_sound();
+        for name in &names {
+            let work = told.ran(name).into_iter().filter(|m| m.starts_with("a.Work.m")).count();
+            assert_eq!(work, 200, "{name} on {jdk:?}");
+        }
+    }
+}
+
+#[test]
+fn a_tracer_sees_the_boundaries_in_order() {
+    let Some(jars) = jars(&JARS) else { return };
+    if Command::new("strace").arg("-V").output().is_err() {
+        eprintln!("strace is not here; the marks were not tried");
+        return;
+    }
+    let touch = |n: u32| {
+        format!(
+            "package a; public class T{n} {{ @org.junit.Test public void t() {{
+            new java.io.File(\"/no/such/file-{n}\").exists(); }} }}"
+        )
+    };
+    let (one, two) = (touch(1), touch(2));
+    let classes = compile(&[("a/T1.java", &one), ("a/T2.java", &two)], &jars);
+    for jdk in &tried_jdks() {
+        let server = Server::new();
+        let program = junit(jdk, class_path(&classes, &jars), &["a.T1", "a.T2"]);
+        let java = program.command(&server.argument(Role::Tests));
+        let folder = tempfile::tempdir().expect("a folder");
+        let log = folder.path().join("log");
+        let mut command = Command::new("strace");
+        command.args(["-f", "-qq", "-e", "trace=%file", "-o"]).arg(&log);
+        command.arg(java.get_program()).args(java.get_args());
+        let output = command.output().expect("strace starts");
+        assert!(output.status.success(), "{output:?}");
+        let text = std::fs::read_to_string(&log).expect("a log");
+        let mut seen = Vec::new();
+        for path in text.lines().filter_map(|line| line.split('"').nth(1)) {
+            if let Some(mark) = Mark::parse(path.as_bytes(), "tok") {
+                seen.push(format!("{} {}", if mark.begins { "begin" } else { "end" }, mark.test));
+            } else if let Some(file) = path.strip_prefix("/no/such/file-") {
+                seen.push(file.to_owned());
+            }
+        }
+        seen.dedup();
+        assert_eq!(seen, ["begin 1", "1", "end 1", "begin 2", "2", "end 2"], "{jdk:?}");
+        drop(server.finish());
+    }
+}
+
+#[test]
+fn a_class_without_room_for_probes_is_told() {
+    // 21,843 increments are 65,529 bytes: no room for another eight.
+    let mut long = String::from("package a; public class Long { static int long_(int x) {\n");
+    for _ in 0..21_843 {
+        long.push_str("x++;");
+    }
+    long.push_str("return x; } public static void main(String[] a) { long_(1); } }");
+    let classes = compile(&[("a/Long.java", &long)], &[]);
+    for jdk in &tried_jdks() {
+        let program = Program {
+            jdk,
+            class_path: vec![classes.clone()],
+            jvm: Vec::new(),
+            arguments: vec!["a.Long".into()],
+        };
+        let (output, told) = program.run();
+        assert!(output.status.success(), "{output:?}");
+        let class = told.classes.iter().find(|class| class.name == b"a/Long").expect("told");
+        let problem = class.problem.as_deref().unwrap_or_default();
+        assert!(problem.contains("long_"), "{class:?}");
+        assert_eq!(class.probes, 0);
+        assert!(told.bye && told.troubles.is_empty());
+    }
+}
+
+/// An agent in Java that redefines and retransforms the class of a test.
+const OTHER: [(&str, &str); 3] = [
+    ("a/Other.java", "package a; import java.lang.instrument.*; public class Other {
+        static Instrumentation all;
+        public static void premain(String text, Instrumentation instrumentation) {
+            all = instrumentation;
+            all.addTransformer(new ClassFileTransformer() {
+                public byte[] transform(ClassLoader l, String n, Class<?> c,
+                        java.security.ProtectionDomain d, byte[] bytes) {
+                    return n != null && n.startsWith(\"a/\") ? bytes.clone() : null; } }, true); } }"),
+    ("a/Thing.java", "package a; public class Thing { public int one() { return 1; } }"),
+    ("a/ChangeTest.java", "package a; public class ChangeTest {
+        static byte[] bytes() throws Exception {
+            try (java.io.InputStream in = Thing.class.getResourceAsStream(\"Thing.class\")) {
+                byte[] all = new byte[100000]; int length = 0, n;
+                while ((n = in.read(all, length, all.length - length)) > 0) length += n;
+                return java.util.Arrays.copyOf(all, length); } }
+        @org.junit.Test public void change() throws Exception {
+            byte[] bytes = bytes();
+            Other.all.redefineClasses(
+                new java.lang.instrument.ClassDefinition(Thing.class, bytes));
+            Other.all.retransformClasses(Thing.class, Class.class); } }"),
+];
+
+fn other_agent(classes: &Path, folder: &Path) -> PathBuf {
+    let manifest = folder.join("manifest");
+    let text =
+        "Premain-Class: a.Other\nCan-Redefine-Classes: true\nCan-Retransform-Classes: true\n";
+    std::fs::write(&manifest, text).expect("a manifest");
+    let jar = folder.join("other.jar");
+    let mut command = Command::new(jdk().tool("jar"));
+    command.arg("cfm").arg(&jar).arg(&manifest).arg("-C").arg(classes);
+    assert!(command.arg("a/Other.class").status().expect("jar starts").success());
+    jar
+}
+
+#[test]
+fn a_class_that_others_change_keeps_its_probes() {
+    let Some(jars) = jars(&JARS) else { return };
+    let use_test = (
+        "a/UseTest.java",
+        "package a; public class UseTest {
+        @org.junit.Test public void use() throws Exception {
+            new Thing().one(); Class.forName(\"a.Asked\".replace(\"Asked\", \"Thing\")); } }",
+    );
+    let classes = compile(&[&OTHER[..], &[use_test]].concat(), &jars);
+    let folder = tempfile::tempdir().expect("a folder");
+    let agent = other_agent(&classes, folder.path());
+    for jdk in &tried_jdks() {
+        let tests = ["a.UseTest", "a.ChangeTest", "a.UseTest"];
+        let mut program = junit(jdk, class_path(&classes, &jars), &tests);
+        program.jvm.push(format!("-javaagent:{}", agent.display()));
+        let (output, told) = program.run();
+        assert!(output.status.success(), "{output:?}");
+        assert!(told.bye && told.troubles.is_empty(), "{:?}", told.troubles);
+        for class in &told.classes {
+            let path = classes.join(format!("{}.class", String::from_utf8_lossy(&class.name)));
+            if let Ok(bytes) = std::fs::read(path) {
+                assert_eq!(class.hash, xxhash_rust::xxh3::xxh3_128(&bytes), "the original counts");
+                assert_eq!(class.problem, None);
+            }
+        }
+        // Twice the same: before the change and after it.
+        let windows: Vec<_> = windows_of(&told.messages, "a.UseTest");
+        assert_eq!(windows.len(), 2, "{windows:?}");
+        assert_eq!(windows[0], windows[1]);
+        let asked = told.tests["a.UseTest"].lookups.clone();
+        assert!(asked.contains(&tamis_wire::Lookup::Class("a.Thing".into())));
+    }
+}
+
+/// The probes that each run of a test class passed in these two classes.
+fn windows_of(messages: &[FromJvm], test: &str) -> Vec<Vec<u32>> {
+    let mut own = std::collections::BTreeSet::new();
+    let mut ids = Vec::new();
+    let mut runs = Vec::new();
+    for message in messages {
+        match message {
+            FromJvm::Class(class) if [&b"a/Thing"[..], b"a/UseTest"].contains(&&class.name[..]) => {
+                own.extend(class.first_probe..class.first_probe + class.probes);
+            }
+            FromJvm::Began(began) if began.class == test => ids.push(began.test),
+            FromJvm::Window(window) if window.open.iter().any(|id| ids.contains(id)) => {
+                runs.push(window.hits.iter().filter(|id| own.contains(id)).collect());
+            }
+            _ => {}
+        }
+    }
+    runs
+}
+
+#[test]
+fn jacoco_beside_the_agent() {
+    let Some(jars) = jars(&JARS) else { return };
+    let Some(jacoco) = crate::harness::jars(&["org.jacoco:org.jacoco.agent:0.8.13"]) else {
+        return;
+    };
+    let inner = tamis_testjava::unpacked(&jacoco[0]).join("jacocoagent.jar");
+    let classes = compile(&[SLOW[0]], &jars);
+    let folder = tempfile::tempdir().expect("a folder");
+    let data = folder.path().join("jacoco.exec");
+    for jdk in &tried_jdks() {
+        let mut program = junit(jdk, class_path(&classes, &jars), &["a.OneTest"]);
+        program.jvm.push(format!("-javaagent:{}=destfile={}", inner.display(), data.display()));
+        let (output, told) = program.run();
+        assert!(output.status.success(), "{output:?}");
+        assert!(told.bye && told.troubles.is_empty(), "{:?}", told.troubles);
+        assert_eq!(told.ran("a.OneTest"), ["a.OneTest.<init>", "a.OneTest.one"]);
+        let (_, bytes) = class_files(&classes).remove(0);
+        let class = told.classes.iter().find(|class| class.name == b"a/OneTest").expect("told");
+        assert_eq!(class.hash, xxhash_rust::xxh3::xxh3_128(&bytes));
+        assert!(data.is_file(), "JaCoCo works too");
+        std::fs::remove_file(&data).expect("it is there");
+    }
+}
