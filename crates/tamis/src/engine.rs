@@ -1,6 +1,7 @@
 //! The engine that a command line and the settings ask for.
 
 use crate::args::{EngineName, Options};
+use crate::cases::Case;
 use anyhow::{Result, anyhow};
 use tamis_core::Taint;
 use tamis_settings::Settings;
@@ -22,7 +23,8 @@ fn name(options: &Options, settings: &Settings) -> &'static str {
 ///
 /// With `auto`, the cheapest one that works is taken. eBPF hears of a change after it was made: a
 /// test that reads a file and rewrites it at once cannot be observed completely by it. Such a test
-/// gets an engine that stops the process the next time.
+/// gets an engine that stops the process the next time, and a build gets one at once: builds do that
+/// all the time, and where the tests inside it begin and end is exact then.
 #[derive(Debug)]
 pub(crate) struct Engines {
     usual: Option<Box<dyn Engine>>,
@@ -30,11 +32,11 @@ pub(crate) struct Engines {
 }
 
 impl Engines {
-    /// Makes what the tests with these newest records need.
+    /// Makes what these tests, given with their newest records, need.
     pub(crate) fn new<'r>(
         options: &Options,
         settings: &Settings,
-        newest: impl IntoIterator<Item = Option<&'r RecordSummary>>,
+        tests: impl IntoIterator<Item = (&'r Case, Option<&'r RecordSummary>)>,
     ) -> Result<Self> {
         let mut name = name(options, settings);
         // Rules by program need to know who asks at the moment of the call.
@@ -43,11 +45,11 @@ impl Engines {
         }
         let choose = |name| tamis_trace::choose::choose(name).map_err(|why| anyhow!(why));
         let (mut usual, mut exact) = (None, None);
-        for newest in newest {
-            let place =
-                if name == "auto" && was_too_quick(newest) { &mut exact } else { &mut usual };
+        for (case, newest) in tests {
+            let stop = name == "auto" && must_stop(case, newest);
+            let place = if stop { &mut exact } else { &mut usual };
             if place.is_none() {
-                *place = Some(if name == "auto" && was_too_quick(newest) {
+                *place = Some(if stop {
                     choose("notify").or_else(|_| choose("ptrace"))?
                 } else {
                     choose(name)?
@@ -58,10 +60,15 @@ impl Engines {
     }
 
     /// The engine for a test with this newest record.
-    pub(crate) fn of(&self, newest: Option<&RecordSummary>) -> &dyn Engine {
-        let exact = self.exact.as_deref().filter(|_| was_too_quick(newest));
+    pub(crate) fn of(&self, case: &Case, newest: Option<&RecordSummary>) -> &dyn Engine {
+        let exact = self.exact.as_deref().filter(|_| must_stop(case, newest));
         exact.or(self.usual.as_deref()).expect("made for every selected test")
     }
+}
+
+/// Whether the processes have to stop at each call for the test to be observed completely.
+fn must_stop(case: &Case, newest: Option<&RecordSummary>) -> bool {
+    crate::jvm::is_maven(&case.words) || was_too_quick(newest)
 }
 
 /// Whether the test changed something before an engine that hears of it afterwards could look.

@@ -63,9 +63,10 @@ pub(crate) fn run(
     }
     if selected > 0 {
         // Only now: what the engine needs (loading a program into the kernel, say) costs time.
-        let selected = planned.iter().filter(|p| p.report.decision.is_run());
-        let newest = selected.map(|p| p.newest.as_ref());
-        let engines = Engines::new(options, &project.settings, newest)?;
+        let all = cases.iter().zip(&planned);
+        let selected = all.filter(|(_, p)| p.report.decision.is_run());
+        let tests = selected.map(|(case, p)| (case, p.newest.as_ref()));
+        let engines = Engines::new(options, &project.settings, tests)?;
         runner.run_selected(&engines, &world, cases, &planned, &stop)?;
     }
     let Runner { mut reports, not_started, recorded, style, inside, .. } = runner;
@@ -171,8 +172,8 @@ impl Runner<'_> {
                 scope.spawn(move || {
                     while let Some(n) = queue.next(stop) {
                         let _ = tell.send(News::Started(n));
-                        let engine = engines.of(planned[n].newest.as_ref());
                         let case = &cases[n];
+                        let engine = engines.of(case, planned[n].newest.as_ref());
                         let job = Job { project, world, engine, case, streams, quiet, stop };
                         let result = execute(job);
                         queue.done(n);
