@@ -30,7 +30,10 @@ pub struct Method {
     /// Name and descriptor: `run(I)V`.
     pub signature: NameId,
     pub is_initialiser: bool,
+    pub is_constructor: bool,
     pub is_static: bool,
+    /// Whether it calls by reflection: what that arrives at cannot be read here.
+    pub is_reflective: bool,
     pub mentions: Vec<NameId>,
     pub makes: Vec<NameId>,
     /// Owner and signature.
@@ -102,9 +105,25 @@ fn read_method(
     Ok(Some(Method {
         signature: names.intern(&[method.name, method.descriptor].concat()),
         is_initialiser: method.name == b"<clinit>",
+        is_constructor: method.name == b"<init>",
+        is_reflective: uses.calls.iter().any(|call| is_reflective(call.class, call.name)),
         is_static: method.access & flags::STATIC != 0,
         mentions,
         makes,
         calls,
     }))
+}
+
+/// Calls that make objects or call methods by their names.
+fn is_reflective(class: &[u8], method: &[u8]) -> bool {
+    match class {
+        b"java/lang/Class" => matches!(method, b"newInstance" | b"forName"),
+        b"java/lang/reflect/Constructor" => method == b"newInstance",
+        b"java/lang/reflect/Method" => method == b"invoke",
+        b"java/lang/reflect/Proxy" => method == b"newProxyInstance",
+        b"java/lang/invoke/MethodHandle" => method.starts_with(b"invoke"),
+        b"java/util/ServiceLoader" => true,
+        b"java/lang/ClassLoader" => method == b"loadClass",
+        _ => false,
+    }
 }

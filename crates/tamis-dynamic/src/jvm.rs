@@ -4,7 +4,7 @@ use crate::class::Class;
 use crate::facts::Kind;
 use crate::index::ClassIndex;
 use crate::kept::Kept;
-use crate::reach::Calls;
+use crate::reach::{Calls, Kinds};
 use roaring::RoaringBitmap;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::{BTreeMap, BTreeSet};
@@ -42,17 +42,19 @@ pub struct Jvm {
     ran: RoaringBitmap,
     outside: Seen,
     open: FxHashMap<u32, Seen>,
-    /// What each ended test ran.
-    ended: Vec<(u32, RoaringBitmap)>,
+    /// What each ended test did by itself.
+    ended: Vec<(u32, Seen)>,
     /// Bundles in jars that anybody asked for so far.
     bundles: BTreeSet<Kind>,
-    /// Who can depend on earlier tests; dropped when another class is loaded.
-    kept: Option<Kept>,
+    /// Who can depend on earlier tests, and by which calls; dropped when another class is loaded.
+    kept: Option<(Kept, Kinds)>,
     incomplete: Option<String>,
 }
 
 #[derive(Debug, Default, Clone)]
 struct Seen {
+    /// The test class.
+    own_class: String,
     loaded: BTreeSet<String>,
     hits: RoaringBitmap,
     classes: BTreeSet<String>,
@@ -199,8 +201,7 @@ impl Jvm {
     }
 
     pub fn began(&mut self, test: u32, class: &str) {
-        let mut seen = self.outside.clone();
-        seen.classes.insert(class.to_owned());
+        let seen = Seen { own_class: class.to_owned(), ..self.outside.clone() };
         self.open.insert(test, seen);
     }
 
@@ -211,15 +212,19 @@ impl Jvm {
             return Depends { incomplete, ..Depends::default() };
         };
         let mut depends = Depends { incomplete: self.incomplete.clone(), ..Depends::default() };
-        let (hits, touched) = self.close(&seen);
+        let (hits, mut touched) = self.close(&seen);
         let inherited = &hits - &seen.hits;
-        for (earlier, ran) in &self.ended {
-            if !ran.is_disjoint(&inherited) {
+        let mut others = seen.others.clone();
+        for (earlier, did) in &self.ended {
+            if !did.hits.is_disjoint(&inherited) {
+                // What it asked for by name may have been for this one, too.
                 depends.relies_on.insert(*earlier);
+                let asked = did.classes.iter().filter(|class| **class != did.own_class);
+                touched.extend(asked.cloned());
+                others.extend(did.others.iter().cloned());
             }
         }
         depends.uses_bundles = self.uses_bundles(&touched);
-        let mut others = seen.others.clone();
         if depends.uses_bundles {
             others.extend(self.bundles.iter().cloned());
         }
@@ -230,8 +235,8 @@ impl Jvm {
                 .map(|class| Kind::Whole(class.clone())),
         );
         self.add_facts(&hits, &touched, &others, &mut depends.facts);
-        depends.loaded = seen.loaded;
-        self.ended.push((test, seen.hits));
+        depends.loaded = seen.loaded.clone();
+        self.ended.push((test, seen));
         depends
     }
 
@@ -248,10 +253,13 @@ impl Jvm {
     fn close(&mut self, seen: &Seen) -> (RoaringBitmap, BTreeSet<String>) {
         let (index, calls) = (Arc::clone(&self.index), &self.calls);
         let names = &mut self.names;
-        let kept = self.kept.get_or_insert_with(|| Kept::of(calls.classes(), &index, names));
+        let (kept, kinds) = self
+            .kept
+            .get_or_insert_with(|| (Kept::of(calls.classes(), &index, names), calls.kinds(names)));
         let mut hits = seen.hits.clone();
         let mut touched: BTreeSet<String> = BTreeSet::new();
         let mut new_classes: Vec<String> = seen.classes.iter().cloned().collect();
+        new_classes.push(seen.own_class.clone());
         let mut new_hits: Vec<u32> = hits.iter().collect();
         let mut roots_done = RoaringBitmap::new();
         loop {
@@ -270,11 +278,16 @@ impl Jvm {
                 }
                 new_classes.extend(index.header_names(&class));
                 let id = names.intern(class.replace('.', "/").as_bytes());
-                roots.extend(calls.initialiser(id).filter(|&p| self.ran.contains(p)));
+                roots.extend(calls.initialiser(id));
+                if kept.holds(id) {
+                    roots.extend(calls.constructors(id));
+                }
                 touched.insert(class);
             }
-            // What a static initialiser used belongs to everybody who touches the class.
-            let initialisers: RoaringBitmap = roots.iter().copied().collect();
+            // What a static initialiser used belongs to everybody who touches the class, and what made
+            // an object that is kept to everybody who can meet it.
+            roots.retain(|&probe| self.ran.contains(probe));
+            let makers: RoaringBitmap = roots.iter().copied().collect();
             for &probe in &new_hits {
                 let Some((class, method)) = calls.method(probe) else { continue };
                 if kept.concerns(class, method, names) {
@@ -282,8 +295,15 @@ impl Jvm {
                 }
             }
             roots.retain(|&probe| roots_done.insert(probe));
-            let mut more = calls.reach(roots.into_iter(), &self.ran, names);
-            more |= initialisers;
+            let mut more = calls.reach(roots.iter().copied(), &self.ran, kinds);
+            // What was called by reflection is not known: anything that ran together with it.
+            for probe in more.iter().chain(roots).collect::<Vec<_>>() {
+                if calls.method(probe).is_some_and(|(_, method)| method.is_reflective) {
+                    let with_it = self.ended.iter().filter(|(_, did)| did.hits.contains(probe));
+                    with_it.for_each(|(_, did)| more |= &did.hits);
+                }
+            }
+            more |= makers;
             more -= &hits;
             if more.is_empty() {
                 return (hits, touched);

@@ -54,6 +54,11 @@ impl Kept {
             || names.find(nest(names.get(class.name))).is_some_and(|n| self.holders.contains(&n))
     }
 
+    /// Whether a static field can hold objects of this class.
+    pub(crate) fn holds(&self, class: NameId) -> bool {
+        self.objects.contains(&class)
+    }
+
     pub(crate) fn of<'c>(
         classes: impl Iterator<Item = &'c Class> + Clone,
         index: &ClassIndex,

@@ -15,14 +15,17 @@
 //!   this JVM so far, because a library may keep anything;
 //! * what ran **outside of tests** earlier in the same JVM;
 //! * what **earlier tests** of the same JVM left for it ([`left`](crate::Jvm::ended)): static
-//!   initialisers of classes that it touched, and everything that its methods in classes with state
-//!   (static fields that can change, objects that a static field can hold) can call, as far as it ran.
-//!   With such code come the files of the tests in which it ran. Resource bundles are kept by the JDK
-//!   itself: who may use any depends on all that were read.
+//!   initialisers of classes that it touched, constructors of those whose objects a static field can
+//!   hold, and everything that its methods in classes with state (static fields that can change, objects
+//!   that a static field can hold) can call, as far as it ran; where such code calls by reflection,
+//!   everything of the tests in which it ran. With such code come the files of the tests in which it
+//!   ran, and the names that they asked for. Resource bundles are kept by the JDK itself: who may use any
+//!   depends on all that were read.
 //!
 //! What is not seen: a value that an earlier test put into static state by itself, without the code that
-//! uses it being able to call what made the value. Such a test depends on another test having run, and
-//! any selection, order or parallel run can break it.
+//! uses it being able to call what made the value; such a test depends on another test having run, and
+//! any selection, order or parallel run can break it. And methods (constructors are seen) that a library
+//! called by reflection in an earlier test, on an object that is kept.
 
 mod class;
 mod facts;

@@ -1,9 +1,12 @@
 //! What methods can call, among those that ran.
 //!
-//! A call can arrive at every method of the same name and descriptor whose class is related to the
-//! class that the call names. Calls of types that are not the project's can arrive at project classes
-//! that extend such types. An object that is made can be called back by code that is not seen: if it
-//! extends a type that is not the project's, all its methods that ran count.
+//! A call can arrive at a method of the same name and descriptor if some class is both of the class
+//! that the call names and of the class that has the method: its own class, a subclass, or one that
+//! inherits the method and implements the interface that is named. Static methods and constructors are
+//! called by their own class's name or by that of a subclass. Calls of types that are not the project's
+//! can arrive at project classes that extend such types. An object that is made can be called back by
+//! code that is not seen: if it extends a type that is not the project's, all its methods that ran
+//! count.
 
 use crate::class::Class;
 use roaring::RoaringBitmap;
@@ -54,13 +57,22 @@ impl Calls {
         Some(first + at as u32)
     }
 
+    /// The probes of a class's constructors.
+    pub(crate) fn constructors(&self, class: NameId) -> impl Iterator<Item = u32> + '_ {
+        let class = self.by_name.get(&class).map(|&at| &self.classes[at]);
+        class.into_iter().flat_map(|(class, first)| {
+            let methods = class.methods.iter().zip(*first..);
+            methods.filter(|(method, _)| method.is_constructor).map(|(_, probe)| probe)
+        })
+    }
+
     /// Everything in `ran` that can be reached by calls from `roots`, the roots not included unless
     /// they are reached again.
     pub(crate) fn reach(
         &self,
         roots: impl Iterator<Item = u32>,
         ran: &RoaringBitmap,
-        names: &Names,
+        kinds: &Kinds,
     ) -> RoaringBitmap {
         let mut reached = RoaringBitmap::new();
         let mut seen_calls = FxHashSet::default();
@@ -74,7 +86,7 @@ impl Calls {
                 }
                 for &target in self.by_signature.get(&signature).into_iter().flatten() {
                     if ran.contains(target)
-                        && self.can_arrive(owner, target, names)
+                        && self.can_arrive(kinds, owner, target)
                         && reached.insert(target)
                     {
                         todo.push(target);
@@ -86,10 +98,10 @@ impl Calls {
                 if !made.insert(at) {
                     continue;
                 }
-                let (class, first) = &self.classes[at];
-                if !self.has_foreign_parent(class.name, names) {
+                if !kinds.extends_foreign[at] {
                     continue;
                 }
+                let (class, first) = &self.classes[at];
                 for n in 0..class.methods.len() as u32 {
                     if ran.contains(first + n) && reached.insert(first + n) {
                         todo.push(first + n);
@@ -100,47 +112,68 @@ impl Calls {
         reached
     }
 
-    fn can_arrive(&self, owner: NameId, target: u32, names: &Names) -> bool {
-        let Some(&(class, _)) = self.methods.get(&target) else { return false };
-        let name = self.classes[class].0.name;
-        name == owner
-            || self.inherits(name, owner)
-            || self.inherits(owner, name)
+    fn can_arrive(&self, kinds: &Kinds, owner: NameId, target: u32) -> bool {
+        let Some(&(at, method)) = self.methods.get(&target) else { return false };
+        let (class, _) = &self.classes[at];
+        let method = &class.methods[method];
+        if method.is_constructor {
+            return class.name == owner;
+        }
+        if method.is_static {
+            let named = self.by_name.get(&owner);
+            return named.is_some_and(|&named| kinds.parents[named].contains(&class.name));
+        }
+        kinds.seen_as[at].contains(&owner)
             || (!self.by_name.contains_key(&owner)
-                && (names.get(owner) == b"java/lang/Object"
-                    || self.has_foreign_parent(name, names)))
+                && (Some(owner) == kinds.object || kinds.has_foreign[at]))
     }
 
-    /// Whether a class inherits from another, as far as classes of the project say.
-    fn inherits(&self, class: NameId, from: NameId) -> bool {
-        let mut seen = FxHashSet::default();
-        let mut todo = vec![class];
-        while let Some(name) = todo.pop() {
-            let Some(&at) = self.by_name.get(&name) else { continue };
-            for &parent in &self.classes[at].0.inherits {
-                if parent == from {
-                    return true;
-                }
-                if seen.insert(parent) {
-                    todo.push(parent);
+    /// How the classes of now are related. A class is offered before its superclass, so this is known
+    /// only when it is asked for.
+    pub(crate) fn kinds(&self, names: &Names) -> Kinds {
+        let parents: Vec<FxHashSet<NameId>> =
+            (0..self.classes.len()).map(|at| self.parents(at)).collect();
+        let mut seen_as = parents.clone();
+        for (below, all) in parents.iter().enumerate() {
+            for above in all.iter().filter_map(|name| self.by_name.get(name)) {
+                if *above != below {
+                    seen_as[*above].extend(all.iter().copied());
                 }
             }
         }
-        false
+        let is_foreign = |name: &NameId| {
+            !self.by_name.contains_key(name) && !MARKERS.contains(&names.get(*name))
+        };
+        Kinds {
+            extends_foreign: parents.iter().map(|all| all.iter().any(is_foreign)).collect(),
+            has_foreign: seen_as.iter().map(|all| all.iter().any(is_foreign)).collect(),
+            parents,
+            seen_as,
+            object: names.find(b"java/lang/Object"),
+        }
     }
 
-    fn has_foreign_parent(&self, class: NameId, names: &Names) -> bool {
-        let mut todo = vec![class];
-        let mut seen = FxHashSet::default();
-        while let Some(name) = todo.pop() {
-            match self.by_name.get(&name) {
-                Some(&at) => {
-                    todo.extend(self.classes[at].0.inherits.iter().filter(|p| seen.insert(**p)));
-                }
-                None if !MARKERS.contains(&names.get(name)) => return true,
-                None => {}
-            }
+    /// A class and all that it inherits from, as far as classes of the project say.
+    fn parents(&self, at: usize) -> FxHashSet<NameId> {
+        let mut all = FxHashSet::from_iter([self.classes[at].0.name]);
+        let mut todo = vec![at];
+        while let Some(at) = todo.pop() {
+            let new = self.classes[at].0.inherits.iter().filter(|parent| all.insert(**parent));
+            todo.extend(new.filter_map(|parent| self.by_name.get(parent)));
         }
-        false
+        all
     }
+}
+
+/// The loaded classes of the project as types, by their position.
+#[derive(Debug, Default)]
+pub(crate) struct Kinds {
+    /// Itself and what it inherits from.
+    parents: Vec<FxHashSet<NameId>>,
+    /// Everything that an object can be seen as which has this class's methods.
+    seen_as: Vec<FxHashSet<NameId>>,
+    /// Whether a type that is not the project's is among them.
+    extends_foreign: Vec<bool>,
+    has_foreign: Vec<bool>,
+    object: Option<NameId>,
 }

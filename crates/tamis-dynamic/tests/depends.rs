@@ -172,6 +172,98 @@ fn a_cache_inside_an_object_that_a_static_field_holds_counts_too() {
 }
 
 #[test]
+fn constructors_and_static_methods_are_called_by_their_own_names_only() {
+    let mut play = Play::new(&[
+        (
+            "Shared.java",
+            "class Shared { static Shared one = new Shared(); Object get() { return this; } }",
+        ),
+        ("Other.java", "class Other { static Object make() { return new Other(); } }"),
+    ]);
+    play.test(1, "First", &["Other.<init>", "Other.make"]);
+    let second = play.test(2, "Second", &["Shared.<clinit>", "Shared.<init>", "Shared.get"]);
+    assert!(!has_body(&second, "Other", "<init>"), "every constructor calls that of Object");
+    assert!(second.relies_on.is_empty());
+}
+
+#[test]
+fn a_method_that_is_inherited_answers_for_an_interface_that_its_class_does_not_know() {
+    let mut play = Play::new(&[
+        (
+            "Cache.java",
+            "class Cache { static Object kept; static Reads reads = new Both();
+               static Object get() { if (kept == null) kept = reads.read(); return kept; } }",
+        ),
+        ("Reads.java", "interface Reads { Object read(); }"),
+        ("Base.java", "class Base { public Object read() { return Deep.read(); } }"),
+        ("Both.java", "class Both extends Base implements Reads { }"),
+        ("Deep.java", "class Deep { static Object read() { return 1; } }"),
+        (
+            "Lazy.java",
+            "class Lazy { static Object kept; static java.util.function.Supplier<Object> from = new Given();
+               static Object get() { if (kept == null) kept = from.get(); return kept; } }",
+        ),
+        ("Giver.java", "class Giver { public Object get() { return Deep.read(); } }"),
+        ("Given.java", "class Given extends Giver implements java.util.function.Supplier<Object> { }"),
+    ]);
+    let first =
+        &["Cache.<clinit>", "Both.<init>", "Base.<init>", "Cache.get", "Base.read", "Deep.read"];
+    play.test(1, "First", first);
+    let second = play.test(2, "Second", &["Cache.get"]);
+    assert!(has_body(&second, "Base", "read") && has_body(&second, "Deep", "read"), "{second:?}");
+    play.test(3, "Third", &["Lazy.<clinit>", "Given.<init>", "Lazy.get", "Giver.get", "Deep.read"]);
+    let fourth = play.test(4, "Fourth", &["Lazy.get"]);
+    assert!(has_body(&fourth, "Giver", "get"), "{fourth:?}");
+}
+
+#[test]
+fn what_is_made_by_reflection_and_kept_counts_with_everything_that_ran_there() {
+    let mut play = Play::new(&[
+        (
+            "Plugins.java",
+            "class Plugins { static Object kept; static Object get() throws Exception {
+               if (kept == null) kept = Class.forName(\"Plugin\").getDeclaredConstructor().newInstance(); return kept; } }",
+        ),
+        ("Plugin.java", "class Plugin { Plugin() { Deep.read(); } }"),
+        ("Deep.java", "class Deep { static Object read() { return 1; } }"),
+        ("Far.java", "class Far { static void far() { } }"),
+    ]);
+    play.jvm.began(1, "First");
+    let lookups = [Lookup::Class("Plugin".into())].into_iter().collect();
+    play.jvm.window(&Window { open: vec![1], hits: Hits::default(), lookups });
+    play.ran(&[1], &["Plugins.get", "Plugin.<init>", "Deep.read"]);
+    play.jvm.ended(1);
+    play.test(2, "Second", &["Far.far"]);
+    let third = play.test(3, "Third", &["Plugins.get"]);
+    assert!(has_body(&third, "Plugin", "<init>") && has_body(&third, "Deep", "read"), "{third:?}");
+    assert!(third.facts.contains_key(&header("Plugin")));
+    assert!(!has_body(&third, "Far", "far"));
+    assert_eq!(third.relies_on.into_iter().collect::<Vec<_>>(), [1]);
+}
+
+#[test]
+fn names_that_an_earlier_test_asked_for_count_where_its_code_does() {
+    let mut play = Play::new(&[
+        ("Config.java", "class Config { static final Object SIZE = Reader.read(); }"),
+        ("Reader.java", "class Reader { static Object read() { return 7; } }"),
+        ("Far.java", "class Far { static void far() { } }"),
+    ]);
+    play.jvm.began(1, "First");
+    let lookups = [Lookup::Class("Optional".into())].into_iter().collect();
+    play.jvm.window(&Window { open: vec![1], hits: Hits::default(), lookups });
+    play.ran(&[1], &["Config.<clinit>", "Reader.read"]);
+    play.jvm.ended(1);
+    play.jvm.began(2, "Second");
+    let lookups = [Lookup::Class("Config".into())].into_iter().collect();
+    play.jvm.window(&Window { open: vec![2], hits: Hits::default(), lookups });
+    let second = play.jvm.ended(2);
+    assert_eq!(second.facts.get(&header("Optional")), Some(&tamis_core::Value::Absent));
+    assert!(!second.facts.contains_key(&header("First")), "but not the other test itself");
+    let third = play.test(3, "Third", &["Far.far"]);
+    assert!(!third.facts.contains_key(&header("Optional")));
+}
+
+#[test]
 fn what_a_static_initialiser_used_belongs_to_everybody_who_touches_the_class() {
     let mut play = Play::new(&[
         ("Config.java", "class Config { static final int SIZE = Reader.read(); }"),
