@@ -325,3 +325,53 @@ fn several_forks_and_none() {
         );
     }
 }
+
+/// Surefire's other providers: the JUnit platform and TestNG.
+#[test]
+fn other_providers() {
+    let console = "org.junit.platform:junit-platform-console-standalone:1.10.2";
+    let cases = [
+        ("org.junit.jupiter:junit-jupiter:5.10.2", console, "org.junit.jupiter.api.Test"),
+        ("org.testng:testng:7.5.1", "org.testng:testng:7.5.1", "org.testng.annotations.Test"),
+    ];
+    for (dependency, jar, annotation) in cases {
+        let Some(jar) = artifact(jar) else { return };
+        let classes = Sources::new()
+            .classpath(&jar)
+            .option("--release")
+            .option("8")
+            .file("a/Thing.java", "package a; public class Thing { public void use() {} }")
+            .file(
+                "a/OneTest.java",
+                &format!(
+                    "package a; public class OneTest {{
+                @{annotation} public void one() {{ new Thing().use(); }} }}"
+                ),
+            )
+            .compile(&jdk());
+        let Some(project) = Project::new("3.2.5", "") else { return };
+        let folder = project.folder.path();
+        fs::remove_dir_all(folder.join("target/test-classes")).expect("it is there");
+        copy(&classes, &folder.join("target/test-classes"));
+        let pom = fs::read_to_string(folder.join("pom.xml")).expect("a pom");
+        let (start, rest) = pom.split_once("<groupId>junit</groupId>").expect("the dependency");
+        let (_, end) = rest.split_once("</version>").expect("its version");
+        let [group, name, version] = dependency.split(':').collect::<Vec<_>>()[..] else {
+            unreachable!("three parts")
+        };
+        let pom = format!(
+            "{start}<groupId>{group}</groupId><artifactId>{name}</artifactId>
+            <version>{version}</version>{end}"
+        );
+        fs::write(folder.join("pom.xml"), pom).expect("a pom");
+        let Some(run) = project.run(&[], &[]) else { return };
+        run.assert_sound();
+        run.forks[0].assert_sound();
+        let ran = run.forks[0].ran("a.OneTest");
+        assert!(ran.contains(&"a.OneTest.one") && ran.contains(&"a.Thing.use"), "{ran:?}");
+        assert_eq!(run.forks[0].verdicts("a.OneTest"), [Verdict::Passed]);
+        let run = project.run(&["a.OneTest"], &[]).expect("it ran before");
+        run.assert_sound();
+        assert!(run.forks.is_empty(), "{}", run.text);
+    }
+}

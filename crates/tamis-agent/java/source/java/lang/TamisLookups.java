@@ -13,8 +13,8 @@ public final class TamisLookups {
 
     /**
      * Names that were told since the last boundary, as far as there is room: frameworks ask for the
-     * same class again and again, and a class always gives the same String. Native code puts a new
-     * array here at a boundary, behind what it takes with it.
+     * same class again and again. Native code puts a new array here at a boundary, after it has taken
+     * what was told.
      */
     private static volatile String[] told = new String[3 * 512];
 
@@ -23,7 +23,7 @@ public final class TamisLookups {
     private static void ask(int kind, String name) {
         String[] told = TamisLookups.told;
         int place = kind * 512 + (name.hashCode() & 511);
-        if (told[place] != name) {
+        if (!name.equals(told[place])) {
             asked(kind, name);
             // Into the array from before the question: if a boundary came in between, it is dead.
             told[place] = name;
