@@ -31,6 +31,7 @@ fn graph(folder: &Path, runs: usize) {
         caches: Caches { folders: None, jars: JarCache::new(None) },
         kinds: Kinds::ALL,
         libraries: Libraries::Auto,
+        offline: false,
     };
     let module = Module { name: ".".into(), classes: vec![folder.into()], ..Module::default() };
     best(runs, || {

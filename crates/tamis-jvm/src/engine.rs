@@ -23,6 +23,7 @@
 //! Names that the runner knows and class files do not (a factory's tests, dynamic tests) belong to the
 //! class that it reports them for.
 
+use crate::lock::Lock;
 use crate::select::{Reason, Session, Settings, TestDecision};
 use crate::world::Module;
 use std::collections::BTreeMap;
@@ -77,6 +78,7 @@ pub fn record(
     state: Hash,
     finished: &BTreeMap<String, bool>,
 ) -> io::Result<Recorded> {
+    let _lock = Lock::take(&settings.state, || {})?;
     let mut session = Session::open(module, settings);
     if session.digest() != state {
         return Ok(Recorded::ClassesChanged);

@@ -100,7 +100,16 @@ pub fn scan(folder: &Path, cache: Option<&Path>) -> Folder {
     scan_at(folder, cache, now_ns())
 }
 
+/// As [`scan`], but what was read is not kept: the next scan reads it again.
+pub fn scan_only(folder: &Path, cache: Option<&Path>) -> Folder {
+    scan_with(folder, cache, now_ns(), false)
+}
+
 fn scan_at(folder: &Path, cache: Option<&Path>, scanned_ns: i64) -> Folder {
+    scan_with(folder, cache, scanned_ns, true)
+}
+
+fn scan_with(folder: &Path, cache: Option<&Path>, scanned_ns: i64, keep: bool) -> Folder {
     let file = cache.map(|c| c.join(cache_name(folder)));
     let known: Option<Cache> = file.as_deref().and_then(disk::load);
     let known = known.filter(|k| k.version == BLOCK_VERSION).unwrap_or_default();
@@ -132,7 +141,9 @@ fn scan_at(folder: &Path, cache: Option<&Path>, scanned_ns: i64) -> Folder {
     let (block, files) = assemble(known, fresh, found, &kept, &places);
     let newest_ns = newest(files.iter().map(|f| f.stat));
     let cache = Cache { version: BLOCK_VERSION, scanned_ns, files, block };
-    if let Some(file) = file {
+    if let Some(file) = file
+        && keep
+    {
         // Only a cache: where it cannot be written, the next scan reads everything again.
         disk::save(&file, &cache).ok();
     }

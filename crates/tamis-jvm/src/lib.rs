@@ -13,6 +13,7 @@ pub mod engine;
 pub mod folder;
 pub mod graph;
 pub mod jars;
+pub mod lock;
 pub mod maven;
 pub mod names;
 pub mod naming;

@@ -45,6 +45,8 @@ pub struct Settings {
     pub caches: Caches,
     pub kinds: Kinds,
     pub libraries: Libraries,
+    /// Answer first: what only helps the next call is left to [`Session::catch_up`].
+    pub offline: bool,
 }
 
 /// One step of an explanation.
@@ -107,7 +109,8 @@ pub struct Session {
 impl Session {
     /// Looks at a module as it is now.
     pub fn open(module: &Module, settings: &Settings) -> Self {
-        let mut world = World::load(module, &settings.root, &settings.caches);
+        let keep = !settings.offline;
+        let mut world = World::load_with(module, &settings.root, &settings.caches, keep);
         if settings.libraries == Libraries::Include {
             world.load_libraries(&settings.caches);
         }
@@ -362,6 +365,15 @@ impl Session {
         decisions: &[TestDecision],
         finished: &BTreeMap<String, bool>,
     ) -> io::Result<bool> {
+        self.carry(decisions, finished, Some(self.digest))
+    }
+
+    fn carry(
+        &mut self,
+        decisions: &[TestDecision],
+        finished: &BTreeMap<String, bool>,
+        latest: Option<Hash>,
+    ) -> io::Result<bool> {
         if !self.world.blind.is_empty() {
             return Ok(false);
         }
@@ -383,13 +395,48 @@ impl Session {
             }
         }
         self.proofs.tests = tests;
-        self.proofs.latest = Some(self.digest);
+        self.proofs.latest = latest;
         self.state.save(&self.proofs, self.digest, &state::snapshot(&self.world))?;
         // From now on these libraries are known, so that an upgrade can be compared with them.
         if self.settings.libraries != Libraries::Exclude {
             self.world.load_libraries(&self.settings.caches);
         }
         Ok(true)
+    }
+
+    /// The part of [`Session::record`] that cannot wait: the proofs of the tests that finished. The
+    /// others keep the proofs they have, which hold as before; no graph is needed for that.
+    pub fn record_finished(&mut self, finished: &BTreeMap<String, bool>) -> io::Result<bool> {
+        if !self.world.blind.is_empty() {
+            return Ok(false);
+        }
+        let kinds = self.settings.kinds.bits();
+        for name in self.test_names() {
+            if let Some(&passed) = finished.get(&name) {
+                self.proofs.tests.insert(name, Proof { snapshot: self.digest, kinds, passed });
+            }
+        }
+        self.proofs.latest = Some(self.digest);
+        self.state.save(&self.proofs, self.digest, &state::snapshot(&self.world))?;
+        Ok(true)
+    }
+
+    /// Only notes the state in which tests are about to run; see [`Session::announce`].
+    pub fn announce_only(&mut self) -> io::Result<bool> {
+        self.proofs.announced = Some(self.digest);
+        self.record_finished(&BTreeMap::new())
+    }
+
+    /// What answers do not need and the next ones profit from: proofs that hold are carried to the
+    /// state of now, states that nobody needs any more are removed, libraries are analysed. Changes
+    /// no selection, so it does not matter whether, when or how often it is done.
+    pub fn catch_up(&mut self) -> io::Result<bool> {
+        if self.proofs.tests.is_empty() {
+            return Ok(true);
+        }
+        let latest = self.proofs.latest;
+        let decisions = self.select();
+        self.carry(&decisions, &BTreeMap::new(), latest)
     }
 
     /// Whether a class of this name (`com.acme.Thing`) is on the classpath.

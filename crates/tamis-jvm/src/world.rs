@@ -137,6 +137,11 @@ pub struct World {
 impl World {
     /// Reads the project part of a classpath. Jars below `root` belong to the project.
     pub fn load(module: &Module, root: &Path, caches: &Caches) -> Self {
+        Self::load_with(module, root, caches, true)
+    }
+
+    /// As [`World::load`]; unless `keep`, what was read of folders is left for a later call to keep.
+    pub fn load_with(module: &Module, root: &Path, caches: &Caches, keep: bool) -> Self {
         let mut world = Self {
             names: Names::default(),
             places: Vec::new(),
@@ -163,7 +168,7 @@ impl World {
         let mut seen = BTreeSet::new();
         let entries: Vec<_> = entries.into_iter().filter(|(p, _)| seen.insert(*p)).collect();
         let loaded: Vec<Loaded> =
-            entries.par_iter().map(|(path, _)| load_entry(path, root, caches)).collect();
+            entries.par_iter().map(|(path, _)| load_entry(path, root, caches, keep)).collect();
         for ((path, origin), loaded) in entries.into_iter().zip(loaded) {
             match loaded {
                 Loaded::Folder(folder) => {
@@ -359,12 +364,13 @@ enum Loaded {
     Failed(String),
 }
 
-fn load_entry(path: &Path, root: &Path, caches: &Caches) -> Loaded {
+fn load_entry(path: &Path, root: &Path, caches: &Caches, keep: bool) -> Loaded {
     match std::fs::metadata(path) {
         Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Loaded::Nothing,
         Err(e) => return Loaded::Failed(e.to_string()),
         Ok(meta) if meta.is_dir() => {
-            return Loaded::Folder(folder::scan(path, caches.folders.as_deref()));
+            let scan = if keep { folder::scan } else { folder::scan_only };
+            return Loaded::Folder(scan(path, caches.folders.as_deref()));
         }
         Ok(_) => {}
     }

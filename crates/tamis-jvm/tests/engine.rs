@@ -43,6 +43,7 @@ impl Project {
                 },
                 kinds: Kinds::ALL,
                 libraries: Libraries::Auto,
+                offline: false,
             },
             classes,
             _folder: folder,

@@ -43,6 +43,7 @@ pub(crate) fn settings(folder: &Path) -> Settings {
         },
         kinds: Kinds::ALL,
         libraries: Libraries::Auto,
+        offline: false,
     }
 }
 

@@ -6,6 +6,7 @@ pub(crate) mod doctor;
 pub(crate) mod init;
 pub(crate) mod run;
 pub(crate) mod select;
+mod static_offline;
 pub(crate) mod static_select;
 pub(crate) mod status;
 pub(crate) mod why;

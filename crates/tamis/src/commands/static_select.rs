@@ -5,11 +5,14 @@
 //! module; types of other modules and of libraries are seen through each module's classpath.
 
 use crate::args::Options;
+use crate::commands::static_offline as offline;
 use crate::project::Project;
 use crate::terminal;
 use anyhow::{Context as _, Result, bail};
+use clap::builder::PossibleValue;
 use clap::{Args, Subcommand, ValueEnum};
 use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 use tamis_jvm::render::{self, Detail, DiffJson, ImpactedJson, SelectionJson};
@@ -29,7 +32,7 @@ pub(crate) struct StaticArguments {
 }
 
 #[derive(Debug, Args)]
-struct Places {
+pub(super) struct Places {
     /// Folder of compiled classes (may be given several times) [default: from the Maven build]
     #[arg(long, value_name = "DIR", global = true)]
     classes: Vec<PathBuf>,
@@ -79,7 +82,7 @@ enum Kind {
 }
 
 #[derive(Debug, Subcommand)]
-enum StaticVerb {
+pub(super) enum StaticVerb {
     /// Types and files that changed since the last update, and what changed in them
     Diff,
     /// All types and files that can reach a change
@@ -88,6 +91,8 @@ enum StaticVerb {
     Select(SelectArguments),
     /// Write down which tests finished, from the reports of a run of yours
     Record(RecordArguments),
+    /// Do now what calls with --offline leave for the background
+    CatchUp,
     /// The graph of types
     Graph(GraphArguments),
     /// Write which types each test reaches in a file format of STARTS
@@ -99,7 +104,7 @@ enum StaticVerb {
 }
 
 #[derive(Debug, Args)]
-struct SelectArguments {
+pub(super) struct SelectArguments {
     /// Print why: the path from the test to the change
     #[arg(long)]
     explain: bool,
@@ -110,12 +115,22 @@ struct SelectArguments {
     /// that they finished
     #[arg(long)]
     update: bool,
+    /// Answer first; what only the next call profits from is done in the background
+    #[arg(long)]
+    offline: bool,
     /// Write lists of tests, changes and the graph into this folder
     #[arg(long, value_name = "DIR")]
     artifacts: Option<PathBuf>,
     /// How much goes into that folder
     #[arg(long, value_name = "LEVEL", default_value = "finer", requires = "artifacts")]
     detail: DetailName,
+}
+
+impl SelectArguments {
+    /// Whether the state is written to.
+    pub(super) fn writes(&self) -> bool {
+        self.update || self.offline
+    }
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
@@ -127,7 +142,7 @@ enum DetailName {
 }
 
 #[derive(Debug, Args)]
-struct RecordArguments {
+pub(super) struct RecordArguments {
     /// Folder of Surefire reports [default: target/surefire-reports and target/failsafe-reports of
     /// each Maven module]
     #[arg(long, value_name = "DIR")]
@@ -136,17 +151,20 @@ struct RecordArguments {
     /// standard input. Counts only for the classes that `select --update` saw
     #[arg(long, value_name = "FILE", conflicts_with = "reports")]
     passed: Option<PathBuf>,
+    /// Write down the tests that finished and do the rest in the background
+    #[arg(long)]
+    offline: bool,
 }
 
 #[derive(Debug, Args)]
-struct GraphArguments {
+pub(super) struct GraphArguments {
     /// For Graphviz; with --json one edge a line
     #[arg(long)]
     dot: bool,
 }
 
 #[derive(Debug, Args)]
-struct ExportArguments {
+pub(super) struct ExportArguments {
     #[arg(long, value_name = "FORMAT", default_value = "zlc")]
     format: ExportFormat,
     /// File to write; for clz a folder
@@ -165,7 +183,7 @@ enum ExportFormat {
 }
 
 #[derive(Debug, Args)]
-struct CompareArguments {
+pub(super) struct CompareArguments {
     /// A deps.zlc file, or a folder with .clz files
     #[arg(value_name = "PATH")]
     with: PathBuf,
@@ -176,6 +194,11 @@ pub(crate) fn run(options: &Options, arguments: &StaticArguments) -> Result<i32>
     let places = &arguments.places;
     let store = project.store_folder.as_ref().map_err(|why| anyhow::anyhow!(why.clone()))?;
     let state = store.join("static");
+    let offline = match &arguments.verb {
+        StaticVerb::Select(select) => select.offline,
+        StaticVerb::Record(record) => record.offline,
+        _ => false,
+    };
     let settings = Settings {
         root: project.root().to_path_buf(),
         caches: Caches { folders: Some(state.join("folders")), jars: JarCache::of_user() },
@@ -186,7 +209,9 @@ pub(crate) fn run(options: &Options, arguments: &StaticArguments) -> Result<i32>
             LibrariesWhen::Include => Libraries::Include,
             LibrariesWhen::Exclude => Libraries::Exclude,
         },
+        offline,
     };
+    let lock = offline::lock(&state, &arguments.verb)?;
     let modules = modules(&project, places, &state)?;
     let mut sessions: Vec<Session> = modules.iter().map(|m| Session::open(m, &settings)).collect();
     for session in &sessions {
@@ -202,6 +227,7 @@ pub(crate) fn run(options: &Options, arguments: &StaticArguments) -> Result<i32>
         StaticVerb::Record(record) => {
             self::record(&mut sessions, &modules, record, options, &project, &mut out)?
         }
+        StaticVerb::CatchUp => 0,
         StaticVerb::Graph(graph) => self::graph(&sessions, options, graph, &mut out)?,
         StaticVerb::Export(export) => self::export(&sessions, export)?,
         StaticVerb::Compare(compare) => self::compare(&sessions, options, compare, &mut out)?,
@@ -209,12 +235,43 @@ pub(crate) fn run(options: &Options, arguments: &StaticArguments) -> Result<i32>
             for session in &sessions {
                 session.clean().context("the state could not be removed")?;
             }
+            offline::nothing_left(&state);
             0
         }
     };
     // A reader that has seen enough (`| head`) is no error.
     let _ = out.flush();
+    if offline {
+        offline::leave_behind(&state)?;
+        drop(lock);
+        offline::start_worker(store, places);
+    } else if offline::is_behind(&state) && lock.is_some() {
+        offline::catch_up(&mut sessions, &state)?;
+    }
     Ok(code)
+}
+
+impl Places {
+    /// The words that give these places to another tamis.
+    pub(super) fn words(&self) -> Vec<OsString> {
+        let mut words = Vec::new();
+        let mut option = |name: &str, value: &OsStr| {
+            words.push(OsString::from(name));
+            words.push(value.to_owned());
+        };
+        self.classes.iter().for_each(|f| option("--classes", f.as_os_str()));
+        self.test_classes.iter().for_each(|f| option("--test-classes", f.as_os_str()));
+        self.classpath.iter().for_each(|c| option("--classpath", c));
+        self.mvn.iter().for_each(|m| option("--mvn", m.as_ref()));
+        let name = |value: Option<PossibleValue>| value.map(|v| v.get_name().to_owned());
+        name(self.libraries.to_possible_value())
+            .iter()
+            .for_each(|l| option("--libraries", l.as_ref()));
+        for kind in &self.without {
+            name(kind.to_possible_value()).iter().for_each(|k| option("--without", k.as_ref()));
+        }
+        words
+    }
 }
 
 fn edge(kind: Kind) -> EdgeKind {
@@ -361,7 +418,11 @@ fn select(
             render::artifacts(session, &decisions, detail, &folder.join(&session.module))
                 .with_context(|| format!("{} could not be written", folder.display()))?;
         }
-        if arguments.update {
+        if arguments.update && arguments.offline {
+            // Before the state is touched the answer is out.
+            out.flush().ok();
+            written(session.announce_only())?;
+        } else if arguments.update {
             written(session.announce(&decisions))?;
         }
     }
@@ -402,8 +463,12 @@ fn record(
                 .collect(),
             None => reported(session, module, arguments, project)?,
         };
-        let decisions = session.select();
-        written(session.record(&decisions, &finished))?;
+        if arguments.offline {
+            written(session.record_finished(&finished))?;
+        } else {
+            let decisions = session.select();
+            written(session.record(&decisions, &finished))?;
+        }
         if !options.common.quiet {
             let passed = finished.values().filter(|p| **p).count();
             writeln!(

@@ -99,3 +99,101 @@ fn only_tests_that_passed_are_done_and_only_for_the_classes_they_saw() {
     assert_ne!(ended.code, 0, "other classes than those that were announced");
     assert_eq!(answer(&project, &["select", "--plain"]), "ATest\nBTest\n");
 }
+
+/// Waits until the worker of the last call has done its work.
+fn worker_done(project: &Project, store: &std::path::Path) {
+    let behind = store.join("static/behind");
+    for _ in 0..1_000 {
+        if !behind.exists() {
+            return;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+    panic!("the background work was not done in {}", project.path(".").display());
+}
+
+#[test]
+fn offline_answers_are_the_same_and_the_rest_is_done_in_the_background() {
+    if !has("javac") {
+        println!("not tried: javac is not installed");
+        return;
+    }
+    let project = two_tests();
+    let store = project.beside("records");
+    let place = ["--store", store.to_str().unwrap()];
+    let offline = |words: &[&str]| project.answer(&[&["static"], words, &PLACES, &place].concat());
+    let selected = ["select", "--offline", "--plain"];
+
+    assert_eq!(offline(&["select", "--offline", "--update", "--plain"]), "ATest\nBTest\n");
+    worker_done(&project, &store);
+    project.write("passed", "ATest\nBTest\n");
+    offline(&["record", "--offline", "--passed", "passed"]);
+    worker_done(&project, &store);
+    assert_eq!(offline(&selected), "");
+    worker_done(&project, &store);
+
+    project.write("src/A.java", "public class A { int one() { return 7; } }");
+    compile(&project);
+    assert_eq!(offline(&selected), "ATest\n");
+    worker_done(&project, &store);
+    // What held was carried to the new state; what did not is still to run.
+    assert_eq!(offline(&["select", "--plain"]), "ATest\n");
+    assert_eq!(snapshots(&store), 2, "ATest's and that of now");
+}
+
+fn snapshots(store: &std::path::Path) -> usize {
+    let modules = std::fs::read_dir(store.join("static")).unwrap().flatten();
+    let files = modules.filter_map(|m| std::fs::read_dir(m.path()).ok()).flatten().flatten();
+    files.filter(|f| f.file_name().to_string_lossy().starts_with("snapshot-")).count()
+}
+
+#[test]
+fn a_killed_worker_loses_nothing() {
+    if !has("javac") {
+        println!("not tried: javac is not installed");
+        return;
+    }
+    let project = two_tests();
+    let store = project.beside("records");
+    let place = ["--store", store.to_str().unwrap()];
+    let answer = |words: &[&str]| project.answer(&[&["static"], words, &PLACES, &place].concat());
+    answer(&["select", "--update"]);
+    project.write("passed", "ATest\nBTest\n");
+    answer(&["record", "--passed", "passed"]);
+    project.write("passed", "ATest\n");
+    let mut killed = 0;
+    for (round, delay) in [0, 2, 5, 15].into_iter().enumerate() {
+        for class in ["A", "B"] {
+            let text = format!("public class {class} {{ int one() {{ return {round} + 100; }} }}");
+            project.write(format!("src/{class}.java"), text);
+        }
+        let root = project.path(".");
+        tool(&project, &root, &["javac", "-d", "classes", "src/A.java", "src/B.java"]);
+        answer(&["select", "--update", "--offline"]);
+        worker_done(&project, &store);
+        // Only ATest finishes.
+        answer(&["record", "--offline", "--passed", "passed"]);
+        std::thread::sleep(std::time::Duration::from_millis(delay));
+        killed += kill_worker(&store);
+        assert_eq!(answer(&["select", "--plain"]), "BTest\n", "killed after {delay} ms");
+        assert!(!store.join("static/behind").exists(), "the next call did what was left");
+    }
+    println!("{killed} workers were killed before they were done");
+}
+
+/// Kills the worker of this store, which a call of this test started; 0 where it is done already.
+fn kill_worker(store: &std::path::Path) -> usize {
+    let of_this_store = |id: &str| {
+        let words = std::fs::read(format!("/proc/{id}/cmdline")).unwrap_or_default();
+        let words: Vec<&[u8]> = words.split(|&b| b == 0).collect();
+        words.contains(&store.as_os_str().as_encoded_bytes()) && words.contains(&&b"catch-up"[..])
+    };
+    let processes = std::fs::read_dir("/proc").unwrap().flatten();
+    let ids = processes.map(|p| p.file_name().to_string_lossy().into_owned());
+    ids.filter(|id| id.bytes().all(|b| b.is_ascii_digit()) && of_this_store(id))
+        .filter(|id| {
+            let kill = std::process::Command::new("kill").args(["-9", id]).status();
+            kill.is_ok_and(|status| status.success())
+        })
+        .count()
+}
