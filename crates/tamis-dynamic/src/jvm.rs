@@ -1,6 +1,7 @@
 //! One JVM: takes what its agent says, and tells at the end of each test what it depends on.
 
 use crate::class::Class;
+use crate::discovery::Discovery;
 use crate::facts::Kind;
 use crate::index::ClassIndex;
 use crate::kept::Kept;
@@ -43,6 +44,7 @@ pub struct Jvm {
     ended: Vec<(u32, Seen)>,
     /// Who can depend on earlier tests, and by which calls; dropped when another class is loaded.
     kept: Option<(Kept, Kinds)>,
+    discovery: Discovery,
     incomplete: Option<String>,
 }
 
@@ -99,8 +101,16 @@ impl Jvm {
             open: FxHashMap::default(),
             ended: Vec::new(),
             kept: None,
+            discovery: Discovery::default(),
             incomplete,
         }
+    }
+
+    /// With the test classes that a framework may look at before any of them runs.
+    #[must_use]
+    pub fn with_tests<'t>(mut self, tests: impl IntoIterator<Item = &'t str>) -> Self {
+        self.discovery = Discovery::of(tests, &self.index);
+        self
     }
 
     /// Nothing from here on is complete.
@@ -183,7 +193,12 @@ impl Jvm {
     }
 
     pub fn began(&mut self, test: u32, class: &str) {
-        let seen = Seen { own_class: class.to_owned(), ..self.outside.clone() };
+        let mut seen = Seen { own_class: class.to_owned(), ..self.outside.clone() };
+        let ran = seen.hits.iter().filter_map(|probe| find(&self.loaded, probe));
+        let ran = ran.filter(|l| matches!(l.place, Place::Project | Place::Changed));
+        if self.discovery.did_all(ran.map(|l| l.name.as_str())) {
+            self.discovery.leave_out(&mut seen.classes, class, &self.index);
+        }
         self.open.insert(test, seen);
     }
 

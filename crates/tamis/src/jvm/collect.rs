@@ -190,7 +190,9 @@ impl<'env> Collector<'env> {
                 self.builds.insert(hello.pid, Build { java_home, answers, goals: HashMap::new() });
             }
             (Role::Tests, Some(goal)) => {
-                let mut jvm = Jvm::new(Arc::clone(&self.goals[goal].facts.index));
+                let goal_state = &self.goals[goal];
+                let mut jvm = Jvm::new(Arc::clone(&goal_state.facts.index))
+                    .with_tests(goal_state.units.keys().map(String::as_str));
                 if hello.version != VERSION {
                     jvm.trouble("the agent is of another version");
                 }
