@@ -61,6 +61,7 @@ static() {
 revision "$old"
 starts -DupdateSelectChecksums=true > "$work/starts-first"
 static select --update --plain | sort > "$work/tamis-first"
+static record --passed "$work/tamis-first" > /dev/null
 static compare .starts/deps.zlc > "$work/reached-differently"
 revision "$new"
 began=$(date +%s%N)

@@ -7,14 +7,14 @@ use crate::jdk::Jdk;
 use crate::jvm::{Jni, Jvmti, Object};
 use crate::link::Link;
 use crate::load::Classes;
-use crate::lookups::Lookups;
+use crate::lookups;
 use crate::open_tests::{Boundary, Tests};
 use crate::probes::Probes;
 use std::ffi::CString;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use tamis_wire::mark::Mark;
-use tamis_wire::{ClassSeen, FromJvm, Hits, Options, ToJvm, Window};
+use tamis_wire::{ClassSeen, FromJvm, Hits, Lookups, Options, ToJvm, Window};
 
 static AGENT: OnceLock<Agent> = OnceLock::new();
 
@@ -25,7 +25,7 @@ pub(crate) struct Agent {
     pub(crate) options: Options,
     pub(crate) probes: Probes,
     pub(crate) classes: Classes,
-    pub(crate) lookups: Lookups,
+    pub(crate) lookups: lookups::Lookups,
     /// Not in a build tool.
     pub(crate) jdk: Option<Jdk>,
     /// A global reference; set before the program's first class is loaded.
@@ -65,7 +65,7 @@ impl Agent {
             options,
             probes: Probes::default(),
             classes: Classes::default(),
-            lookups: Lookups::default(),
+            lookups: lookups::Lookups::default(),
             jdk,
             platform_loader: OnceLock::new(),
             desk: Mutex::new(Desk { link, tests: Tests::default(), early: Some(Vec::new()) }),
@@ -166,7 +166,11 @@ impl Agent {
             desk.link.tell(&FromJvm::Trouble("the probes could not be read".to_owned()));
             Hits::default()
         });
-        let window = Window { open, hits, lookups: self.lookups.drain() };
+        let lookups = self.lookups.end_window(jni).unwrap_or_else(|| {
+            desk.link.tell(&FromJvm::Trouble("the look-ups could not be read".to_owned()));
+            Lookups::default()
+        });
+        let window = Window { open, hits, lookups };
         if !window.hits.is_empty() || !window.lookups.is_empty() {
             desk.link.tell(&FromJvm::Window(window));
         }

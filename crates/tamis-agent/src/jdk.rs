@@ -125,15 +125,9 @@ impl Jdk {
     pub(crate) fn watch(&self, jni: Jni) -> Vec<String> {
         let mut blind = Vec::new();
         blind.extend(self.jvmti.enable(Event::ClassFileLoadHook).err());
-        for name in CLASSES {
-            let result = match jni.find_class(name) {
-                Some(class) => self.jvmti.retransform(&[class]),
-                None => Err("no such class".to_owned()),
-            };
-            if let Err(problem) = result {
-                blind.push(format!("{}: {problem}", name.to_string_lossy()));
-            }
-        }
+        let classes: Vec<_> = CLASSES.iter().filter_map(|name| jni.find_class(name)).collect();
+        // All in one step: the JVM stops the program for each.
+        blind.extend(self.jvmti.retransform(&classes).err());
         let found = *self.found.lock().unwrap_or_else(PoisonError::into_inner);
         let missing = PLACES.iter().zip(found).filter(|(place, found)| place.expected && !found);
         blind.extend(missing.map(|(place, _)| {

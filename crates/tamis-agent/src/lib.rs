@@ -116,6 +116,13 @@ fn define_classes(agent: &Agent, jni: Jni) -> Result<(), String> {
             agent.probes.use_array(array.ok_or("the probes could not be made")?);
         }
     }
+    let string = jni.find_class(c"java/lang/String").and_then(|class| jni.global(class));
+    let hooks = jni.find_class(c"java/lang/TamisLookups").and_then(|class| jni.global(class));
+    if let (Some(hooks), Some(string)) = (hooks, string) {
+        agent.lookups.listen(hooks, string);
+    } else {
+        return Err("the hooks' classes were not found".to_owned());
+    }
     let platform = hello::platform_loader(jni).and_then(|loader| jni.global(loader));
     let platform = platform.ok_or("the platform class loader was not found")?;
     let _ = agent.platform_loader.set(platform);

@@ -1,7 +1,8 @@
 //! Questions that the program puts by name, since the last boundary.
 
+use crate::jvm::{Jni, Object};
 use std::collections::{BTreeSet, HashMap, HashSet};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use tamis_wire::Lookup;
 
 /// The numbers of `TamisLookups.java`.
@@ -26,9 +27,14 @@ impl Kind {
     }
 }
 
+/// The length of `TamisLookups.told`.
+const TOLD: i32 = 3 * 512;
+
 #[derive(Debug, Default)]
 pub(crate) struct Lookups {
     asked: Mutex<Asked>,
+    /// Global references to `TamisLookups` and `String`, once the hooks are in.
+    classes: OnceLock<[Object; 2]>,
 }
 
 #[derive(Debug, Default)]
@@ -71,8 +77,24 @@ impl Lookups {
         }
     }
 
-    /// Everything since the last time, in a fixed order.
-    pub(crate) fn drain(&self) -> tamis_wire::Lookups {
+    /// Questions come from now on.
+    pub(crate) fn listen(&self, hooks: Object, string: Object) {
+        let _ = self.classes.set([hooks, string]);
+    }
+
+    /// Ends a window: everything since the last time, and the hooks forget what they told. `None` if
+    /// they could not be made to.
+    pub(crate) fn end_window(&self, jni: Jni) -> Option<tamis_wire::Lookups> {
+        let Some(&[hooks, string]) = self.classes.get() else { return Some(self.drain()) };
+        let lookups = self.drain();
+        let told = jni.objects(TOLD, string)?;
+        let done = jni.set_static_field(hooks, c"told", c"[Ljava/lang/String;", told);
+        jni.delete_local(told);
+        done.then_some(lookups)
+    }
+
+    /// In a fixed order.
+    fn drain(&self) -> tamis_wire::Lookups {
         let mut asked = self.asked();
         let mut plain = Vec::new();
         for kind in [Kind::Class, Kind::Reflected, Kind::Variable] {

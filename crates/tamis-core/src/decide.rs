@@ -38,7 +38,12 @@ pub enum Demand {
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Decision {
-    Skip { record: RecordId, proof: ProofId },
+    Skip {
+        record: RecordId,
+        proof: ProofId,
+    },
+    /// Skipped because the graph of types leads to no change from it. Never the answer of [`decide`].
+    OutOfReach,
     Run(Cause),
 }
 
@@ -59,6 +64,8 @@ pub enum Cause {
     AlwaysRun(String),
     /// Running it has a purpose besides its outcome; says which.
     Effect(String),
+    /// What the graph of types says. Never the answer of [`decide`].
+    ByGraph(String),
     /// It did not pass in this state.
     DidNotPass(RecordId, Outcome),
     /// The newest record was not observed completely and no older one holds.

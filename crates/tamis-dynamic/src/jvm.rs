@@ -23,6 +23,9 @@ pub struct Depends {
     pub relies_on: BTreeSet<u32>,
     /// Classes that were loaded meanwhile.
     pub loaded: BTreeSet<String>,
+    /// It may use resource bundles, which the JDK keeps: those that earlier tests of this JVM read
+    /// count for it.
+    pub uses_bundles: bool,
     /// Why the set is not complete.
     pub incomplete: Option<String>,
 }
@@ -42,6 +45,8 @@ pub struct Jvm {
     open: FxHashMap<u32, Seen>,
     /// What each ended test did by itself.
     ended: Vec<(u32, Seen)>,
+    /// Bundles in jars that anybody asked for so far.
+    bundles: BTreeSet<Kind>,
     /// Who can depend on earlier tests, and by which calls; dropped when another class is loaded.
     kept: Option<(Kept, Kinds)>,
     discovery: Discovery,
@@ -57,6 +62,8 @@ struct Seen {
     classes: BTreeSet<String>,
     /// Resources and the like.
     others: BTreeSet<Kind>,
+    /// Classes whose files in jars were asked for.
+    class_entries: BTreeSet<String>,
 }
 
 impl Seen {
@@ -64,6 +71,7 @@ impl Seen {
         self.hits |= &other.hits;
         self.classes.extend(other.classes.iter().cloned());
         self.others.extend(other.others.iter().cloned());
+        self.class_entries.extend(other.class_entries.iter().cloned());
     }
 }
 
@@ -100,6 +108,7 @@ impl Jvm {
             outside: Seen::default(),
             open: FxHashMap::default(),
             ended: Vec::new(),
+            bundles: BTreeSet::new(),
             kept: None,
             discovery: Discovery::default(),
             incomplete,
@@ -171,8 +180,17 @@ impl Jvm {
                     seen.classes.insert(class_name(&name));
                 }
                 Lookup::JarEntry { jar, entry } => {
-                    if is_resource(&entry) && self.index.has_jar(Path::new(&jar)) {
-                        seen.others.insert(Kind::Resource(entry));
+                    if !self.index.has_jar(Path::new(&jar)) {
+                        continue;
+                    }
+                    if let Some(class) = entry.strip_suffix(".class") {
+                        seen.class_entries.insert(class.replace('/', "."));
+                    } else if is_resource(&entry) {
+                        let kind = Kind::Resource(entry);
+                        if is_bundle(&kind) {
+                            self.bundles.insert(kind.clone());
+                        }
+                        seen.others.insert(kind);
                     }
                 }
                 Lookup::JarNames { jar } => {
@@ -221,10 +239,29 @@ impl Jvm {
                 others.extend(did.others.iter().cloned());
             }
         }
+        depends.uses_bundles = self.uses_bundles(&touched);
+        if depends.uses_bundles {
+            others.extend(self.bundles.iter().cloned());
+        }
+        // Who reads a class file without loading it depends on all of it.
+        let read = seen.class_entries.difference(&seen.loaded);
+        others.extend(
+            read.filter(|class| self.index.find_dotted(class).is_some_and(|f| !f.is_project))
+                .map(|class| Kind::Whole(class.clone())),
+        );
         self.add_facts(&hits, &touched, &others, &mut depends.facts);
         depends.loaded = seen.loaded.clone();
         self.ended.push((test, seen));
         depends
+    }
+
+    fn uses_bundles(&self, touched: &BTreeSet<String>) -> bool {
+        let is_bundle = |name: &str| name == "java.util.ResourceBundle";
+        touched.iter().any(|class| {
+            is_bundle(class)
+                || self.index.find_dotted(class).is_some_and(|found| !found.is_project)
+                    && self.index.uses(class).iter().any(|name| is_bundle(name))
+        })
     }
 
     /// All methods that count for a test, and all classes that it touches.
@@ -356,10 +393,14 @@ fn class_name(name: &str) -> String {
     }
 }
 
+/// What the JDK keeps once it was read.
+fn is_bundle(kind: &Kind) -> bool {
+    matches!(kind, Kind::Resource(name) if name.ends_with(".properties"))
+}
+
 /// Entries that the class loader itself looks at are no resources.
 fn is_resource(entry: &str) -> bool {
-    !entry.ends_with(".class")
-        && entry != "META-INF/MANIFEST.MF"
+    entry != "META-INF/MANIFEST.MF"
         && entry != "META-INF/INDEX.LIST"
         && !entry.starts_with("META-INF/versions/")
         && !entry.starts_with("META-INF/maven/")

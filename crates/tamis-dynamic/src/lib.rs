@@ -20,7 +20,8 @@
 //!   hold, and everything that its methods in classes with state (static fields that can change, objects
 //!   that a static field can hold) can call, as far as it ran; where such code calls by reflection,
 //!   everything of the tests in which it ran. With such code come the files of the tests in which it
-//!   ran, and the names that they asked for.
+//!   ran, and the names that they asked for. Resource bundles are kept by the JDK itself: who may use any
+//!   depends on all that were read.
 //!
 //! What is not seen: a value that an earlier test put into static state by itself, without the code that
 //! uses it being able to call what made the value; such a test depends on another test having run, and

@@ -368,3 +368,17 @@ fn a_class_without_probes_makes_every_later_test_incomplete() {
     assert!(depends.incomplete.is_some_and(|why| why.contains("class A")));
     assert!(play.jvm.ended(77).incomplete.is_some(), "a test that never began");
 }
+
+#[test]
+fn who_may_use_resource_bundles_is_told() {
+    let mut play = Play::new(&[
+        (
+            "Texts.java",
+            "class Texts { static Object of(String k) {
+               return java.util.ResourceBundle.getBundle(\"texts\").getString(k); } }",
+        ),
+        ("Plain.java", "class Plain { static void run() { } }"),
+    ]);
+    assert!(play.test(1, "First", &["Texts.of"]).uses_bundles);
+    assert!(!play.test(2, "Second", &["Plain.run"]).uses_bundles);
+}

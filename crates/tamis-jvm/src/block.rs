@@ -6,12 +6,12 @@
 use crate::names::{NameId, Names};
 use serde::{Deserialize, Serialize};
 use tamis_classfile::{
-    Analyser, ClassFile, Malformed, MethodFingerprint, Place, classes_in, flags,
+    Analyser, ClassFile, Malformed, MethodFingerprint, Place, References, classes_in, flags,
 };
 use tamis_core::Hash;
 
 /// Raised whenever the meaning of a stored block changes.
-pub const BLOCK_VERSION: u32 = 2;
+pub const BLOCK_VERSION: u32 = 3;
 
 /// One type as the selection sees it. All ids are of the block's table.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -20,6 +20,8 @@ pub struct ClassFacts {
     pub access: u16,
     /// Of the file's bytes: tells a debug-only change from none at all.
     pub raw: Hash,
+    /// Of the members and annotations in their order, which only a listing of differences looks at.
+    pub order: Hash,
     pub header: Hash,
     /// Header and bodies together.
     pub whole: Hash,
@@ -155,6 +157,7 @@ impl ClassFacts {
     pub(crate) fn merge(&mut self, other: ClassFacts) {
         let both = |a: Hash, b: Hash| Hash::of_parts([&a.0.to_le_bytes()[..], &b.0.to_le_bytes()]);
         self.raw = both(self.raw, other.raw);
+        self.order = both(self.order, other.order);
         self.header = both(self.header, other.header);
         self.whole = both(self.whole, other.whole);
         let mut ids = Vec::with_capacity(self.ids.len() + other.ids.len());
@@ -232,6 +235,7 @@ impl Block {
             name,
             access: 0,
             raw,
+            order: raw,
             header: raw,
             whole: raw,
             bodies: Vec::new(),
@@ -347,6 +351,7 @@ fn facts(
         name: own,
         access: class.access,
         raw: Hash::of(content),
+        order: order(&class, references),
         header: analysis.fingerprint.header,
         whole: analysis.fingerprint.whole,
         bodies: encoded(&analysis.fingerprint.bodies),
@@ -357,6 +362,21 @@ fn facts(
         suite_method,
         problem: None,
     }))
+}
+
+/// See [`ClassFacts::order`].
+fn order(class: &ClassFile<'_>, references: &References<'_>) -> Hash {
+    let mut names = Vec::with_capacity(1024);
+    for member in class.fields.iter().chain(&class.methods) {
+        names.extend_from_slice(member.name);
+        names.extend_from_slice(member.descriptor);
+        names.push(b';');
+    }
+    for annotation in &references.annotations {
+        names.extend_from_slice(annotation.name);
+        names.push(b';');
+    }
+    Hash::of(&names)
 }
 
 /// See [`ClassFacts::bodies`].

@@ -18,7 +18,9 @@ pub enum Change {
     Header(Vec<String>),
     /// Only the bodies of these methods.
     Methods(Vec<String>),
-    /// The file differs, but nothing that a program can see.
+    /// Members or annotations stand in another order; debug information moves with them.
+    OnlyOrder,
+    /// The file differs, but nothing that a program can see, nor the order of members.
     OnlyDebug,
     /// The content of a file that is no class.
     Content,
@@ -29,7 +31,7 @@ pub enum Change {
 impl Change {
     /// Whether tests can notice.
     pub fn counts(&self) -> bool {
-        *self != Self::OnlyDebug
+        !matches!(self, Self::OnlyOrder | Self::OnlyDebug)
     }
 }
 
@@ -42,6 +44,7 @@ impl fmt::Display for Change {
             Self::Header(list) if list.is_empty() => write!(f, "header"),
             Self::Header(list) => write!(f, "header; methods {}", methods(list)),
             Self::Methods(list) => write!(f, "methods {}", methods(list)),
+            Self::OnlyOrder => write!(f, "only the order of members or annotations"),
             Self::OnlyDebug => write!(f, "only debug information"),
             Self::Content => write!(f, "content"),
             Self::Unreadable(why) => write!(f, "cannot be read: {why}"),
@@ -87,8 +90,12 @@ pub fn project_changes(
 
 fn changed_node(world: &World, id: NameId, old: &NodeState, include_debug: bool) -> Option<Change> {
     if world.fingerprint(id) == Some(old.whole) {
-        let raw = world.class(id).map(|c| c.facts.raw);
-        return (include_debug && raw.is_some_and(|r| r != old.raw)).then_some(Change::OnlyDebug);
+        let facts = world.class(id)?.facts;
+        return match (include_debug && facts.raw != old.raw, facts.order == old.order) {
+            (false, _) => None,
+            (true, true) => Some(Change::OnlyDebug),
+            (true, false) => Some(Change::OnlyOrder),
+        };
     }
     let Some(class) = world.class(id) else { return Some(Change::Content) };
     let methods = differing(&old.bodies, &class.facts.bodies());

@@ -9,6 +9,7 @@ pub mod block;
 pub mod diff;
 mod disk;
 pub mod edges;
+pub mod engine;
 pub mod folder;
 pub mod graph;
 pub mod jars;

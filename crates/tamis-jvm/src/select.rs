@@ -376,6 +376,12 @@ impl Session {
             };
             tests.extend(proof.map(|p| (decision.name.clone(), p)));
         }
+        // Tests that were not decided about keep their proof for as long as there is such a class.
+        for (name, proof) in std::mem::take(&mut self.proofs.tests) {
+            if self.defines(&name) && !decisions.iter().any(|d| d.name == name) {
+                tests.insert(name, proof);
+            }
+        }
         self.proofs.tests = tests;
         self.proofs.latest = Some(self.digest);
         self.state.save(&self.proofs, self.digest, &state::snapshot(&self.world))?;
@@ -384,6 +390,44 @@ impl Session {
             self.world.load_libraries(&self.settings.caches);
         }
         Ok(true)
+    }
+
+    /// Whether a class of this name (`com.acme.Thing`) is on the classpath.
+    pub fn defines(&self, name: &str) -> bool {
+        let internal = name.replace('.', "/");
+        self.world.names.find(internal.as_bytes()).is_some_and(|id| self.world.class(id).is_some())
+    }
+
+    /// Writes down that the selected tests are about to run in this state, and that the others are
+    /// proven in it. The selected ones stay selected until they are recorded.
+    pub fn announce(&mut self, decisions: &[TestDecision]) -> io::Result<bool> {
+        self.proofs.announced = Some(self.digest);
+        self.record(decisions, &BTreeMap::new())
+    }
+
+    /// Whether this is the state in which tests were last announced.
+    pub fn is_announced(&self) -> bool {
+        self.proofs.announced == Some(self.digest)
+    }
+
+    /// Counts these classes (`com.acme.Thing`) as tests, whatever they look like. Returns the names
+    /// for which there is no class.
+    pub fn add_tests(&mut self, names: &[String]) -> Vec<String> {
+        let mut missing = Vec::new();
+        for name in names {
+            let internal = name.replace('.', "/");
+            match self.world.names.find(internal.as_bytes()) {
+                Some(id) if self.world.class(id).is_some() => {
+                    if !self.tests.contains(&id) {
+                        self.tests.push(id);
+                    }
+                }
+                _ => missing.push(name.clone()),
+            }
+        }
+        let names = &self.world.names;
+        self.tests.sort_by(|&a, &b| names.get(a).cmp(names.get(b)));
+        missing
     }
 
     /// Forgets all proofs of this module.

@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 use tamis_core::Hash;
 
 /// Raised whenever the meaning of stored proofs changes; older ones then prove nothing.
-const STATE_VERSION: u32 = 2;
+const STATE_VERSION: u32 = 3;
 
 /// One node as it was.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -25,6 +25,7 @@ pub struct NodeState {
     pub name: NameId,
     pub whole: Hash,
     pub raw: Hash,
+    pub order: Hash,
     pub header: Hash,
     pub bodies: Vec<(String, Hash)>,
     pub resource: bool,
@@ -56,6 +57,8 @@ pub struct Proofs {
     pub tests: BTreeMap<String, Proof>,
     /// The state of the last update, for listings of changes.
     pub latest: Option<Hash>,
+    /// The state in which tests were last announced to run, by hand and without reports.
+    pub announced: Option<Hash>,
 }
 
 /// The state of one module on disk.
@@ -175,6 +178,7 @@ fn node_state(world: &World, node: NameId, name: NameId) -> Option<NodeState> {
             name,
             whole: facts.whole,
             raw: facts.raw,
+            order: facts.order,
             header: facts.header,
             bodies: facts.bodies(),
             resource: false,
@@ -185,6 +189,7 @@ fn node_state(world: &World, node: NameId, name: NameId) -> Option<NodeState> {
         name,
         whole: content,
         raw: content,
+        order: content,
         header: content,
         bodies: Vec::new(),
         resource: true,

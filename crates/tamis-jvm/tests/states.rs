@@ -174,6 +174,34 @@ fn differences_say_what_kind_they_are() {
 }
 
 #[test]
+fn another_order_is_not_called_debug_information() {
+    let labelled = |before: &str, after: &str| {
+        let sources = |text: &str| plain().file("p/A.java", text);
+        let project = Project::new(&sources(before));
+        project.run();
+        replace(&project, &sources(after), "p/A.class");
+        assert_eq!(selected(&project.select()), NOTHING);
+        let diff = project.open().diff().unwrap();
+        diff.into_iter().map(|c| format!("{}: {}", c.name, c.change)).collect::<Vec<_>>()
+    };
+    let order = ["p.A: only the order of members or annotations"];
+    let class = |members: &str| format!("package p; public class A {{ {members} }}");
+    let (f, v) = ("int f; long g;", "static int v() { return 1; } void w() {}");
+    let (g, w) = ("long g; int f;", "void w() {} static int v() { return 1; }");
+    let before = class(&format!("{f} {v}"));
+    assert_eq!(labelled(&before, &class(&format!("{f} {w}"))), order);
+    assert_eq!(labelled(&before, &class(&format!("{g} {v}"))), order);
+    let marked = |marks: &str| {
+        format!("package p; {marks} public class A {{ static int v() {{ return 1; }} }}")
+    };
+    let (one, two) = ("@Deprecated", "@org.junit.runner.RunWith(String.class)");
+    let swapped = labelled(&marked(&format!("{one} {two}")), &marked(&format!("{two} {one}")));
+    assert_eq!(swapped, order);
+    let lines = labelled(&before, &class(&format!("{f}\n\n {v}")));
+    assert_eq!(lines, ["p.A: only debug information"]);
+}
+
+#[test]
 fn an_unreadable_class_selects_who_reaches_it_every_time() {
     let project = Project::new(&plain());
     project.run();
@@ -283,6 +311,54 @@ fn a_library_upgrade_is_compared_class_by_class() {
     project.module.classpath = vec![second];
     project.settings.libraries = Libraries::Exclude;
     assert_eq!(selected(&project.select()).len(), 3);
+}
+
+/// Several levels with a library below: of four tests the two that get to the changed class of the
+/// library through a class of the project are selected, one level and two levels up.
+#[test]
+fn levels_of_the_project_above_a_library() {
+    let library = |v: u32| {
+        Sources::new()
+            .file(
+                "lib/Base.java",
+                "package lib; public class Base { public int b() { return Deep.v(); } }",
+            )
+            .file(
+                "lib/Deep.java",
+                &format!("package lib; class Deep {{ static int v() {{ return {v}; }} }}"),
+            )
+            .file(
+                "lib/Plain.java",
+                "package lib; public class Plain { public int p() { return 0; } }",
+            )
+    };
+    let (one, two) = (library(1).compile(&jdk()), library(2).compile(&jdk()));
+    let test = |name: &str, body: &str| {
+        format!("package p; public class {name} {{ @org.junit.Test public void t() {{ {body} }} }}")
+    };
+    let sources = frameworks()
+        .classpath(&one)
+        .file("p/Middle.java", "package p; public class Middle extends lib.Base { }")
+        .file("p/Top.java", "package p; public class Top { Middle middle = new Middle(); }")
+        .file("p/Side.java", "package p; public class Side extends lib.Plain { }")
+        .file("p/MiddleTest.java", &test("MiddleTest", "new Middle().b();"))
+        .file("p/NoneTest.java", &test("NoneTest", ""))
+        .file("p/SideTest.java", &test("SideTest", "new Side().p();"))
+        .file("p/TopTest.java", &test("TopTest", "new Top();"));
+    let mut project = Project::new(&sources);
+    let (first, second) = (project.path("lib-1.jar"), project.path("lib-2.jar"));
+    jar(&one, &first);
+    jar(&two, &second);
+    project.module.classpath = vec![first];
+    assert_eq!(project.run().len(), 4);
+    project.module.classpath = vec![second];
+    assert_eq!(selected(&project.select()), ["p.MiddleTest", "p.TopTest"]);
+    // A change of the project itself, with the library unchanged and left out of the graph.
+    project.run();
+    let edited =
+        sources.file("p/Middle.java", "package p; public class Middle extends lib.Base { int m; }");
+    replace(&project, &edited, "p/Middle.class");
+    assert_eq!(selected(&project.select()), ["p.MiddleTest", "p.TopTest"]);
 }
 
 #[test]

@@ -72,6 +72,7 @@ pub fn decision(test: &TestReport, out: &mut dyn Write) -> io::Result<()> {
     let mut line = test_line("decision", test);
     let (decision, cause, record) = match &test.decision {
         Decision::Skip { record, .. } => ("skip", None, Some(record)),
+        Decision::OutOfReach => ("skip", None, None),
         Decision::Run(cause) => {
             let (name, record) = match cause {
                 Cause::New => ("new", None),
@@ -79,6 +80,7 @@ pub fn decision(test: &TestReport, out: &mut dyn Write) -> io::Result<()> {
                 Cause::Requested => ("requested", None),
                 Cause::AlwaysRun(_) => ("always-run", None),
                 Cause::Effect(_) => ("effect", None),
+                Cause::ByGraph(_) => ("graph", None),
                 Cause::DidNotPass(record, _) => ("did-not-pass", Some(record)),
                 Cause::Incomplete(record) => ("incomplete", Some(record)),
                 Cause::Changed(record) => ("changed", Some(record)),

@@ -167,6 +167,9 @@ pub(crate) enum EngineName {
     Ebpf,
     /// ptrace: the last resort
     Ptrace,
+    /// For Maven: test classes by the graph of their class files alone, without looking at what they
+    /// do; can miss what a program finds at run time
+    Static,
 }
 
 #[derive(Debug, Subcommand)]

@@ -1,7 +1,8 @@
 //! Runs one test under an engine and makes its record.
 
 use crate::cases::Case;
-use crate::jvm::{self, collect::Collected, session::Session};
+use crate::jvm::collect::{Collected, Wishes};
+use crate::jvm::{self, session::Session};
 use crate::project::Project;
 use crate::stdin::{self, Input};
 use crate::world::World;
@@ -58,8 +59,8 @@ pub(crate) struct Job<'a> {
     pub(crate) engine: &'a dyn Engine,
     pub(crate) case: &'a Case,
     pub(crate) streams: Streams,
-    /// Whether tests inside the command say nothing of their own.
-    pub(crate) quiet: bool,
+    /// About the tests inside the command.
+    pub(crate) wishes: Wishes,
     pub(crate) stop: &'a AtomicBool,
 }
 
@@ -117,6 +118,11 @@ pub(crate) fn execute(job: Job<'_>) -> Result<Executed> {
     let failed = inside.reports.iter().filter(|r| r.failed()).count();
     if failed > 0 {
         observer.taint(Taint::FailedInside(failed as u64));
+    }
+    if inside.by_graph {
+        // What the skipped tests look at when they run is not known.
+        let why = "its test classes were chosen by the graph of types";
+        observer.taint(Taint::Unobserved(why.into()));
     }
     let outputs = if jvm::is_maven(&case.words) { observer.written() } else { Vec::new() };
     let Observations { mut observed, mut taints, notes, left_behind } =
@@ -209,7 +215,7 @@ fn watch_with_agent<'a>(
     let (tell, parts) = std::sync::mpsc::channel();
     let mut whole = None;
     let (finish, inside) = std::thread::scope(|scope| {
-        let running = session.start(scope, job.project, job.case, job.quiet)?;
+        let running = session.start(scope, job.project, job.case, job.wishes)?;
         let forward = running.tell.clone();
         scope.spawn(move || {
             for part in parts {
@@ -226,7 +232,7 @@ fn watch_with_agent<'a>(
         Ok::<_, anyhow::Error>((finish?, inside))
     })?;
     let observer = whole.unwrap_or_else(|| Observer::new(context));
-    if inside.goals == 0 && finish.ending == Ending::Exited(0) && !job.quiet {
+    if inside.goals == 0 && finish.ending == Ending::Exited(0) && !job.wishes.quiet {
         eprintln!("tamis: no test goal was seen in this build; it was observed as a whole");
     }
     Ok(Watched { finish, observer, inside })

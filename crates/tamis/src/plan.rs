@@ -68,6 +68,9 @@ pub(crate) fn decide(
                 let reason = reason::cause(cause, records, first, refused);
                 TestReport::new(case.key.clone(), decision.clone(), reason)
             }
+            Decision::OutOfReach => {
+                TestReport::new(case.key.clone(), decision.clone(), "it reaches no change")
+            }
             Decision::Skip { record, .. } => {
                 let reason = "nothing it looked at has changed";
                 let mut report = TestReport::new(case.key.clone(), decision.clone(), reason);

@@ -1,9 +1,10 @@
 //! Runs what is selected, several tests at once, and reports.
 
-use crate::args::Options;
+use crate::args::{EngineName, Options};
 use crate::cases::Case;
 use crate::engine::Engines;
 use crate::execute::{Executed, Job, Streams, execute};
+use crate::jvm::collect::Wishes;
 use crate::plan::{self, Planned};
 use crate::project::Project;
 use crate::terminal;
@@ -165,7 +166,11 @@ impl Runner<'_> {
         }
         let queue = Queue::new(order, cases);
         let (tell, news) = mpsc::channel();
-        let (project, quiet) = (self.project, self.options.common.quiet);
+        let project = self.project;
+        let wishes = Wishes {
+            quiet: self.options.common.quiet,
+            by_graph: self.options.running.engine == Some(EngineName::Static),
+        };
         std::thread::scope(|scope| {
             for _ in 0..jobs {
                 let (queue, tell) = (&queue, tell.clone());
@@ -174,7 +179,7 @@ impl Runner<'_> {
                         let _ = tell.send(News::Started(n));
                         let case = &cases[n];
                         let engine = engines.of(case, planned[n].newest.as_ref());
-                        let job = Job { project, world, engine, case, streams, quiet, stop };
+                        let job = Job { project, world, engine, case, streams, wishes, stop };
                         let result = execute(job);
                         queue.done(n);
                         if tell.send(News::Ended(n, result)).is_err() {

@@ -142,6 +142,43 @@ impl Jni {
         self.settled(value)
     }
 
+    /// Whether it worked.
+    pub(crate) fn set_static_field(
+        self,
+        class: Object,
+        name: &CStr,
+        kind: &CStr,
+        value: Object,
+    ) -> bool {
+        let Some(field) = self.member(slot::GET_STATIC_FIELD_ID, class, name, kind) else {
+            return false;
+        };
+        // SAFETY: the field is of this class and holds an object of this kind.
+        unsafe {
+            call!(
+                self.0,
+                slot::SET_STATIC_OBJECT_FIELD,
+                (Object, *mut c_void, Object) -> (),
+                (class, field, value)
+            );
+        }
+        !self.clear_exception()
+    }
+
+    /// A new array of objects, all null.
+    pub(crate) fn objects(self, length: i32, class: Object) -> Option<Object> {
+        // SAFETY: a length and a class; null as the first value of all elements.
+        let array = unsafe {
+            call!(
+                self.0,
+                slot::NEW_OBJECT_ARRAY,
+                (i32, Object, Object) -> Object,
+                (length, class, Object::NULL)
+            )
+        };
+        self.settled(array)
+    }
+
     /// Calls a static method that takes `arguments`, all objects, and returns an object.
     pub(crate) fn call_static(
         self,

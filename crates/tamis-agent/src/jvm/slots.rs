@@ -31,9 +31,11 @@ pub(crate) mod jni {
         CALL_STATIC_OBJECT_METHOD_A = 116 => "CallStaticObjectMethodA";
         GET_STATIC_FIELD_ID = 144 => "GetStaticFieldID";
         GET_STATIC_OBJECT_FIELD = 145 => "GetStaticObjectField";
+        SET_STATIC_OBJECT_FIELD = 154 => "SetStaticObjectField";
         NEW_STRING = 163 => "NewString";
         GET_STRING_LENGTH = 164 => "GetStringLength";
         GET_ARRAY_LENGTH = 171 => "GetArrayLength";
+        NEW_OBJECT_ARRAY = 172 => "NewObjectArray";
         GET_OBJECT_ARRAY_ELEMENT = 173 => "GetObjectArrayElement";
         NEW_INT_ARRAY = 179 => "NewIntArray";
         SET_INT_ARRAY_REGION = 211 => "SetIntArrayRegion";

@@ -1,7 +1,7 @@
 //! The compiled hook classes of the repository are those of its sources.
 
 use std::path::Path;
-use tamis_classfile::{Analyser, ClassFile};
+use tamis_classfile::{Analyser, ClassFile, Fingerprint};
 use tamis_testjava::{Sources, class_files, jdk};
 
 #[test]
@@ -15,17 +15,20 @@ fn the_committed_classes_are_the_sources() {
         let text = std::fs::read_to_string(entry.path()).expect("a readable source");
         sources = sources.file(&format!("java/lang/{}", entry.file_name().display()), &text);
     }
-    let fingerprints = |folder: &Path| {
-        let mut analyser = Analyser::default();
-        let mut all = Vec::new();
-        for (name, bytes) in class_files(folder) {
-            let class = ClassFile::parse(&bytes).expect("a class");
-            all.push((name, analyser.analyse(&class).expect("a class").fingerprint));
-        }
-        all
-    };
-    let compiled = fingerprints(&sources.compile(&jdk()));
-    let committed = fingerprints(&folder.join("classes"));
+    let compiled = class_files(&sources.compile(&jdk()));
+    let committed = class_files(&folder.join("classes"));
+    let (compiled, committed) = (fingerprints(&compiled), fingerprints(&committed));
     assert!(!compiled.is_empty());
     assert!(compiled == committed, "the sources changed: run crates/tamis-agent/java/compile");
+}
+
+fn fingerprints(classes: &[(String, Vec<u8>)]) -> Vec<(&str, Fingerprint<'_>)> {
+    let mut analyser = Analyser::default();
+    let mut all = Vec::new();
+    for (name, bytes) in classes {
+        let class = ClassFile::parse(bytes).expect("a class");
+        let analysis = analyser.analyse(&class).expect("a class");
+        all.push((name.as_str(), analysis.fingerprint));
+    }
+    all
 }

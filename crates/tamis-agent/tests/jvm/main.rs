@@ -2,9 +2,11 @@
 
 mod classes;
 mod harness;
+mod junit3;
 mod junit4;
 mod lookups;
 mod maven;
+mod mockito;
 mod platform;
 mod robust;
 mod testng;

@@ -14,53 +14,93 @@ use tempfile::TempDir;
 
 struct Project {
     folder: TempDir,
-    surefire: &'static str,
+    goal: String,
+}
+
+fn compiled() -> Option<PathBuf> {
+    let jar = artifact("junit:junit:4.13.2")?;
+    let sources = Sources::new()
+        .classpath(&jar)
+        .option("--release")
+        .option("8")
+        .file("a/Thing.java", "package a; public class Thing { public void use() {} }")
+        .file(
+            "a/OneTest.java",
+            "package a; public class OneTest {
+            @org.junit.Test public void one() { new Thing().use(); } }",
+        )
+        .file(
+            "a/TwoTest.java",
+            "package a; public class TwoTest {
+            @org.junit.Test public void two() { System.out.println(\"two runs\"); } }",
+        )
+        .file(
+            "a/LastIT.java",
+            "package a; public class LastIT {
+            @org.junit.Test public void last() { new Thing().use(); } }",
+        );
+    Some(sources.compile(&jdk()))
+}
+
+/// A module with compiled classes.
+fn module(
+    folder: &Path,
+    name: &str,
+    plugin: &str,
+    version: &str,
+    configuration: &str,
+) -> Option<()> {
+    copy(&compiled()?, &folder.join("target/test-classes"));
+    fs::create_dir_all(folder.join("target/classes")).expect("a folder");
+    let pom = format!(
+        "<project><modelVersion>4.0.0</modelVersion><groupId>g</groupId>
+        <artifactId>{name}</artifactId><version>1</version><dependencies><dependency>
+        <groupId>junit</groupId><artifactId>junit</artifactId><version>4.13.2</version>
+        <scope>test</scope></dependency></dependencies><build><plugins><plugin>
+        <artifactId>{plugin}</artifactId><version>{version}</version>
+        <configuration>{configuration}</configuration></plugin></plugins></build></project>"
+    );
+    fs::write(folder.join("pom.xml"), pom).expect("a pom");
+    Some(())
 }
 
 impl Project {
     /// `None` where JUnit cannot be had.
-    fn new(surefire: &'static str, configuration: &str) -> Option<Self> {
-        let jar = artifact("junit:junit:4.13.2")?;
-        let classes = Sources::new()
-            .classpath(&jar)
-            .option("--release")
-            .option("8")
-            .file("a/Thing.java", "package a; public class Thing { public void use() {} }")
-            .file(
-                "a/OneTest.java",
-                "package a; public class OneTest {
-                @org.junit.Test public void one() { new Thing().use(); } }",
-            )
-            .file(
-                "a/TwoTest.java",
-                "package a; public class TwoTest {
-                @org.junit.Test public void two() { System.out.println(\"two runs\"); } }",
-            )
-            .compile(&jdk());
+    fn new(surefire: &str, configuration: &str) -> Option<Self> {
+        let plugin = "maven-surefire-plugin";
         let folder = tempfile::tempdir().expect("a folder for the project");
-        let target = folder.path().join("target/test-classes");
-        copy(&classes, &target);
-        fs::create_dir_all(folder.path().join("target/classes")).expect("a folder");
-        fs::write(
-            folder.path().join("pom.xml"),
-            format!(
-                "<project><modelVersion>4.0.0</modelVersion><groupId>g</groupId>
-                <artifactId>p</artifactId><version>1</version><dependencies><dependency>
-                <groupId>junit</groupId><artifactId>junit</artifactId><version>4.13.2</version>
-                <scope>test</scope></dependency></dependencies><build><plugins><plugin>
-                <artifactId>maven-surefire-plugin</artifactId><version>{surefire}</version>
-                <configuration>{configuration}</configuration></plugin></plugins></build></project>"
-            ),
-        )
-        .expect("a pom");
-        Some(Self { folder, surefire })
+        module(folder.path(), "p", plugin, surefire, configuration)?;
+        Some(Self { folder, goal: format!("org.apache.maven.plugins:{plugin}:{surefire}:test") })
+    }
+
+    fn failsafe(version: &str) -> Option<Self> {
+        let plugin = "maven-failsafe-plugin";
+        let folder = tempfile::tempdir().expect("a folder for the project");
+        module(folder.path(), "p", plugin, version, "")?;
+        let goal = format!("org.apache.maven.plugins:{plugin}:{version}:integration-test");
+        Some(Self { folder, goal })
+    }
+
+    /// Two modules.
+    fn reactor(surefire: &str) -> Option<Self> {
+        let plugin = "maven-surefire-plugin";
+        let folder = tempfile::tempdir().expect("a folder for the project");
+        for name in ["x", "y"] {
+            fs::create_dir(folder.path().join(name)).expect("a folder");
+            module(&folder.path().join(name), name, plugin, surefire, "")?;
+        }
+        let pom = "<project><modelVersion>4.0.0</modelVersion><groupId>g</groupId>
+            <artifactId>all</artifactId><version>1</version><packaging>pom</packaging>
+            <modules><module>x</module><module>y</module></modules></project>";
+        fs::write(folder.path().join("pom.xml"), pom).expect("a pom");
+        Some(Self { folder, goal: format!("org.apache.maven.plugins:{plugin}:{surefire}:test") })
     }
 
     fn mvn(&self, options: &str, arguments: &[&str]) -> std::io::Result<Output> {
         let mut command = Command::new("mvn");
         command
             .arg("-B")
-            .arg(format!("org.apache.maven.plugins:maven-surefire-plugin:{}:test", self.surefire))
+            .arg(&self.goal)
             .args(arguments)
             .current_dir(self.folder.path())
             .env_remove("JAVA_TOOL_OPTIONS")
@@ -88,13 +128,13 @@ impl Project {
         });
         *tests.lock().expect("no panic") = server.argument(Role::Tests);
         let Ok(output) = self.mvn(&server.argument(Role::Build), arguments) else {
-            eprintln!("Maven is not here; Surefire {} was not tried", self.surefire);
+            eprintln!("Maven is not here; {} was not tried", self.goal);
             return None;
         };
         let text = String::from_utf8_lossy(&output.stdout).into_owned();
         let unresolved = ["could not be resolved", "Could not transfer", "Cannot access"];
         if !output.status.success() && unresolved.iter().any(|reason| text.contains(reason)) {
-            eprintln!("Maven cannot get Surefire {} here; not tried", self.surefire);
+            eprintln!("Maven cannot get {} here; not tried", self.goal);
             return None;
         }
         let mut jvms = server.finish();
@@ -137,7 +177,9 @@ impl Run {
             matches!(self.build.first(), Some(FromJvm::Hello(hello)) if hello.role == Role::Build)
         );
         let ended = |m: &&FromJvm| matches!(m, FromJvm::GoalEnded { error: None, .. });
-        assert_eq!(self.build.iter().filter(ended).count(), 1, "{:?}", self.build);
+        let ended = self.build.iter().filter(ended).count();
+        let begun = self.build.iter().filter(|m| matches!(m, FromJvm::Goal(_))).count();
+        assert!(ended > 0 && ended == begun, "{:?}", self.build);
         assert_eq!(self.build.last(), Some(&FromJvm::Bye));
         let classes = self.build.iter().any(|m| matches!(m, FromJvm::Class(_)));
         assert!(!classes, "the classes of a build tool do not count");
@@ -222,4 +264,64 @@ fn surefire_3_2_5() {
 #[test]
 fn surefire_3_5_4() {
     try_surefire("3.5.4");
+}
+
+#[test]
+fn failsafe() {
+    let Some(project) = Project::failsafe("3.2.5") else { return };
+    let Some(run) = project.run(&[], &[]) else { return };
+    run.assert_sound();
+    assert_eq!(run.goal().name, "failsafe:integration-test");
+    assert_eq!(run.scanned()[0].classes, ["a.LastIT"]);
+    assert_eq!(run.forks[0].verdicts("a.LastIT"), [Verdict::Passed]);
+    let run = project.run(&["a.LastIT"], &[]).expect("it ran before");
+    run.assert_sound();
+    assert!(run.forks.is_empty(), "{}", run.text);
+}
+
+#[test]
+fn modules_at_the_same_time() {
+    let Some(project) = Project::reactor("3.2.5") else { return };
+    let Some(run) = project.run(&["a.TwoTest"], &["-T2"]) else { return };
+    run.assert_sound();
+    let mut goals: Vec<(u32, &str)> = Vec::new();
+    for message in &run.build {
+        if let FromJvm::Goal(goal) = message {
+            goals.push((goal.id, goal.artifact.as_str()));
+        }
+    }
+    goals.sort_by_key(|(_, artifact)| *artifact);
+    // The goal was called by name, so it also runs in the parent, where it finds nothing.
+    let artifacts: Vec<&str> = goals.iter().map(|(_, artifact)| *artifact).collect();
+    assert_eq!(artifacts, ["g:all:1", "g:x:1", "g:y:1"]);
+    for scanned in run.scanned() {
+        assert!(goals.iter().any(|(id, _)| *id == scanned.goal));
+    }
+    assert_eq!(run.scanned().len(), 2);
+    assert_eq!(run.forks.len(), 2);
+    for fork in &run.forks {
+        fork.assert_sound();
+        assert_eq!(fork.tests.keys().filter(|name| !name.is_empty()).count(), 1);
+    }
+}
+
+#[test]
+fn several_forks_and_none() {
+    for (configuration, forks) in [
+        ("<forkCount>2</forkCount><reuseForks>false</reuseForks>", 2),
+        ("<forkCount>0</forkCount>", 0),
+    ] {
+        let Some(project) = Project::new("3.2.5", configuration) else { return };
+        let Some(run) = project.run(&[], &[]) else { return };
+        run.assert_sound();
+        assert_eq!(run.goal().forks, forks.to_string());
+        assert_eq!(run.forks.len(), forks);
+        run.forks.iter().for_each(Told::assert_sound);
+        let mut classes = run.scanned().remove(0).classes.clone();
+        classes.sort();
+        assert_eq!(
+            (run.scanned().len(), classes),
+            (1, vec!["a.OneTest".into(), "a.TwoTest".into()])
+        );
+    }
 }

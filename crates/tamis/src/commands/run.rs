@@ -1,6 +1,6 @@
 //! `tamis`, `tamis COMMAND`, `tamis run`, `tamis record`.
 
-use crate::args::Options;
+use crate::args::{EngineName, Options};
 use crate::cases::{self, Case};
 use crate::jvm;
 use crate::project::Project;
@@ -44,6 +44,9 @@ pub(crate) fn suite_cases(
 }
 
 pub(crate) fn suites(options: &Options, in_any_case: bool) -> Result<i32> {
+    if options.running.engine == Some(EngineName::Static) {
+        bail!("--engine static needs a Maven command: tamis --engine static mvn test");
+    }
     let project = Project::find(options)?;
     let cases = suite_cases(&project, options, &demand(options, in_any_case))?;
     run(&project, options, &cases, Shape::Suites)
@@ -52,6 +55,9 @@ pub(crate) fn suites(options: &Options, in_any_case: bool) -> Result<i32> {
 pub(crate) fn command(options: &Options, words: &[OsString], in_any_case: bool) -> Result<i32> {
     let project = Project::find(options)?;
     let demand = demand(options, in_any_case);
+    if options.running.engine == Some(EngineName::Static) && !jvm::is_maven(words) {
+        bail!("--engine static is for Maven (tamis --engine static mvn test); see `tamis static`");
+    }
     let case = command_case(&project, options, words, demand)?;
     run(&project, options, &[case], Shape::Command)
 }
@@ -66,7 +72,8 @@ pub(crate) fn command_case(
 ) -> Result<Case> {
     let mut case = cases::of_command(project, words, demand, timeout(options)?);
     if case.demand == Demand::None && jvm::is_maven(words) {
-        if options.selecting.no_command_skip {
+        let by_graph = options.running.engine == Some(EngineName::Static);
+        if options.selecting.no_command_skip || by_graph {
             case.demand = Demand::Requested;
         } else if let Some(what) = jvm::effect_elsewhere(words) {
             case.demand = Demand::Effect(what);

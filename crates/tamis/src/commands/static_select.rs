@@ -106,7 +106,8 @@ struct SelectArguments {
     /// One name a line, only tests that are to run
     #[arg(long)]
     plain: bool,
-    /// Take all selected tests as passed from now on
+    /// Note that the selected tests are about to run; they stay selected until `record` is told
+    /// that they finished
     #[arg(long)]
     update: bool,
     /// Write lists of tests, changes and the graph into this folder
@@ -131,6 +132,10 @@ struct RecordArguments {
     /// each Maven module]
     #[arg(long, value_name = "DIR")]
     reports: Vec<PathBuf>,
+    /// File with the names of the test classes that passed, one a line; `-` reads them from the
+    /// standard input. Counts only for the classes that `select --update` saw
+    #[arg(long, value_name = "FILE", conflicts_with = "reports")]
+    passed: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]
@@ -357,12 +362,7 @@ fn select(
                 .with_context(|| format!("{} could not be written", folder.display()))?;
         }
         if arguments.update {
-            let finished = decisions
-                .iter()
-                .filter(|d| d.run.is_some())
-                .map(|d| (d.name.clone(), true))
-                .collect();
-            keep(session, &decisions, &finished)?;
+            written(session.announce(&decisions))?;
         }
     }
     if !options.common.quiet && !options.common.json && !arguments.plain {
@@ -377,12 +377,8 @@ fn all_of(session: &Session) -> Vec<TestDecision> {
     session.test_names().into_iter().map(|name| TestDecision { name, run: run() }).collect()
 }
 
-fn keep(
-    session: &mut Session,
-    decisions: &[TestDecision],
-    finished: &BTreeMap<String, bool>,
-) -> Result<()> {
-    if !session.record(decisions, finished).context("the state could not be written")? {
+fn written(outcome: std::io::Result<bool>) -> Result<()> {
+    if !outcome.context("the state could not be written")? {
         eprintln!("tamis: nothing was written down, because not everything is known");
     }
     Ok(())
@@ -396,22 +392,18 @@ fn record(
     project: &Project,
     out: &mut impl Write,
 ) -> Result<i32> {
+    let passed = arguments.passed.as_deref().map(|file| passed(file, sessions)).transpose()?;
     for (session, module) in sessions.iter_mut().zip(modules) {
-        let mut folders = arguments.reports.clone();
-        if folders.is_empty() {
-            let target = module.test_classes.first().and_then(|t| t.parent());
-            let target = target.unwrap_or(project.root());
-            folders.extend(["surefire-reports", "failsafe-reports"].map(|name| target.join(name)));
-            folders.retain(|folder| folder.is_dir());
-        }
-        let mut finished = BTreeMap::new();
-        for folder in &folders {
-            let found = surroundings::finished(folder, session.world.newest_ns)
-                .with_context(|| format!("{} could not be read", folder.display()))?;
-            finished.extend(found);
-        }
+        let finished = match &passed {
+            Some(names) => names
+                .iter()
+                .filter(|name| session.test_names().contains(name))
+                .map(|name| (name.clone(), true))
+                .collect(),
+            None => reported(session, module, arguments, project)?,
+        };
         let decisions = session.select();
-        keep(session, &decisions, &finished)?;
+        written(session.record(&decisions, &finished))?;
         if !options.common.quiet {
             let passed = finished.values().filter(|p| **p).count();
             writeln!(
@@ -423,6 +415,55 @@ fn record(
         }
     }
     Ok(0)
+}
+
+/// The names that the user says passed. They passed with the classes that were announced: where
+/// those are not there any more, nobody knows what the tests saw.
+fn passed(file: &Path, sessions: &[Session]) -> Result<Vec<String>> {
+    let text = match file.to_str() {
+        Some("-") => std::io::read_to_string(std::io::stdin()),
+        _ => std::fs::read_to_string(file),
+    };
+    let text = text.with_context(|| format!("{} could not be read", file.display()))?;
+    for session in sessions.iter().filter(|s| !s.tests.is_empty()) {
+        if !session.is_announced() {
+            bail!(
+                "{}: the classes are not those of the last `tamis static select --update`; \
+                 select with --update, run the tests, and record again",
+                session.module
+            );
+        }
+    }
+    let tests: Vec<String> = sessions.iter().flat_map(Session::test_names).collect();
+    let names: Vec<String> =
+        text.lines().map(|l| l.trim().to_owned()).filter(|l| !l.is_empty()).collect();
+    for name in names.iter().filter(|name| !tests.contains(name)) {
+        eprintln!("tamis: {name} is no test class here");
+    }
+    Ok(names)
+}
+
+/// Who finished, from the reports of Surefire and Failsafe.
+fn reported(
+    session: &Session,
+    module: &Module,
+    arguments: &RecordArguments,
+    project: &Project,
+) -> Result<BTreeMap<String, bool>> {
+    let mut folders = arguments.reports.clone();
+    if folders.is_empty() {
+        let target = module.test_classes.first().and_then(|t| t.parent());
+        let target = target.unwrap_or(project.root());
+        folders.extend(["surefire-reports", "failsafe-reports"].map(|name| target.join(name)));
+        folders.retain(|folder| folder.is_dir());
+    }
+    let mut finished = BTreeMap::new();
+    for folder in &folders {
+        let found = surroundings::finished(folder, session.world.newest_ns)
+            .with_context(|| format!("{} could not be read", folder.display()))?;
+        finished.extend(found);
+    }
+    Ok(finished)
 }
 
 fn graph(

@@ -6,6 +6,7 @@
 //! one record with everything, which did not pass if any of its runs did not.
 
 use crate::cases::{self, Case};
+use crate::jvm::by_graph::ByGraph;
 use crate::jvm::goal::{GoalFacts, refusal};
 use crate::jvm::saved;
 use crate::jvm::session::Session;
@@ -20,7 +21,7 @@ use std::thread::Scope;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use tamis_core::decide::Demand;
 use tamis_core::record::{Access, Detail, Observed, Run};
-use tamis_core::{Decision, Outcome, Question, Taint, TestKey};
+use tamis_core::{Cause, Decision, Outcome, Question, Taint, TestKey};
 use tamis_dynamic::{Depends, Fact, Jvm, Kind};
 use tamis_observe::{ClassFiles, Observations, PartEnded};
 use tamis_report::TestReport;
@@ -55,13 +56,23 @@ pub(crate) struct Collected {
     pub(crate) relied_on: Vec<Observed>,
     /// Test goals that were seen.
     pub(crate) goals: usize,
+    /// Test classes were decided about by the graph of types.
+    pub(crate) by_graph: bool,
+}
+
+/// How the user wants the tests inside a build to be treated.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Wishes {
+    pub(crate) quiet: bool,
+    /// Decide by the graph of types.
+    pub(crate) by_graph: bool,
 }
 
 pub(crate) struct Collector<'env> {
     project: &'env Project,
     session: &'env Session,
     command: &'env Case,
-    quiet: bool,
+    wishes: Wishes,
     tell: Option<Sender<Input>>,
     store: Option<Store>,
     goals: Vec<GoalState>,
@@ -85,6 +96,8 @@ struct Build {
 
 struct GoalState {
     facts: GoalFacts,
+    test_classes: String,
+    graph: Option<ByGraph>,
     refusal: Option<String>,
     /// Whether it ended, with all its test classes tried, and its JVMs in good order.
     ended_well: bool,
@@ -130,14 +143,14 @@ impl<'env> Collector<'env> {
         project: &'env Project,
         session: &'env Session,
         command: &'env Case,
-        quiet: bool,
+        wishes: Wishes,
         tell: Sender<Input>,
     ) -> Self {
         Self {
             project,
             session,
             command,
-            quiet,
+            wishes,
             tell: Some(tell),
             store: None,
             goals: Vec::new(),
@@ -222,7 +235,9 @@ impl<'env> Collector<'env> {
             return;
         }
         let Some(host) = self.hosts.get_mut(&pid) else { return };
+        let by_graph = self.wishes.by_graph;
         match message {
+            FromJvm::Class(_) | FromJvm::Window(_) if by_graph => {}
             FromJvm::Class(class) => host.jvm.class(&class),
             FromJvm::Window(mut window) => {
                 // What is no test class of the goal (a nested class, a suite's member that nobody
@@ -230,12 +245,10 @@ impl<'env> Collector<'env> {
                 window.open.retain(|test| host.units.contains_key(test));
                 host.jvm.window(&window);
             }
-            FromJvm::Began(began) => {
-                if self.goals[host.goal].units.contains_key(&began.class) {
-                    host.jvm.began(began.test, &began.class);
-                    let unit = Unit { class: began.class, began: SystemTime::now() };
-                    host.units.insert(began.test, unit);
-                }
+            FromJvm::Began(began) if self.goals[host.goal].units.contains_key(&began.class) => {
+                host.jvm.began(began.test, &began.class);
+                let unit = Unit { class: began.class, began: SystemTime::now() };
+                host.units.insert(began.test, unit);
             }
             FromJvm::Ended(ended) => self.test_ended(pid, &ended),
             FromJvm::Trouble(why) => {
@@ -274,6 +287,8 @@ impl<'env> Collector<'env> {
         self.collected.goals += 1;
         self.goals.push(GoalState {
             facts,
+            test_classes: goal.test_classes.clone(),
+            graph: None,
             refusal,
             ended_well: false,
             jvms_ended_well: true,
@@ -305,6 +320,9 @@ impl<'env> Collector<'env> {
                 cases::of_test_class(self.project, &key(&facts, class), self.command.inside.clone())
             })
             .collect();
+        if self.wishes.by_graph {
+            return self.decide_by_graph(number, classes);
+        }
         let world = World::new(self.project, &cases).with_goal(facts.clone());
         if self.store.is_none() {
             self.store = self.project.open_store();
@@ -327,11 +345,41 @@ impl<'env> Collector<'env> {
             self.collected.reports.push(planned.report);
         }
         self.rely_on(&proofs);
-        if !self.quiet && !classes.is_empty() {
-            let (all, run) = (classes.len(), classes.len() - skip.len());
-            eprintln!("tamis: {}: {run} of {all} test classes need to run", facts.scope);
-        }
+        self.tell_how_many(number, classes.len(), skip.len());
         skip
+    }
+
+    fn decide_by_graph(&mut self, number: usize, classes: &[String]) -> Vec<u32> {
+        let goal = &self.goals[number];
+        let decided = ByGraph::decide(self.project, &goal.facts, &goal.test_classes, classes);
+        let Some((graph, reports)) = decided else {
+            self.say("without a store everything runs and nothing is recorded");
+            return Vec::new();
+        };
+        let all = self.command.inside != Demand::None;
+        let mut skip = Vec::new();
+        for (n, (class, mut report)) in classes.iter().zip(reports).enumerate() {
+            if all {
+                report.decision = Decision::Run(Cause::Requested);
+                report.reason = crate::reason::cause(&Cause::Requested, &[], None, |_| None);
+            }
+            if report.skipped() {
+                skip.push(n as u32);
+            }
+            self.goals[number].units.insert(class.clone(), self.collected.reports.len());
+            self.collected.reports.push(report);
+        }
+        self.goals[number].graph = Some(graph);
+        self.collected.by_graph = true;
+        self.tell_how_many(number, classes.len(), skip.len());
+        skip
+    }
+
+    fn tell_how_many(&self, number: usize, all: usize, skipped: usize) {
+        if all > 0 {
+            let scope = &self.goals[number].facts.scope;
+            self.say(&format!("{scope}: {} of {all} test classes need to run", all - skipped));
+        }
     }
 
     /// The command as a whole now relies on what the skipped tests had looked at.
@@ -361,6 +409,11 @@ impl<'env> Collector<'env> {
             }
             return;
         };
+        let passed = ended.verdict == Verdict::Passed;
+        if let Some(graph) = &mut self.goals[host.goal].graph {
+            graph.finished(&unit.class, passed);
+            return self.report_outcome(pid, &unit.class, passed, ended.wall_us);
+        }
         let said = Said {
             goal: host.goal,
             class: unit.class,
@@ -372,6 +425,15 @@ impl<'env> Collector<'env> {
         };
         self.halves.entry((pid, ended.test)).or_default().said = Some(said);
         self.join(pid, ended.test);
+    }
+
+    fn report_outcome(&mut self, pid: u32, class: &str, passed: bool, wall_us: u64) {
+        let Some(host) = self.hosts.get(&pid) else { return };
+        let Some(&report) = self.goals[host.goal].units.get(class) else { return };
+        let report = &mut self.collected.reports[report];
+        let failed = report.failed() || !passed;
+        report.outcome = Some(if failed { Outcome::Failed(1) } else { Outcome::Passed });
+        report.wall += Duration::from_micros(wall_us);
     }
 
     /// Writes the record if both halves are there.
@@ -406,6 +468,15 @@ impl<'env> Collector<'env> {
         for piece in self.outside.get(&pid).into_iter().flatten() {
             looked.add(piece.observed.iter().cloned());
             looked.taints.extend(piece.taints.iter().cloned());
+        }
+        if said.depends.uses_bundles {
+            let is_bundle = |o: &&Observed| {
+                let path = o.question.path().map(tamis_core::PortablePath::as_bytes);
+                path.is_some_and(|p| p.ends_with(b".properties"))
+            };
+            for (_, earlier) in self.files.iter().filter(|((host, _), _)| *host == pid) {
+                looked.add(earlier.observed.iter().filter(is_bundle).cloned());
+            }
         }
         for earlier in &said.depends.relies_on {
             if let Some(earlier) = self.files.get(&(pid, *earlier)) {
@@ -468,6 +539,11 @@ impl<'env> Collector<'env> {
             }
         }
         self.record_classes_without_tests();
+        for goal in &self.goals {
+            if let Some(why) = goal.graph.as_ref().and_then(ByGraph::record) {
+                self.say(&format!("{}: {why}", goal.facts.scope));
+            }
+        }
         let mut files: Vec<_> = Vec::new();
         for goal in self.goals.iter().filter(|g| g.refusal.is_none()) {
             for (path, is_folder) in goal.facts.index.paths() {
@@ -499,6 +575,14 @@ impl<'env> Collector<'env> {
                 .filter(|&(_, &report)| self.collected.reports[report].unfinished())
                 .map(|(class, _)| class.clone())
                 .collect();
+            let GoalState { graph, units, .. } = &mut self.goals[number];
+            if let Some(graph) = graph {
+                for class in silent {
+                    graph.finished(&class, true);
+                    self.collected.reports[units[&class]].outcome = Some(Outcome::Passed);
+                }
+                continue;
+            }
             for class in silent {
                 let mut depends = Depends::default();
                 let index = Arc::clone(&self.goals[number].facts.index);
@@ -520,7 +604,7 @@ impl<'env> Collector<'env> {
     }
 
     fn say(&self, what: &str) {
-        if !self.quiet {
+        if !self.wishes.quiet {
             eprintln!("tamis: {what}");
         }
     }

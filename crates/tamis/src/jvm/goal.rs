@@ -67,6 +67,13 @@ fn scope(goal: &Goal, folder: &str) -> String {
 /// sees nothing of them. Anything else counts.
 const CHOOSES: &[&str] = &[
     "test",
+    "user:test",
+    "user:it.test",
+    "user:skipTests",
+    "user:skipITs",
+    "user:failIfNoTests",
+    "user:surefire.failIfNoSpecifiedTests",
+    "user:failsafe.failIfNoSpecifiedTests",
     "includes",
     "excludes",
     "includesFile",

@@ -1,7 +1,7 @@
 //! The JVMs of one run: the agent's file, the sockets that they connect to, the threads that listen.
 
 use crate::cases::Case;
-use crate::jvm::collect::{Collected, Collector, Input};
+use crate::jvm::collect::{Collected, Collector, Input, Wishes};
 use crate::jvm::goal::Told;
 use crate::project::{Project, cache_folder};
 use anyhow::{Context as _, Result};
@@ -97,10 +97,10 @@ impl Session {
         scope: &'scope Scope<'scope, 'env>,
         project: &'env Project,
         case: &'env Case,
-        quiet: bool,
+        wishes: Wishes,
     ) -> Result<Running<'scope>> {
         let (tell, told) = std::sync::mpsc::channel();
-        let collector = Collector::new(project, self, case, quiet, tell.clone());
+        let collector = Collector::new(project, self, case, wishes, tell.clone());
         self.listen(scope, &self.folder.path().join("build"), None, &tell)?;
         let thread = scope.spawn(move || collector.run(scope, told));
         Ok(Running { tell, thread })

@@ -43,6 +43,9 @@ fn a_changed_class_selects_the_tests_that_reach_it() {
     compile(&project);
     assert_eq!(answer(&project, &["select", "--plain"]), "ATest\nBTest\n", "nothing is known yet");
     answer(&project, &["select", "--update"]);
+    assert_eq!(answer(&project, &["select", "--plain"]), "ATest\nBTest\n", "nobody ran them yet");
+    project.write("passed", "ATest\nBTest\n");
+    answer(&project, &["record", "--passed", "passed"]);
     assert_eq!(answer(&project, &["select", "--plain"]), "");
 
     project.write("src/A.java", "public class A { int one() { return 7; } }");
@@ -56,4 +59,43 @@ fn a_changed_class_selects_the_tests_that_reach_it() {
     project.write("src/A.java", "public class A {\n\n int one() { return 1; } }");
     compile(&project);
     assert_eq!(answer(&project, &["select", "--plain"]), "", "only lines moved");
+}
+
+/// A suite of two tests, each over one class.
+fn two_tests() -> Project {
+    let project = Project::with(&[
+        ("src/A.java", "public class A { int one() { return 1; } }"),
+        ("src/B.java", "public class B { int two() { return 2; } }"),
+        ("src/ATest.java", "public class ATest extends junit.framework.TestCase { A a; }"),
+        ("src/BTest.java", "public class BTest extends junit.framework.TestCase { B b; }"),
+        ("src/TestCase.java", "package junit.framework; public class TestCase {}"),
+        ("passed", "BTest\n"),
+    ]);
+    tool(&project, &project.path("."), &["javac", "-d", "classes", "src/TestCase.java"]);
+    compile(&project);
+    project
+}
+
+#[test]
+fn only_tests_that_passed_are_done_and_only_for_the_classes_they_saw() {
+    if !has("javac") {
+        println!("not tried: javac is not installed");
+        return;
+    }
+    let project = two_tests();
+    let record = &["static", "record", "--passed", "passed"];
+    let ended = project.tamis(&[&record[..], &PLACES].concat());
+    assert_ne!(ended.code, 0, "nothing was announced");
+    assert!(ended.stderr.contains("select --update"), "{}", ended.stderr);
+
+    answer(&project, &["select", "--update"]);
+    answer(&project, &["record", "--passed", "passed"]);
+    assert_eq!(answer(&project, &["select", "--plain"]), "ATest\n");
+
+    answer(&project, &["select", "--update"]);
+    project.write("src/B.java", "public class B { int two() { return 5; } }");
+    compile(&project);
+    let ended = project.tamis(&[&record[..], &PLACES].concat());
+    assert_ne!(ended.code, 0, "other classes than those that were announced");
+    assert_eq!(answer(&project, &["select", "--plain"]), "ATest\nBTest\n");
 }

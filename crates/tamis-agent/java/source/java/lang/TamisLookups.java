@@ -11,11 +11,28 @@ public final class TamisLookups {
     private static final int REFLECTED = 1;
     private static final int VARIABLE = 2;
 
+    /**
+     * Names that were told since the last boundary, as far as there is room: frameworks ask for the
+     * same class again and again, and a class always gives the same String. Native code puts a new
+     * array here at a boundary, behind what it takes with it.
+     */
+    private static volatile String[] told = new String[3 * 512];
+
     private TamisLookups() {}
+
+    private static void ask(int kind, String name) {
+        String[] told = TamisLookups.told;
+        int place = kind * 512 + (name.hashCode() & 511);
+        if (told[place] != name) {
+            asked(kind, name);
+            // Into the array from before the question: if a boundary came in between, it is dead.
+            told[place] = name;
+        }
+    }
 
     public static void classNamed(Object name) {
         if (name != null) {
-            asked(CLASS, (String) name);
+            ask(CLASS, (String) name);
         }
     }
 
@@ -23,13 +40,13 @@ public final class TamisLookups {
     public static void classReflected(Object type) {
         Class<?> reflected = (Class<?>) type;
         if (reflected.getClassLoader() != null) {
-            asked(REFLECTED, reflected.getName());
+            ask(REFLECTED, reflected.getName());
         }
     }
 
     public static void variableNamed(Object name) {
         if (name != null) {
-            asked(VARIABLE, (String) name);
+            ask(VARIABLE, (String) name);
         }
     }
 

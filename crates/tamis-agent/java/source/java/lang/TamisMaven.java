@@ -164,6 +164,16 @@ public final class TamisMaven {
         String plugin = get(execution, "getGroupId") + ":" + get(execution, "getArtifactId") + ":"
                 + get(execution, "getVersion");
         values.put("plugin", plugin);
+        // What stands behind -D on the command line is handed to the tests.
+        Object user = get(get(mojo, "getSession"), "getUserProperties");
+        if (user instanceof Map) {
+            for (Map.Entry<?, ?> entry : ((Map<?, ?>) user).entrySet()) {
+                values.put("user:" + entry.getKey(), String.valueOf(entry.getValue()));
+            }
+        } else {
+            // Never twice the same: nothing can be proven without them.
+            values.put("user:unknown", String.valueOf(System.nanoTime()));
+        }
         List<String> pairs = new ArrayList<String>();
         for (Map.Entry<String, String> entry : values.entrySet()) {
             pairs.add(entry.getKey());

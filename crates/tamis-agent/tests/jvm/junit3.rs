@@ -1,0 +1,57 @@
+//! JUnit 3 with its own runner.
+
+use crate::harness::{Program, class_path, jars, tried_jdks};
+use tamis_testjava::{Sources, jdk};
+use tamis_wire::Verdict::{Failed, Passed};
+
+#[test]
+fn suites_and_cases_of_junit_3() {
+    let Some(jars) = jars(&["junit:junit:3.8.2"]) else { return };
+    let sources = Sources::new()
+        .option("--release")
+        .option("8")
+        .classpath(&jars[0])
+        .file(
+            "a/Thing.java",
+            "package a; public class Thing {
+            public int one() { return 1; } public int two() { return 2; } }",
+        )
+        .file(
+            "a/OneTest.java",
+            "package a; public class OneTest extends junit.framework.TestCase {
+            public void testOne() { new Thing().one(); } public void testAgain() {} }",
+        )
+        .file(
+            "a/RedTest.java",
+            "package a; public class RedTest extends junit.framework.TestCase {
+            public void testRed() { new Thing().two(); fail(); } }",
+        )
+        .file(
+            "a/AllTests.java",
+            "package a; public class AllTests { public static junit.framework.Test suite() {
+            junit.framework.TestSuite all = new junit.framework.TestSuite(\"all of them\");
+            all.addTestSuite(OneTest.class); all.addTestSuite(RedTest.class); return all; } }",
+        );
+    let classes = sources.compile(&jdk());
+    for jdk in &tried_jdks() {
+        let program = Program {
+            jdk,
+            class_path: class_path(&classes, &jars),
+            jvm: vec![],
+            arguments: ["junit.textui.TestRunner", "a.AllTests"].map(str::to_owned).to_vec(),
+        };
+        let (output, told) = program.run();
+        let text = String::from_utf8_lossy(&output.stdout);
+        assert!(text.contains("Tests run: 3,  Failures: 1"), "{text}");
+        told.assert_sound();
+        assert_eq!(
+            told.ran("a.OneTest"),
+            ["a.OneTest.testAgain", "a.OneTest.testOne", "a.Thing.<init>", "a.Thing.one"]
+        );
+        assert!(told.ran("a.RedTest").contains(&"a.Thing.two"));
+        assert_eq!(told.verdicts("a.OneTest"), [Passed]);
+        assert_eq!(told.verdicts("a.RedTest"), [Failed]);
+        // JUnit 3 makes all objects before it runs the first test.
+        assert!(told.ran("").contains(&"a.RedTest.<init>"));
+    }
+}

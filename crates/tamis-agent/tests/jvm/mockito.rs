@@ -1,0 +1,90 @@
+//! Mockito's inline mocks change classes while they run: the probes stay, the tests pass.
+
+use crate::harness::{Program, class_path, jars, tried_jdks};
+use tamis_testjava::{Sources, jdk};
+use tamis_wire::Verdict::Passed;
+
+const JARS: [&str; 6] = [
+    "junit:junit:4.13.2",
+    "org.hamcrest:hamcrest-core:1.3",
+    "org.mockito:mockito-core:5.20.0",
+    "net.bytebuddy:byte-buddy:1.17.7",
+    "net.bytebuddy:byte-buddy-agent:1.17.7",
+    "org.objenesis:objenesis:3.3",
+];
+
+#[test]
+fn mocked_classes_keep_their_probes() {
+    let Some(jars) = jars(&JARS) else { return };
+    let mut sources = Sources::new()
+        .file(
+            "a/Thing.java",
+            "package a; public final class Thing {
+            public int one() { return 1; } public static int two() { return 2; } }",
+        )
+        .file(
+            "a/MockTest.java",
+            "package a; import static org.mockito.Mockito.*;
+            public class MockTest { @org.junit.Test public void mocked() {
+                Thing thing = mock(Thing.class); when(thing.one()).thenReturn(7);
+                org.junit.Assert.assertEquals(7, thing.one());
+                try (var all = mockStatic(Thing.class)) {
+                    all.when(Thing::two).thenReturn(8);
+                    org.junit.Assert.assertEquals(8, Thing.two()); } } }",
+        )
+        .file(
+            "a/RealTest.java",
+            "package a; public class RealTest { @org.junit.Test public void real() {
+                org.junit.Assert.assertEquals(1, new Thing().one());
+                org.junit.Assert.assertEquals(2, Thing.two()); } }",
+        )
+        .file(
+            "a/OffTest.java",
+            "package a; public class OffTest { @org.junit.Test public void t() {} }",
+        );
+    for option in ["--release", "17"] {
+        sources = sources.option(option);
+    }
+    for jar in &jars {
+        sources = sources.classpath(jar);
+    }
+    let classes = sources.compile(&jdk());
+    for jdk in tried_jdks().iter().filter(|jdk| jdk.release >= 17) {
+        let tests = ["Real", "Mock", "Off", "Real"].map(|test| format!("a.{test}Test"));
+        let program = Program {
+            jdk,
+            class_path: class_path(&classes, &jars),
+            jvm: vec!["-Djdk.attach.allowAttachSelf=true".into(), "-Xshare:auto".into()],
+            arguments: std::iter::once("org.junit.runner.JUnitCore".to_owned())
+                .chain(tests)
+                .collect(),
+        };
+        let (output, told) = program.run();
+        assert!(output.status.success(), "{output:?}");
+        assert!(told.bye && told.troubles.is_empty(), "{:?}", told.troubles);
+        let problems: Vec<_> = told.classes.iter().filter(|c| c.problem.is_some()).collect();
+        assert!(problems.is_empty(), "{problems:?}");
+        assert_eq!(told.verdicts("a.RealTest"), [Passed, Passed]);
+        assert_eq!(told.verdicts("a.MockTest"), [Passed]);
+        let mut real = Vec::new();
+        for message in &told.messages {
+            if let tamis_wire::FromJvm::Began(began) = message {
+                real.extend((began.class == "a.RealTest").then_some(began.test));
+            }
+        }
+        // Both times the methods of the class ran, before and after it was mocked.
+        let thing = told.classes.iter().find(|class| class.name == b"a/Thing").expect("told");
+        let own = thing.first_probe..thing.first_probe + thing.probes;
+        for test in real {
+            let hits: usize = (told.messages.iter())
+                .map(|message| match message {
+                    tamis_wire::FromJvm::Window(window) if window.open.contains(&test) => {
+                        window.hits.iter().filter(|id| own.contains(id)).count()
+                    }
+                    _ => 0,
+                })
+                .sum();
+            assert_eq!(hits, 3, "constructor and two methods in test {test} on {jdk:?}");
+        }
+    }
+}

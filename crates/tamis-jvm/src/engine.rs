@@ -1,0 +1,91 @@
+//! Selection for a runner that asks before it runs and tells afterwards: the two calls that a hook in
+//! a build tool needs.
+//!
+//! ```text
+//! decide(module, tests, settings)          before: for each test class, skip or run, with the reason
+//!   ... the runner runs what it was told to ...
+//! record(module, settings, state, finished)    after: who finished, and who of them passed
+//! ```
+//!
+//! * The module says where its classes are: test classes, classes, the rest of the classpath in its
+//!   order, and what else all tests depend on (JDK, options of the JVM). The state folder is in the
+//!   settings. Both calls must get the same.
+//! * The tests are the classes that the runner would run, by binary name. A name without a class file
+//!   is to run: nothing is known of it. Other test classes of the module are left as they are.
+//! * `decide` writes nothing. The two calls may be made by different processes: what connects them is
+//!   [`Decisions::state`], one value for everything that the tests could see when it was decided.
+//! * `record` looks at the classes again. Where they are not what they were, somebody compiled while
+//!   the tests ran, nobody knows what they saw, and nothing is written.
+//! * Only tests that finished get a new proof: in `finished`, with whether they passed. A skipped
+//!   test's proof is carried to the new state, because skipping it was the claim that it holds there.
+//!   Every other test keeps what it had: a run that was cut loses nothing.
+//!
+//! Names that the runner knows and class files do not (a factory's tests, dynamic tests) belong to the
+//! class that it reports them for.
+
+use crate::select::{Reason, Session, Settings, TestDecision};
+use crate::world::Module;
+use std::collections::BTreeMap;
+use std::io;
+use tamis_core::Hash;
+
+/// What to do with each test class.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Decisions {
+    /// In the order in which they were asked for.
+    pub tests: Vec<TestDecision>,
+    /// For [`record`].
+    pub state: Hash,
+    /// Worth telling the user.
+    pub notes: Vec<String>,
+}
+
+/// What [`record`] did.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Recorded {
+    Written,
+    /// The classes are not what they were when it was decided.
+    ClassesChanged,
+    /// Not everything on the classpath can be read.
+    Blind,
+}
+
+/// Decides about the test classes that a runner is about to run.
+pub fn decide(module: &Module, tests: &[String], settings: &Settings) -> Decisions {
+    let mut session = Session::open(module, settings);
+    let missing = session.add_tests(tests);
+    let mut found: BTreeMap<String, Option<Reason>> =
+        session.select().into_iter().map(|d| (d.name, d.run)).collect();
+    let unknown = || Reason::Unknown { why: "no class file of this name was found".into() };
+    found.extend(missing.into_iter().map(|name| (name, Some(unknown()))));
+    let tests = tests
+        .iter()
+        .map(|name| TestDecision {
+            name: name.clone(),
+            // Every name is either found or missing; should one be neither, it runs.
+            run: found.get(name).cloned().unwrap_or_else(|| Some(unknown())),
+        })
+        .collect();
+    let notes = session.world.blind.iter().chain(&session.world.notes).cloned().collect();
+    Decisions { tests, state: session.digest(), notes }
+}
+
+/// Writes down which tests finished, with whether they passed, in the state in which it was decided.
+pub fn record(
+    module: &Module,
+    settings: &Settings,
+    state: Hash,
+    finished: &BTreeMap<String, bool>,
+) -> io::Result<Recorded> {
+    let mut session = Session::open(module, settings);
+    if session.digest() != state {
+        return Ok(Recorded::ClassesChanged);
+    }
+    let names: Vec<String> = finished.keys().cloned().collect();
+    session.add_tests(&names);
+    let decisions = session.select();
+    Ok(match session.record(&decisions, finished)? {
+        true => Recorded::Written,
+        false => Recorded::Blind,
+    })
+}

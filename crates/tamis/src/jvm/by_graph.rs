@@ -1,0 +1,97 @@
+//! `tamis --engine static mvn test`: the test classes of a goal by the graph of types alone.
+//!
+//! Nothing of what a test does is looked at but its outcome. The state moves on only for test classes
+//! that finished, so a build that is stopped in the middle loses nothing.
+
+use crate::jvm::goal::GoalFacts;
+use crate::project::Project;
+use std::collections::BTreeMap;
+use tamis_core::{Cause, Decision, Hash, TestKey};
+use tamis_jvm::engine::{self, Recorded};
+use tamis_jvm::{Caches, JarCache, Kinds, Libraries, Module, Settings};
+use tamis_report::TestReport;
+
+/// One goal between its decision and its end.
+#[derive(Debug)]
+pub(crate) struct ByGraph {
+    module: Module,
+    settings: Settings,
+    state: Hash,
+    /// Who finished, and whether it passed.
+    finished: BTreeMap<String, bool>,
+}
+
+impl ByGraph {
+    /// Decides about test classes; `None` where there is no place for the state.
+    pub(crate) fn decide(
+        project: &Project,
+        facts: &GoalFacts,
+        test_classes: &str,
+        classes: &[String],
+    ) -> Option<(Self, Vec<TestReport>)> {
+        let state = project.store_folder.as_ref().ok()?.join("static");
+        let settings = Settings {
+            root: project.root().to_path_buf(),
+            caches: Caches { folders: Some(state.join("folders")), jars: JarCache::of_user() },
+            state,
+            kinds: Kinds::ALL,
+            libraries: Libraries::Auto,
+        };
+        let (tests, others): (Vec<_>, Vec<_>) =
+            facts.class_path.iter().cloned().partition(|p| *p == *test_classes);
+        let (_, configuration) = facts.configuration.to_raw();
+        let module = Module {
+            // Not the state of `tamis static`, which knows nothing of a build's configuration.
+            name: facts.scope.clone(),
+            test_classes: tests,
+            classes: Vec::new(),
+            classpath: others,
+            environment: vec![format!("{configuration:032x}")],
+            ..Module::default()
+        };
+        let decisions = engine::decide(&module, classes, &settings);
+        for note in &decisions.notes {
+            eprintln!("tamis: {}: {note}", facts.scope);
+        }
+        let reports = decisions
+            .tests
+            .into_iter()
+            .map(|test| {
+                let key = TestKey {
+                    suite: facts.scope.clone(),
+                    name: test.name,
+                    folder: facts.folder.clone(),
+                };
+                match test.run.as_ref().map(tamis_jvm::render::reason) {
+                    Some(why) => {
+                        let cause = Cause::ByGraph(why.clone());
+                        TestReport::new(key, Decision::Run(cause), why)
+                    }
+                    None => TestReport::new(key, Decision::OutOfReach, "it reaches no change"),
+                }
+            })
+            .collect();
+        let graph = Self { module, settings, state: decisions.state, finished: BTreeMap::new() };
+        Some((graph, reports))
+    }
+
+    /// A test class finished. One that runs twice passes if both runs do.
+    pub(crate) fn finished(&mut self, class: &str, passed: bool) {
+        let known = self.finished.entry(class.to_owned()).or_insert(true);
+        *known &= passed;
+    }
+
+    /// Moves the state on for all that finished; what stands in the way is said.
+    pub(crate) fn record(&self) -> Option<String> {
+        match engine::record(&self.module, &self.settings, self.state, &self.finished) {
+            Ok(Recorded::Written) => None,
+            Ok(Recorded::ClassesChanged) => {
+                Some("classes were compiled while the tests ran; nothing was recorded".into())
+            }
+            Ok(Recorded::Blind) => {
+                Some("not everything on the classpath can be read; nothing was recorded".into())
+            }
+            Err(error) => Some(format!("the state could not be written: {error}")),
+        }
+    }
+}
