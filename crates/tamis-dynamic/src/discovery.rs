@@ -22,9 +22,9 @@ pub(crate) struct Discovery {
 impl Discovery {
     pub(crate) fn of<'t>(tests: impl IntoIterator<Item = &'t str>, index: &ClassIndex) -> Self {
         let mut tests: FxHashMap<String, Vec<String>> =
-            tests.into_iter().map(|test| (outer(test).to_owned(), Vec::new())).collect();
+            tests.into_iter().map(|test| (outermost(test).to_owned(), Vec::new())).collect();
         for class in index.project_classes() {
-            if let Some(nested) = tests.get_mut(outer(class)) {
+            if let Some(nested) = tests.get_mut(outermost(class)) {
                 nested.push(class.to_owned());
             }
         }
@@ -40,7 +40,7 @@ impl Discovery {
     /// Leaves out what was asked for to find the tests of others.
     pub(crate) fn leave_out(&self, asked: &mut BTreeSet<String>, test: &str, index: &ClassIndex) {
         if asked.iter().any(|class| self.classes.contains(class)) {
-            let nested = self.tests.get(outer(test)).cloned().unwrap_or_default();
+            let nested = self.tests.get(outermost(test)).cloned().unwrap_or_default();
             let own = closure(nested, index);
             asked.retain(|class| !self.classes.contains(class) || own.contains(class));
         }
@@ -61,6 +61,7 @@ fn closure(classes: Vec<String>, index: &ClassIndex) -> FxHashSet<String> {
     all
 }
 
-fn outer(class: &str) -> &str {
-    class.split('$').next().filter(|outer| !outer.is_empty()).unwrap_or(class)
+/// The class that a class is nested in, or itself.
+pub fn outermost(class: &str) -> &str {
+    class.split('$').next().filter(|name| !name.is_empty()).unwrap_or(class)
 }

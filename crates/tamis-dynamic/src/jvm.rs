@@ -1,7 +1,7 @@
 //! One JVM: takes what its agent says, and tells at the end of each test what it depends on.
 
 use crate::class::Class;
-use crate::discovery::Discovery;
+use crate::discovery::{Discovery, outermost};
 use crate::facts::Kind;
 use crate::index::ClassIndex;
 use crate::kept::Kept;
@@ -262,6 +262,17 @@ impl Jvm {
                 || self.index.find_dotted(class).is_some_and(|found| !found.is_project)
                     && self.index.uses(class).iter().any(|name| is_bundle(name))
         })
+    }
+
+    /// The outermost classes of the project that did something outside of all tests, other than being
+    /// initialised: where a framework found no test in one, that was not the whole truth.
+    pub fn ran_outside(&self) -> BTreeSet<String> {
+        let did = self.outside.hits.iter().filter(|&probe| {
+            self.calls.method(probe).is_none_or(|(_, method)| !method.is_initialiser)
+        });
+        let classes = did.filter_map(|probe| find(&self.loaded, probe));
+        let ours = classes.filter(|l| matches!(l.place, Place::Project | Place::Changed));
+        ours.map(|l| outermost(&l.name).to_owned()).collect()
     }
 
     /// All methods that count for a test, and all classes that it touches.

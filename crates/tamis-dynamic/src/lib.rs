@@ -37,6 +37,7 @@ mod kept;
 mod reach;
 
 pub use class::{Class, Field, Method};
+pub use discovery::outermost;
 pub use facts::{Fact, Kind, answer};
 pub use index::{ClassIndex, Located};
 pub use jvm::{Depends, Jvm};

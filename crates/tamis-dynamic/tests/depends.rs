@@ -325,6 +325,19 @@ fn what_is_looked_at_to_find_other_tests_does_not_count() {
 }
 
 #[test]
+fn classes_that_did_something_outside_of_tests() {
+    let mut play = Play::new(&[
+        ("AllTest.java", "class AllTest { static Object suite() { return null; } }"),
+        ("InTest.java", "class InTest { static class Case { void run() { } } }"),
+        ("LoadedTest.java", "class LoadedTest { static Object o = new Object(); }"),
+        ("RunTest.java", "class RunTest { void run() { } }"),
+    ]);
+    play.ran(&[], &["AllTest.suite", "InTest$Case.run", "LoadedTest.<clinit>"]);
+    play.test(1, "RunTest", &["RunTest.run"]);
+    assert_eq!(play.jvm.ran_outside().into_iter().collect::<Vec<_>>(), ["AllTest", "InTest"]);
+}
+
+#[test]
 fn names_that_are_looked_up_count_whether_there_or_not() {
     let mut play = Play::new(&[("Plugin.java", "class Plugin { }")]);
     play.jvm.began(1, "First");

@@ -88,15 +88,15 @@ impl Maven {
 
     /// The words of a Maven command.
     pub(crate) fn words(&self, more: &[&str]) -> Vec<String> {
-        let repository = std::env::var_os("TAMIS_TEST_MAVEN_REPOSITORY").map_or_else(
-            || PathBuf::from(std::env::var_os("HOME").unwrap_or_default()).join(".m2/repository"),
-            PathBuf::from,
-        );
         let mut words = vec!["mvn".to_owned(), "-o".into(), "-B".into(), "-l".into()];
         words.push(self.log().display().to_string());
-        words.push(format!("-Dmaven.repo.local={}", repository.display()));
+        words.push(format!("-Dmaven.repo.local={}", repository().display()));
         words.extend(more.iter().map(|w| (*w).to_owned()));
         words
+    }
+
+    pub(crate) fn java(&self) -> PathBuf {
+        self.jdk.tool("java")
     }
 
     pub(crate) fn command(&self, program: impl AsRef<std::ffi::OsStr>) -> Command {
@@ -202,4 +202,11 @@ pub(crate) fn is_resolved(build: &Build) -> bool {
         eprintln!("not tried: Maven's repository lacks artifacts; scripts/test fetches them");
     }
     resolved
+}
+
+/// The user's Maven repository, or another one.
+pub(crate) fn repository() -> PathBuf {
+    let home = || PathBuf::from(std::env::var_os("HOME").unwrap_or_default());
+    let given = std::env::var_os("TAMIS_TEST_MAVEN_REPOSITORY");
+    given.map_or_else(|| home().join(".m2/repository"), PathBuf::from)
 }

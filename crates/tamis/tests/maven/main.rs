@@ -5,6 +5,8 @@
 
 #[path = "../shared/ended.rs"]
 mod ended;
+mod generated;
 mod harness;
 mod modules;
+mod property;
 mod semantics;
