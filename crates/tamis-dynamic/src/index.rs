@@ -85,6 +85,15 @@ impl ClassIndex {
         Some(Located { facts, entry, path: &found.path, is_project: found.is_folder })
     }
 
+    /// The names of all classes in folders.
+    pub(crate) fn project_classes(&self) -> impl Iterator<Item = &str> {
+        let in_folder = |entry: u32| self.entries[entry as usize].is_folder;
+        self.classes
+            .iter()
+            .filter(move |(_, (entry, _))| in_folder(*entry))
+            .map(|(n, _)| n.as_str())
+    }
+
     /// The names that a class's header leads to: supertypes, annotations and their values.
     pub fn header_names(&self, class: &str) -> Vec<String> {
         let Some(&(entry, _)) = self.classes.get(class) else { return Vec::new() };

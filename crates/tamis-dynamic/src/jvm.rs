@@ -1,6 +1,7 @@
 //! One JVM: takes what its agent says, and tells at the end of each test what it depends on.
 
 use crate::class::Class;
+use crate::discovery::{Discovery, outermost};
 use crate::facts::Kind;
 use crate::index::ClassIndex;
 use crate::kept::Kept;
@@ -48,6 +49,7 @@ pub struct Jvm {
     bundles: BTreeSet<Kind>,
     /// Who can depend on earlier tests, and by which calls; dropped when another class is loaded.
     kept: Option<(Kept, Kinds)>,
+    discovery: Discovery,
     incomplete: Option<String>,
 }
 
@@ -108,8 +110,16 @@ impl Jvm {
             ended: Vec::new(),
             bundles: BTreeSet::new(),
             kept: None,
+            discovery: Discovery::default(),
             incomplete,
         }
+    }
+
+    /// With the test classes that a framework may look at before any of them runs.
+    #[must_use]
+    pub fn with_tests<'t>(mut self, tests: impl IntoIterator<Item = &'t str>) -> Self {
+        self.discovery = Discovery::of(tests, &self.index);
+        self
     }
 
     /// Nothing from here on is complete.
@@ -201,7 +211,12 @@ impl Jvm {
     }
 
     pub fn began(&mut self, test: u32, class: &str) {
-        let seen = Seen { own_class: class.to_owned(), ..self.outside.clone() };
+        let mut seen = Seen { own_class: class.to_owned(), ..self.outside.clone() };
+        let ran = seen.hits.iter().filter_map(|probe| find(&self.loaded, probe));
+        let ran = ran.filter(|l| matches!(l.place, Place::Project | Place::Changed));
+        if self.discovery.did_all(ran.map(|l| l.name.as_str())) {
+            self.discovery.leave_out(&mut seen.classes, class, &self.index);
+        }
         self.open.insert(test, seen);
     }
 
@@ -247,6 +262,17 @@ impl Jvm {
                 || self.index.find_dotted(class).is_some_and(|found| !found.is_project)
                     && self.index.uses(class).iter().any(|name| is_bundle(name))
         })
+    }
+
+    /// The outermost classes of the project that did something outside of all tests, other than being
+    /// initialised: where a framework found no test in one, that was not the whole truth.
+    pub fn ran_outside(&self) -> BTreeSet<String> {
+        let did = self.outside.hits.iter().filter(|&probe| {
+            self.calls.method(probe).is_none_or(|(_, method)| !method.is_initialiser)
+        });
+        let classes = did.filter_map(|probe| find(&self.loaded, probe));
+        let ours = classes.filter(|l| matches!(l.place, Place::Project | Place::Changed));
+        ours.map(|l| outermost(&l.name).to_owned()).collect()
     }
 
     /// All methods that count for a test, and all classes that it touches.

@@ -13,7 +13,8 @@
 //!   asked again, too;
 //! * the **whole** of classes of libraries: in every library that it touched, all classes that ran in
 //!   this JVM so far, because a library may keep anything;
-//! * what ran **outside of tests** earlier in the same JVM;
+//! * what ran or was asked for **outside of tests** earlier in the same JVM, but for what a framework
+//!   looks at to find other tests;
 //! * what **earlier tests** of the same JVM left for it ([`left`](crate::Jvm::ended)): static
 //!   initialisers of classes that it touched, constructors of those whose objects a static field can
 //!   hold, and everything that its methods in classes with state (static fields that can change, objects
@@ -28,6 +29,7 @@
 //! called by reflection in an earlier test, on an object that is kept.
 
 mod class;
+mod discovery;
 mod facts;
 mod index;
 mod jvm;
@@ -35,6 +37,7 @@ mod kept;
 mod reach;
 
 pub use class::{Class, Field, Method};
+pub use discovery::outermost;
 pub use facts::{Fact, Kind, answer};
 pub use index::{ClassIndex, Located};
 pub use jvm::{Depends, Jvm};

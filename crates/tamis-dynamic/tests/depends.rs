@@ -293,6 +293,50 @@ fn what_ran_outside_of_tests_counts_for_all_later_ones_and_overlapping_tests_sha
     assert!(!has_body(&first, "A", "b") && has_body(&second, "A", "b"));
 }
 
+/// Before any test, a framework looks at both test classes; perhaps something else runs, too.
+fn discovered(ran: &[&str]) -> Depends {
+    let mut play = Play::new(&[
+        ("OneTest.java", "class OneTest { static Object data() { return null; } }"),
+        ("TwoTest.java", "class TwoTest { Two two; static class Inner { } }"),
+        ("Two.java", "class Two extends Base { }"),
+        ("Base.java", "class Base { }"),
+        ("Orderer.java", "class Orderer { static void order() { } }"),
+    ]);
+    play.jvm = play.jvm.with_tests(["OneTest", "TwoTest"]);
+    let asked = ["OneTest", "TwoTest", "TwoTest$Inner", "Two", "Base", "Missing"];
+    let lookups = asked.map(|class| Lookup::Reflected(class.into())).into_iter().collect();
+    play.jvm.window(&Window { open: vec![], hits: Hits::default(), lookups });
+    play.ran(&[], ran);
+    play.test(1, "OneTest", &["OneTest.<init>"])
+}
+
+#[test]
+fn what_is_looked_at_to_find_other_tests_does_not_count() {
+    for ran in [&[][..], &["OneTest.data"]] {
+        let one = discovered(ran);
+        for other in ["TwoTest", "TwoTest$Inner", "Two", "Base"] {
+            assert!(!one.facts.contains_key(&header(other)), "{other}: {one:?}");
+        }
+        assert!(one.facts.contains_key(&header("OneTest")));
+        assert!(one.facts.contains_key(&header("Missing")), "who knows why");
+    }
+    let one = discovered(&["Orderer.order"]);
+    assert!(one.facts.contains_key(&header("TwoTest")) && one.facts.contains_key(&header("Two")));
+}
+
+#[test]
+fn classes_that_did_something_outside_of_tests() {
+    let mut play = Play::new(&[
+        ("AllTest.java", "class AllTest { static Object suite() { return null; } }"),
+        ("InTest.java", "class InTest { static class Case { void run() { } } }"),
+        ("LoadedTest.java", "class LoadedTest { static Object o = new Object(); }"),
+        ("RunTest.java", "class RunTest { void run() { } }"),
+    ]);
+    play.ran(&[], &["AllTest.suite", "InTest$Case.run", "LoadedTest.<clinit>"]);
+    play.test(1, "RunTest", &["RunTest.run"]);
+    assert_eq!(play.jvm.ran_outside().into_iter().collect::<Vec<_>>(), ["AllTest", "InTest"]);
+}
+
 #[test]
 fn names_that_are_looked_up_count_whether_there_or_not() {
     let mut play = Play::new(&[("Plugin.java", "class Plugin { }")]);

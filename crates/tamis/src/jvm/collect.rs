@@ -22,7 +22,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use tamis_core::decide::Demand;
 use tamis_core::record::{Access, Detail, Observed, Run};
 use tamis_core::{Cause, Decision, Outcome, Question, Taint, TestKey};
-use tamis_dynamic::{Depends, Fact, Jvm, Kind};
+use tamis_dynamic::{Depends, Fact, Jvm, Kind, outermost};
 use tamis_observe::{ClassFiles, Observations, PartEnded};
 use tamis_report::TestReport;
 use tamis_store::Store;
@@ -102,6 +102,8 @@ struct GoalState {
     /// Whether it ended, with all its test classes tried, and its JVMs in good order.
     ended_well: bool,
     jvms_ended_well: bool,
+    /// Classes that did something, but not as tests that were told.
+    ran_outside: BTreeSet<String>,
     /// From test class to its report.
     units: HashMap<String, usize>,
 }
@@ -176,7 +178,9 @@ impl<'env> Collector<'env> {
                 Input::Gone { pid } => {
                     self.builds.remove(&pid);
                     if let Some(host) = self.hosts.remove(&pid) {
-                        self.goals[host.goal].jvms_ended_well &= host.said_bye;
+                        let goal = &mut self.goals[host.goal];
+                        goal.jvms_ended_well &= host.said_bye;
+                        goal.ran_outside.append(&mut host.jvm.ran_outside());
                     }
                 }
                 Input::Part(PartEnded::Outside { host, observations }) => {
@@ -203,7 +207,9 @@ impl<'env> Collector<'env> {
                 self.builds.insert(hello.pid, Build { java_home, answers, goals: HashMap::new() });
             }
             (Role::Tests, Some(goal)) => {
-                let mut jvm = Jvm::new(Arc::clone(&self.goals[goal].facts.index));
+                let goal_state = &self.goals[goal];
+                let mut jvm = Jvm::new(Arc::clone(&goal_state.facts.index))
+                    .with_tests(goal_state.units.keys().map(String::as_str));
                 if hello.version != VERSION {
                     jvm.trouble("the agent is of another version");
                 }
@@ -290,6 +296,7 @@ impl<'env> Collector<'env> {
             refusal,
             ended_well: false,
             jvms_ended_well: true,
+            ran_outside: BTreeSet::new(),
             units: HashMap::new(),
         });
         let build = self.builds.get_mut(&pid).expect("asked by this build");
@@ -571,6 +578,7 @@ impl<'env> Collector<'env> {
                 .units
                 .iter()
                 .filter(|&(_, &report)| self.collected.reports[report].unfinished())
+                .filter(|(class, _)| !goal.ran_outside.contains(outermost(class)))
                 .map(|(class, _)| class.clone())
                 .collect();
             let GoalState { graph, units, .. } = &mut self.goals[number];

@@ -6,6 +6,8 @@ mod cli_settings;
 mod cli_store;
 mod cli_streams;
 mod cli_verbs;
+#[path = "../shared/ended.rs"]
+mod ended;
 mod paper_cases;
 mod property;
 mod static_select;

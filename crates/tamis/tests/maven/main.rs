@@ -1,0 +1,12 @@
+//! `tamis mvn test` with real Maven: what must be selected is, and nothing else.
+//!
+//! Many features of the language and of the frameworks stand in one project, so that one build records
+//! them all, and each round edits many independent things at once.
+
+#[path = "../shared/ended.rs"]
+mod ended;
+mod generated;
+mod harness;
+mod modules;
+mod property;
+mod semantics;

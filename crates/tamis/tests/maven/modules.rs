@@ -1,0 +1,198 @@
+//! Two modules with JUnit 4's kinds of tests, in a folder with a blank in its name: what selects in
+//! which module, partial runs, forks, and builds that are killed.
+
+use crate::ended::wait_for;
+use crate::harness::{Build, Maven, is_resolved};
+use std::process::Stdio;
+
+const CORE: &[&str] = &[
+    "CustomTest",
+    "EnclosedTest",
+    "HelperTest",
+    "ParameterTest",
+    "RuleTest",
+    "SuiteTest",
+    "TestM",
+    "TestP",
+    "TheoriesTest",
+    "ThreeSuiteTest",
+    "ThreeTest",
+    "TwiceTest",
+    "ZLastTest",
+];
+const APP: &[&str] = &["AppAloneTest", "AppTest"];
+const WORK: &str = "core/src/main/java/m/Work.java";
+const C: &str = "core/src/main/java/m/C.java";
+const D: &str = "core/src/main/java/m/D.java";
+
+fn all() -> Vec<&'static str> {
+    CORE.iter().chain(APP).copied().collect()
+}
+
+/// The project, built once; `None` where it cannot be.
+fn project() -> Option<Maven> {
+    let maven = Maven::copy_of("maven-modules", &tamis_testjava::jdk(), "two modules")?;
+    let first = maven.test();
+    if !is_resolved(&first) {
+        return None;
+    }
+    first.assert_passed("the first build").assert_ran("the first build", &all());
+    let twice = "Tests run: 2, Failures: 0, Errors: 0, Skipped: 0";
+    let line = first.log.lines().find(|l| l.contains("in m.TwiceTest")).unwrap_or_default();
+    assert!(line.contains(twice), "a class that stands twice in a suite runs twice: {}", first.log);
+    Some(maven)
+}
+
+fn built(maven: &Maven, round: &str, expected: &[&str]) -> Build {
+    let build = maven.test();
+    build.assert_passed(round).assert_ran(round, expected);
+    build
+}
+
+#[test]
+fn changes_select_across_modules_and_inside_suites() {
+    let Some(maven) = project() else { return };
+
+    // The example of the paper: t4 alone runs D.p, and nothing of the other module does.
+    maven.replace(D, "return 4", "return Integer.parseInt(\"4\")");
+    let build = built(&maven, "D.p", &["TestP"]);
+    assert!(build.ran["m.TestP"].contains("m.D#p()"), "{build:?}");
+    assert!(!build.log.contains("m.App"), "no JVM for the other module: {}", build.log);
+    assert!(!maven.test().started, "nothing changed after a build with few tests");
+
+    maven.replace(C, "return 0;", "return Integer.parseInt(\"0\");");
+    maven.replace(WORK, "\"member two\"", "\"2\"");
+    maven.replace(WORK, "\"twice\"", "\"t\"");
+    maven.replace(WORK, "\"enclosed two\"", "\"2\"");
+    maven.replace(WORK, "\"custom\"", "\"c\"");
+    maven.replace(WORK, "\"a suite of three\"", "\"s\"");
+    let expected = [
+        "TestP",
+        "AppTest",
+        "SuiteTest",
+        "TwiceTest",
+        "EnclosedTest",
+        "CustomTest",
+        "ThreeSuiteTest",
+    ];
+    let build = built(&maven, "C.p and more", &expected);
+    for (test, reason) in [
+        ("m.TestP", "m.C#p()"),
+        ("m.AppTest", "m.C#p()"),
+        ("m.SuiteTest", "m.Work$MemberTwo#run()"),
+        ("m.TwiceTest", "m.Work$Twice#run()"),
+        ("m.EnclosedTest", "m.Work$EnclosedTwo#run()"),
+        ("m.CustomTest", "m.Work$Custom#run()"),
+        ("m.ThreeSuiteTest", "m.Work$ThreeSuite#run()"),
+    ] {
+        assert!(build.ran[test].contains(reason), "{test}: {reason:?} in {build:?}");
+    }
+
+    // A method more in a superclass concerns all below it, in both modules.
+    maven.replace(
+        C,
+        "public int m()",
+        "public int q() {\n        return 9;\n    }\n\n    public int m()",
+    );
+    maven.replace(WORK, "\"set up\"", "\"s\"");
+    maven.replace(WORK, "return \"more\"", "return \"m\"");
+    maven.replace(WORK, "\"more theory\"", "\"m\"");
+    maven.replace(WORK, "\"rule\"", "\"r\"");
+    let expected =
+        ["TestM", "TestP", "AppTest", "ThreeTest", "ParameterTest", "TheoriesTest", "RuleTest"];
+    built(&maven, "a method more", &expected);
+    explains(&maven);
+}
+
+/// `why`, `why-not`, `deps` and `select` know test classes.
+fn explains(maven: &Maven) {
+    let answer = |words: &[&str]| {
+        let got = maven.tamis(words);
+        assert_eq!(got.code, 0, "{words:?}: {}", got.stderr);
+        got.text()
+    };
+    let deps = answer(&["deps", "m.TestP"]);
+    assert!(deps.contains("m.D#p()") && !deps.contains("m.C#m()"), "{deps}");
+    assert!(
+        answer(&["why-not", "m.TestP"]).contains("nothing"),
+        "{}",
+        answer(&["why-not", "m.TestP"])
+    );
+    let mut words = vec!["--json".to_owned(), "select".into(), "--".into()];
+    words.extend(maven.words(&["test"]));
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    let got = maven.tamis(&words);
+    let selected = maven.read(&got);
+    assert!(selected.ran.is_empty() && selected.skipped.contains("m.TestP"), "{got:?}");
+}
+
+#[test]
+fn partial_runs_and_forks() {
+    let Some(maven) = project() else { return };
+
+    // A part of a test class is not the test class.
+    maven.replace(C, "return 1;", "return Integer.parseInt(\"1\");");
+    let build = maven.build(&[], &["test", "-Dtest=TestM#t1", "-DfailIfNoTests=false"]);
+    build.assert_passed("TestM#t1");
+    assert!(build.stderr.contains("runs parts of test classes"), "{}", build.stderr);
+    maven.replace(D, "return 4", "return Integer.parseInt(\"4\")");
+    let build = maven.build(&[], &["test", "-Dtest=TestP", "-DfailIfNoTests=false"]);
+    build.assert_passed("TestP").assert_ran("TestP", &["TestP"]);
+    built(&maven, "the rest", &["TestM"]);
+
+    // Several JVMs, one after the other or at once.
+    let forks = ["test", "-DforkCount=2", "-DreuseForks=false"];
+    let build = maven.build(&["--all"], &forks);
+    build.assert_passed("all").assert_ran("all", &all());
+    maven.replace(WORK, "\"three\"", "\"3\"");
+    maven.replace(C, "return 0;", "return Integer.parseInt(\"0\");");
+    let build = maven.build(&[], &forks);
+    build.assert_passed("forks").assert_ran("forks", &["ThreeTest", "TestP", "AppTest"]);
+    assert!(!maven.build(&[], &forks).started);
+
+    // Inside Maven itself nothing can be told apart.
+    maven.replace(WORK, "\"rule\"", "\"r\"");
+    let build = maven.build(&[], &["test", "-DforkCount=0"]);
+    build.assert_passed("no fork");
+    assert!(build.stderr.contains("forkCount=0"), "{}", build.stderr);
+    assert!(build.skipped.is_empty() && build.log.contains("in m.CustomTest"), "{build:?}");
+    built(&maven, "with a fork again", &["RuleTest"]);
+}
+
+#[test]
+fn test_classes_at_the_same_time_share_what_cannot_be_told_apart() {
+    let Some(maven) = project() else { return };
+    let parallel = ["test", "-Dparallel=classes", "-DthreadCount=2", "-DperCoreThreadCount=false"];
+    let build = maven.build(&[], &parallel);
+    if !is_resolved(&build) {
+        return;
+    }
+    build.assert_passed("in parallel").assert_ran("in parallel", &all());
+    maven.replace(D, "return 4", "return Integer.parseInt(\"4\")");
+    let build = maven.build(&[], &parallel);
+    build.assert_passed("D.p");
+    assert!(build.ran.contains_key("m.TestP"), "{build:?}");
+    assert!(build.skipped.contains("m.AppAloneTest"), "{build:?}");
+}
+
+#[test]
+fn a_build_that_is_killed_keeps_what_had_ended() {
+    let Some(maven) = project() else { return };
+    maven.replace(C, "return 1;", "return Integer.parseInt(\"1\");");
+    maven.write("core/wait-here", "");
+    let words = maven.words(&["test"]);
+    let mut tamis = maven
+        .command(env!("CARGO_BIN_EXE_tamis"))
+        .args(&words)
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("tamis starts");
+    wait_for("the last test", || maven.path("core/waiting").exists());
+    tamis.kill().expect("it runs");
+    tamis.wait().expect("it ended");
+    maven.remove("core/wait-here");
+    maven.remove("core/waiting");
+    // TestM had ended before the kill; the last one had not, but it had passed in the same state.
+    built(&maven, "after the kill", &[]);
+}

@@ -1,0 +1,108 @@
+//! What the test programs of the binary share: how a call ended, and small tools.
+
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::fs;
+use std::os::unix::process::ExitStatusExt;
+use std::path::Path;
+use std::process::Command;
+
+/// How a call of `tamis` ended.
+#[derive(Debug)]
+pub(crate) struct Ended {
+    pub(crate) stdout: Vec<u8>,
+    pub(crate) stderr: String,
+    pub(crate) code: i32,
+}
+
+/// What tamis decided about one test.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Decided {
+    pub(crate) runs: bool,
+    pub(crate) cause: String,
+    pub(crate) reason: String,
+}
+
+impl Ended {
+    pub(crate) fn text(&self) -> String {
+        String::from_utf8(self.stdout.clone()).expect("text on standard output")
+    }
+
+    /// The JSON lines on standard output.
+    pub(crate) fn lines(&self) -> Vec<Value> {
+        self.text()
+            .lines()
+            .map(|line| serde_json::from_str(line).unwrap_or_else(|e| panic!("{line}: {e}")))
+            .collect()
+    }
+
+    /// The events of this kind.
+    pub(crate) fn events(&self, kind: &str) -> Vec<Value> {
+        self.lines().into_iter().filter(|l| l["event"] == kind).collect()
+    }
+
+    pub(crate) fn decisions(&self) -> BTreeMap<String, Decided> {
+        let text = |v: &Value| v.as_str().unwrap_or_default().to_owned();
+        self.events("decision")
+            .iter()
+            .map(|line| {
+                let decided = Decided {
+                    runs: line["decision"] == "run",
+                    cause: text(&line["cause"]),
+                    reason: text(&line["reason"]),
+                };
+                (text(&line["name"]), decided)
+            })
+            .collect()
+    }
+}
+
+/// Runs a prepared command to its end. A signal counts as 128 and its number.
+pub(crate) fn ended(command: &mut Command) -> Ended {
+    let output = command.output().expect("tamis starts");
+    Ended {
+        stdout: output.stdout,
+        stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
+        code: output.status.code().or(output.status.signal().map(|s| 128 + s)).expect("an end"),
+    }
+}
+
+/// Copies a folder with its links and modes.
+pub(crate) fn copy_tree(from: &Path, to: &Path) {
+    fs::create_dir_all(to).expect("a folder");
+    for entry in fs::read_dir(from).expect("a folder to copy") {
+        let entry = entry.expect("an entry");
+        let (source, target) = (entry.path(), to.join(entry.file_name()));
+        let kind = entry.file_type().expect("its kind");
+        if kind.is_dir() {
+            copy_tree(&source, &target);
+        } else if kind.is_symlink() {
+            let link = fs::read_link(&source).expect("a link");
+            std::os::unix::fs::symlink(link, &target).expect("a link");
+        } else {
+            fs::copy(&source, &target).expect("a file");
+        }
+    }
+    fs::set_permissions(to, fs::metadata(from).expect("there").permissions()).expect("chmod");
+}
+
+/// Whether a tool that a test needs is here; says so where it is not.
+pub(crate) fn has(tool: &str) -> bool {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let found = std::env::split_paths(&path).any(|folder| folder.join(tool).is_file());
+    if !found {
+        eprintln!("not tried: {tool} is missing");
+    }
+    found
+}
+
+/// Waits until something is so; a test that hangs is better than one that depends on time.
+pub(crate) fn wait_for(what: &str, mut is_so: impl FnMut() -> bool) {
+    for _ in 0..6000 {
+        if is_so() {
+            return;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+    panic!("{what} did not happen within a minute");
+}
