@@ -36,6 +36,7 @@ impl ByGraph {
             state,
             kinds: Kinds::ALL,
             libraries: Libraries::Auto,
+            offline: false,
         };
         let (tests, others): (Vec<_>, Vec<_>) =
             facts.class_path.iter().cloned().partition(|p| *p == *test_classes);
