@@ -215,7 +215,7 @@ fn watch_with_agent<'a>(
     let (tell, parts) = std::sync::mpsc::channel();
     let mut whole = None;
     let (finish, inside) = std::thread::scope(|scope| {
-        let running = session.start(scope, job.project, job.case, job.wishes)?;
+        let running = session.start(scope, job.project, job.case, job.wishes);
         let forward = running.tell.clone();
         scope.spawn(move || {
             for part in parts {

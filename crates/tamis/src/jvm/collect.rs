@@ -271,14 +271,10 @@ impl<'env> Collector<'env> {
         let mut refusal = refusal(goal, &facts.index);
         let mut arguments = None;
         if refusal.is_none() {
-            let socket = self.session.goal_socket(number);
-            let listening = match &self.tell {
-                Some(tell) => self.session.listen(scope, &socket, Some(number), tell),
-                None => Ok(()),
-            };
-            match listening {
-                Ok(()) => arguments = self.session.argument(&socket, Role::Tests),
-                Err(error) => refusal = Some(format!("{error:#}")),
+            match self.tell.as_ref().map(|tell| self.session.listen(scope, number, tell)) {
+                Some(Ok(socket)) => arguments = self.session.argument(&socket, Role::Tests),
+                Some(Err(error)) => refusal = Some(format!("{error:#}")),
+                None => refusal = Some("the build is being stopped".into()),
             }
         }
         if let Some(why) = &refusal {

@@ -23,16 +23,16 @@ pub(crate) struct Session {
     library: PathBuf,
     token: String,
     pub(crate) told: Told,
+    /// Made first: where there can be no socket, the command is observed as a whole.
+    build: Mutex<Option<UnixListener>>,
     over: AtomicBool,
     sockets: Mutex<Vec<PathBuf>>,
 }
 
 impl Session {
     pub(crate) fn new() -> Result<Self> {
-        let folder = tempfile::Builder::new()
-            .prefix("tamis-")
-            .tempdir()
-            .context("no temp folder for the agent's socket")?;
+        let folder = socket_folder().context("no temp folder for the agent's socket")?;
+        let build = bind(&folder.path().join(BUILD))?;
         let place = cache_folder().map_or_else(|| folder.path().into(), |c| c.join("agent"));
         let mut library = tamis_agent_file::install(&place)
             .or_else(|_| tamis_agent_file::install(folder.path()))
@@ -50,6 +50,7 @@ impl Session {
             library,
             token,
             told: Told::default(),
+            build: Mutex::new(Some(build)),
             over: AtomicBool::new(false),
             sockets: Mutex::default(),
         })
@@ -69,7 +70,7 @@ impl Session {
         &self,
         mut environment: Vec<(OsString, OsString)>,
     ) -> Vec<(OsString, OsString)> {
-        let Some(argument) = self.argument(&self.folder.path().join("build"), Role::Build) else {
+        let Some(argument) = self.argument(&self.folder.path().join(BUILD), Role::Build) else {
             return environment;
         };
         let mut value = OsString::from(argument);
@@ -86,11 +87,6 @@ impl Session {
         options(socket, &self.token, role).argument(&self.library)
     }
 
-    /// The socket for the tests of a goal.
-    pub(crate) fn goal_socket(&self, goal: usize) -> PathBuf {
-        self.folder.path().join(format!("tests-{goal}"))
-    }
-
     /// Starts the collector and the socket of the build tool.
     pub(crate) fn start<'scope, 'env>(
         &'env self,
@@ -98,24 +94,36 @@ impl Session {
         project: &'env Project,
         case: &'env Case,
         wishes: Wishes,
-    ) -> Result<Running<'scope>> {
+    ) -> Running<'scope> {
         let (tell, told) = std::sync::mpsc::channel();
         let collector = Collector::new(project, self, case, wishes, tell.clone());
-        self.listen(scope, &self.folder.path().join("build"), None, &tell)?;
+        if let Some(build) = self.build.lock().unwrap_or_else(PoisonError::into_inner).take() {
+            self.accept(scope, build, &self.folder.path().join(BUILD), None, &tell);
+        }
         let thread = scope.spawn(move || collector.run(scope, told));
-        Ok(Running { tell, thread })
+        Running { tell, thread }
     }
 
-    /// Listens on a socket; what comes is told to the collector.
+    /// Makes the socket for the tests of a goal; what comes is told to the collector.
     pub(crate) fn listen<'scope, 'env>(
         &'env self,
         scope: &'scope Scope<'scope, 'env>,
+        goal: usize,
+        tell: &Sender<Input>,
+    ) -> Result<PathBuf> {
+        let socket = self.folder.path().join(format!("tests-{goal}"));
+        self.accept(scope, bind(&socket)?, &socket, Some(goal), tell);
+        Ok(socket)
+    }
+
+    fn accept<'scope, 'env>(
+        &'env self,
+        scope: &'scope Scope<'scope, 'env>,
+        listener: UnixListener,
         socket: &Path,
         goal: Option<usize>,
         tell: &Sender<Input>,
-    ) -> Result<()> {
-        let listener = UnixListener::bind(socket)
-            .with_context(|| format!("the socket {} cannot be made", socket.display()))?;
+    ) {
         self.sockets.lock().unwrap_or_else(PoisonError::into_inner).push(socket.to_path_buf());
         let tell = tell.clone();
         scope.spawn(move || {
@@ -136,7 +144,6 @@ impl Session {
                 }
             }
         });
-        Ok(())
     }
 
     /// The command has ended: wakes those who wait for connections, so that they end.
@@ -146,6 +153,26 @@ impl Session {
             drop(UnixStream::connect(socket));
         }
     }
+}
+
+/// The socket of the build tool's own JVM.
+const BUILD: &str = "build";
+
+/// The path of a socket has room for about a hundred bytes.
+const LONGEST_FOLDER: usize = 80;
+
+fn socket_folder() -> std::io::Result<tempfile::TempDir> {
+    let usual = std::env::temp_dir();
+    let folder = match usual.as_os_str().len() > LONGEST_FOLDER {
+        true => Path::new("/tmp"),
+        false => &usual,
+    };
+    tempfile::Builder::new().prefix("tamis-").tempdir_in(folder)
+}
+
+fn bind(socket: &Path) -> Result<UnixListener> {
+    UnixListener::bind(socket)
+        .with_context(|| format!("the socket {} cannot be made", socket.display()))
 }
 
 fn options(socket: &Path, token: &str, role: Role) -> Options {
