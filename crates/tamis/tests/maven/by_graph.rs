@@ -1,0 +1,47 @@
+//! `tamis --engine static mvn test`: the graph of types decides, inside the one Maven run.
+
+use crate::harness::{Build, Maven, is_resolved};
+
+const D: &str = "core/src/main/java/m/D.java";
+
+fn build(maven: &Maven) -> Build {
+    maven.build(&["--engine", "static"], &["test"])
+}
+
+#[test]
+fn the_graph_decides_and_only_what_finished_moves_on() {
+    let Some(maven) = Maven::copy_of("maven-modules", &tamis_testjava::jdk(), "graph") else {
+        return;
+    };
+    let first = build(&maven);
+    if !is_resolved(&first) {
+        return;
+    }
+    first.assert_passed("the first build");
+    let all = first.ran.len();
+    assert!(all > 10 && first.skipped.is_empty(), "{first:?}");
+
+    let again = build(&maven);
+    again.assert_passed("nothing changed").assert_ran("nothing changed", &[]);
+    assert!(again.started, "what tests read besides classes is not known: the build starts");
+    assert!(!again.log.contains("T E S T S"), "no JVM is forked: {}", again.log);
+
+    maven.replace(D, "return 4", "return Integer.parseInt(\"4\")");
+    let edited = build(&maven);
+    edited.assert_passed("D.p");
+    assert!(edited.names().contains("TestP") && edited.ran.len() < all, "{edited:?}");
+    assert!(edited.ran["m.TestP"].contains("m.TestP -> "), "a path explains it: {edited:?}");
+
+    // A test that fails is not done: it runs until it passes.
+    maven.replace(D, "parseInt(\"4\")", "parseInt(\"no number\")");
+    assert_eq!(build(&maven).code, 1);
+    let still = build(&maven);
+    assert_eq!(still.code, 1);
+    assert!(still.names().contains("TestP"), "{still:?}");
+    maven.replace(D, "parseInt(\"no number\")", "parseInt(\"4\")");
+    assert!(build(&maven).assert_passed("mended").names().contains("TestP"));
+
+    // The other way of deciding has records of its own, and nothing of these.
+    let observed = maven.test();
+    assert_eq!(observed.assert_passed("observed").ran.len(), all, "{observed:?}");
+}
