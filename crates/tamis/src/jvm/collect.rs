@@ -249,10 +249,12 @@ impl<'env> Collector<'env> {
                 window.open.retain(|test| host.units.contains_key(test));
                 host.jvm.window(&window);
             }
-            FromJvm::Began(began) if self.goals[host.goal].units.contains_key(&began.class) => {
-                host.jvm.began(began.test, &began.class);
-                let unit = Unit { class: began.class, began: SystemTime::now() };
-                host.units.insert(began.test, unit);
+            FromJvm::Began(began) => {
+                if let Some(class) = test_class(&self.goals[host.goal], host, &began.class) {
+                    host.jvm.began(began.test, &class);
+                    let unit = Unit { class, began: SystemTime::now() };
+                    host.units.insert(began.test, unit);
+                }
             }
             FromJvm::Ended(ended) => self.test_ended(pid, &ended),
             FromJvm::Trouble(why) => {
@@ -610,6 +612,19 @@ impl<'env> Collector<'env> {
             eprintln!("tamis: {what}");
         }
     }
+}
+
+/// The test class that a class which began stands for. One that is nested in a test class stands for it
+/// where nobody told of that one, as with a `suite()` of JUnit 3.
+fn test_class(goal: &GoalState, host: &Host, began: &str) -> Option<String> {
+    let outer = outermost(began);
+    let is_open = || host.units.values().any(|unit| unit.class == outer);
+    let class = match goal.units.contains_key(began) {
+        true => began,
+        false if goal.units.contains_key(outer) && !is_open() => outer,
+        false => return None,
+    };
+    Some(class.to_owned())
 }
 
 fn key(facts: &GoalFacts, class: &str) -> TestKey {

@@ -218,7 +218,7 @@ impl Project {
             9 => format!("G.apply(x -> x + {c}.plain(x), n)"),
             10 => format!("G.apply({c}::plain, n)"),
             11 => format!("G.named(\"g.\" + \"{c}\") + G.invoke(\"g.{c}\", n)"),
-            12 => format!("(G.make(\"g.{c}\") instanceof I0 ? 10 : 20)"),
+            12 => format!("(G.make(\"g.{c}\") instanceof I1 ? 10 : 20)"),
             _ => format!("G.mark({c}.class)"),
         }
     }
@@ -230,8 +230,9 @@ impl Project {
             files.insert(format!("src/main/java/g/C{at}.java"), Some(class_text(at, class)));
         }
         for (at, body) in self.faces.iter().enumerate() {
+            let parent = if at == 1 { " extends I0" } else { "" };
             let text = format!(
-                "package g;\n\ninterface I{at} {{\n    default int d(int n) {{ return {body}; }}\n}}\n"
+                "package g;\n\ninterface I{at}{parent} {{\n    default int d(int n) {{ return {body}; }}\n}}\n"
             );
             files.insert(format!("src/main/java/g/I{at}.java"), Some(text));
         }

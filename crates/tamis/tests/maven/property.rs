@@ -9,7 +9,7 @@
 
 use crate::ended::ended;
 use crate::generated::{Project, TESTS};
-use crate::harness::{Maven, is_resolved, repository};
+use crate::harness::{Maven, repository};
 use std::collections::{BTreeMap, HashMap};
 use std::fs;
 
@@ -112,6 +112,11 @@ fn no_test_class_is_skipped_whose_result_would_differ() {
     const ROUNDS_PER_PROJECT: u64 = 12;
     let rounds = number("TAMIS_PROPERTY_ROUNDS").unwrap_or(4);
     let mut seed = number("TAMIS_PROPERTY_SEED").unwrap_or(0x7a31);
+    let needed = ["junit/junit/4.13.2", "org/apache/maven/plugins/maven-surefire-plugin/2.22.2"];
+    if !needed.iter().all(|artifact| repository().join(artifact).is_dir()) {
+        eprintln!("not tried: Maven's repository lacks artifacts; scripts/test fetches them");
+        return;
+    }
     let mut left = rounds;
     while left > 0 {
         eprintln!("TAMIS_PROPERTY_SEED={seed}");
@@ -120,9 +125,6 @@ fn no_test_class_is_skipped_whose_result_would_differ() {
         let results = HashMap::new();
         let mut world = World { maven, project, results, ran: 0, skipped: 0 };
         world.project.write(&world.maven);
-        if left == rounds && !is_resolved(&world.maven.test()) {
-            return;
-        }
         world.round();
         for round in 0..left.min(ROUNDS_PER_PROJECT) {
             world.project.edit(round);
