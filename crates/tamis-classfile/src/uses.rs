@@ -33,6 +33,8 @@ pub struct BodyUses<'a> {
     pub statics: Vec<MemberRef<'a>>,
     /// Whether the body reads a field of an object.
     pub reads_fields: bool,
+    /// Whether the body writes a field of an object.
+    pub writes_fields: bool,
 }
 
 /// The references of a method's body; `None` where it has none.
@@ -129,6 +131,7 @@ impl<'a> Walk<'a, '_> {
             GETFIELD | PUTFIELD => {
                 self.mention(pool.member(index)?.class);
                 self.uses.reads_fields |= op == GETFIELD;
+                self.uses.writes_fields |= op == PUTFIELD;
                 Ok(())
             }
             INVOKEDYNAMIC => {

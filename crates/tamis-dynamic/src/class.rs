@@ -34,6 +34,12 @@ pub struct Method {
     pub is_static: bool,
     /// Whether it calls by reflection: what that arrives at cannot be read here.
     pub is_reflective: bool,
+    /// The classes by whose names it reads or writes static fields.
+    pub statics: Vec<NameId>,
+    /// Whether it can change an object that it was given: by a field, or by a call that sounds so.
+    pub is_writer: bool,
+    /// What it returns, if that is an object; of an array its elements.
+    pub returns: Option<NameId>,
     pub mentions: Vec<NameId>,
     pub makes: Vec<NameId>,
     /// Owner and signature.
@@ -69,10 +75,7 @@ fn read_field(
         is_constant |= attribute?.name == b"ConstantValue";
     }
     let brackets = field.descriptor.iter().take_while(|&&b| b == b'[').count();
-    let holds = field.descriptor[brackets..]
-        .strip_prefix(b"L")
-        .and_then(|d| d.strip_suffix(b";"))
-        .map(|name| names.intern(name));
+    let holds = class_in(field.descriptor).map(|name| names.intern(name));
     Ok(Field {
         is_static: field.access & flags::STATIC != 0,
         is_final: field.access & flags::FINAL != 0,
@@ -80,6 +83,46 @@ fn read_field(
         is_array: brackets > 0,
         holds,
     })
+}
+
+/// The class of a descriptor or of its elements.
+fn class_in(descriptor: &[u8]) -> Option<&[u8]> {
+    let brackets = descriptor.iter().take_while(|&&b| b == b'[').count();
+    descriptor[brackets..].strip_prefix(b"L")?.strip_suffix(b";")
+}
+
+/// Whether a call by this name and descriptor puts objects somewhere, or lets them be made.
+fn changes(name: &[u8], descriptor: &[u8]) -> bool {
+    const PUTS: &[&[u8]] = &[
+        b"put",
+        b"add",
+        b"set",
+        b"compute",
+        b"merge",
+        b"offer",
+        b"push",
+        b"replace",
+        b"update",
+        b"accumulate",
+        b"insert",
+        b"register",
+        b"store",
+        b"getAnd",
+        b"compareAnd",
+    ];
+    const MAKERS: &[&[u8]] = &[b"Ljava/util/function/", b"Ljava/util/concurrent/Callable;"];
+    let end = descriptor.iter().position(|&b| b == b')').unwrap_or(0);
+    let parameters = &descriptor[..end];
+    let is_in = |part: &[u8]| parameters.windows(part.len()).any(|window| window == part);
+    (takes_objects(descriptor) && PUTS.iter().any(|prefix| name.starts_with(prefix)))
+        || MAKERS.iter().any(|maker| is_in(maker))
+}
+
+/// Whether a method takes objects; its descriptor may stand behind its name.
+pub(crate) fn takes_objects(descriptor: &[u8]) -> bool {
+    let parameters = descriptor.split(|&b| b == b'(').nth(1).unwrap_or_default();
+    let parameters = parameters.split(|&b| b == b')').next().unwrap_or_default();
+    parameters.iter().any(|&b| b == b'L' || b == b'[')
 }
 
 fn read_method(
@@ -95,6 +138,10 @@ fn read_method(
         ids
     };
     let (mentions, makes) = (set(&uses.classes), set(&uses.made));
+    let statics: Vec<&[u8]> = uses.statics.iter().map(|field| field.class).collect();
+    let statics = set(&statics);
+    let returned = method.descriptor.iter().position(|&b| b == b')').map_or(0, |at| at + 1);
+    let returns = class_in(&method.descriptor[returned..]).map(|name| names.intern(name));
     let mut calls: Vec<(NameId, NameId)> = uses
         .calls
         .iter()
@@ -106,6 +153,10 @@ fn read_method(
         signature: names.intern(&[method.name, method.descriptor].concat()),
         is_initialiser: method.name == b"<clinit>",
         is_constructor: method.name == b"<init>",
+        statics,
+        is_writer: (uses.writes_fields && method.name != b"<init>")
+            || uses.calls.iter().any(|call| changes(call.name, call.descriptor)),
+        returns,
         is_reflective: uses.calls.iter().any(|call| is_reflective(call.class, call.name)),
         is_static: method.access & flags::STATIC != 0,
         mentions,

@@ -279,9 +279,10 @@ impl Jvm {
     fn close(&mut self, seen: &Seen) -> (RoaringBitmap, BTreeSet<String>) {
         let (index, calls) = (Arc::clone(&self.index), &self.calls);
         let names = &mut self.names;
-        let (kept, kinds) = self
-            .kept
-            .get_or_insert_with(|| (Kept::of(calls.classes(), &index, names), calls.kinds(names)));
+        let (kept, kinds) = self.kept.get_or_insert_with(|| {
+            let kinds = calls.kinds(names);
+            (Kept::of(calls, &kinds, &index, names), kinds)
+        });
         let mut hits = seen.hits.clone();
         let mut touched: BTreeSet<String> = BTreeSet::new();
         let mut new_classes: Vec<String> = seen.classes.iter().cloned().collect();
@@ -315,8 +316,7 @@ impl Jvm {
             roots.retain(|&probe| self.ran.contains(probe));
             let makers: RoaringBitmap = roots.iter().copied().collect();
             for &probe in &new_hits {
-                let Some((class, method)) = calls.method(probe) else { continue };
-                if kept.concerns(class, method, names) {
+                if kept.concerns(probe) {
                     roots.push(probe);
                 }
             }

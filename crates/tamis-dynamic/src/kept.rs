@@ -2,12 +2,19 @@
 //!
 //! A class *holds state* if it has a static field that can change, or whose value can: one that is not
 //! final, an array, or anything else than a number, a text or the like. With it all classes nested with
-//! it do, because they share what is private. A static field can hold objects of its type and of its subtypes; those hold what their fields can
-//! hold. A field of a type that is not the project's (a map, a list, `Object`) can hold anything that
-//! the class which declares it refers to. Numbers, texts and compile-time constants hold nothing.
+//! it do, because they share what is private. A static field can hold objects of its type and of its
+//! subtypes; those hold what their fields can hold. A field of a type that is not the project's (a map, a
+//! list, `Object`) can hold anything that the class which declares it refers to. Numbers, texts and
+//! compile-time constants hold nothing.
+//!
+//! A method is *concerned* if it belongs to such a class or object, names a static field of such a class,
+//! or got an object from a method that is concerned (or that passed it on) and can change it: it writes
+//! fields, or makes a call that sounds like putting something somewhere.
 
-use crate::class::{Class, Field, Method};
+use crate::class::{Class, Field, takes_objects};
 use crate::index::ClassIndex;
+use crate::reach::{Calls, Kinds};
+use roaring::RoaringBitmap;
 use rustc_hash::{FxHashMap, FxHashSet};
 use tamis_jvm::names::{NameId, Names, dotted};
 
@@ -45,13 +52,14 @@ pub(crate) struct Kept {
     holders: FxHashSet<NameId>,
     /// Classes whose objects a static field can hold.
     objects: FxHashSet<NameId>,
+    /// Methods that can depend on what an earlier test left.
+    concerned: RoaringBitmap,
 }
 
 impl Kept {
     /// Whether what this method does can depend on what an earlier test left.
-    pub(crate) fn concerns(&self, class: &Class, method: &Method, names: &Names) -> bool {
-        (!method.is_static && self.objects.contains(&class.name))
-            || names.find(nest(names.get(class.name))).is_some_and(|n| self.holders.contains(&n))
+    pub(crate) fn concerns(&self, probe: u32) -> bool {
+        self.concerned.contains(probe)
     }
 
     /// Whether a static field can hold objects of this class.
@@ -59,7 +67,62 @@ impl Kept {
         self.objects.contains(&class)
     }
 
-    pub(crate) fn of<'c>(
+    pub(crate) fn of(calls: &Calls, kinds: &Kinds, index: &ClassIndex, names: &mut Names) -> Self {
+        let mut kept = Self::of_fields(calls.classes(), index, names);
+        kept.find_concerned(calls, kinds, names);
+        kept
+    }
+
+    fn find_concerned(&mut self, calls: &Calls, kinds: &Kinds, names: &Names) {
+        let is_holder = |class: NameId| {
+            names.find(nest(names.get(class))).is_some_and(|nest| self.holders.contains(&nest))
+        };
+        // A static field can be named by any class that inherits it.
+        let has_state = |class: NameId| calls.parents_of(kinds, class).any(is_holder);
+        let mut callers: FxHashMap<NameId, Vec<(NameId, u32)>> = FxHashMap::default();
+        let mut givers = Vec::new();
+        for (probe, class, method) in calls.all() {
+            for &(owner, signature) in &method.calls {
+                callers.entry(signature).or_default().push((owner, probe));
+            }
+            if (!method.is_static && self.objects.contains(&class.name))
+                || is_holder(class.name)
+                || method.statics.iter().any(|&owner| has_state(owner))
+            {
+                self.concerned.insert(probe);
+                givers.push(probe);
+            }
+        }
+        // What a method gets from another one it can change, or pass on.
+        let inert: FxHashSet<NameId> = INERT.iter().filter_map(|name| names.find(name)).collect();
+        let mut passes_on = self.concerned.clone();
+        while let Some(giver) = givers.pop() {
+            let Some((_, gives)) = calls.method(giver) else { continue };
+            if gives.returns.is_none_or(|returned| inert.contains(&returned)) {
+                continue;
+            }
+            for &(owner, caller) in callers.get(&gives.signature).into_iter().flatten() {
+                if !calls.can_arrive(kinds, owner, giver) {
+                    continue;
+                }
+                let Some((_, method)) = calls.method(caller) else { continue };
+                let puts = || {
+                    method.calls.iter().any(|&(owner, signature)| {
+                        (self.objects.contains(&owner) || is_holder(owner))
+                            && takes_objects(names.get(signature))
+                    })
+                };
+                if method.is_writer || puts() {
+                    self.concerned.insert(caller);
+                }
+                if passes_on.insert(caller) {
+                    givers.push(caller);
+                }
+            }
+        }
+    }
+
+    fn of_fields<'c>(
         classes: impl Iterator<Item = &'c Class> + Clone,
         index: &ClassIndex,
         names: &mut Names,

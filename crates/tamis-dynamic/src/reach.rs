@@ -8,7 +8,7 @@
 //! code that is not seen: if it extends a type that is not the project's, all its methods that ran
 //! count.
 
-use crate::class::Class;
+use crate::class::{Class, Method};
 use roaring::RoaringBitmap;
 use rustc_hash::{FxHashMap, FxHashSet};
 use tamis_jvm::names::{NameId, Names};
@@ -44,10 +44,27 @@ impl Calls {
         self.classes.iter().map(|(class, _)| class)
     }
 
-    pub(crate) fn method(&self, probe: u32) -> Option<(&Class, &crate::class::Method)> {
+    pub(crate) fn method(&self, probe: u32) -> Option<(&Class, &Method)> {
         let &(class, method) = self.methods.get(&probe)?;
         let class = &self.classes[class].0;
         Some((class, &class.methods[method]))
+    }
+
+    /// All methods with their classes.
+    pub(crate) fn all(&self) -> impl Iterator<Item = (u32, &Class, &Method)> + '_ {
+        self.classes.iter().flat_map(|(class, first)| {
+            class.methods.iter().zip(*first..).map(move |(method, probe)| (probe, class, method))
+        })
+    }
+
+    /// The classes that a class inherits from, itself among them.
+    pub(crate) fn parents_of<'k>(
+        &self,
+        kinds: &'k Kinds,
+        class: NameId,
+    ) -> impl Iterator<Item = NameId> + 'k {
+        let at = self.by_name.get(&class).copied();
+        at.into_iter().flat_map(|at| kinds.parents[at].iter().copied())
     }
 
     /// The probe of a class's static initialiser.
@@ -112,7 +129,8 @@ impl Calls {
         reached
     }
 
-    fn can_arrive(&self, kinds: &Kinds, owner: NameId, target: u32) -> bool {
+    /// Whether a call that names this class can arrive at a method of the same signature.
+    pub(crate) fn can_arrive(&self, kinds: &Kinds, owner: NameId, target: u32) -> bool {
         let Some(&(at, method)) = self.methods.get(&target) else { return false };
         let (class, _) = &self.classes[at];
         let method = &class.methods[method];

@@ -171,6 +171,52 @@ fn a_cache_inside_an_object_that_a_static_field_holds_counts_too() {
     assert!(has_body(&second, "Rules", "apply"), "{second:?}");
 }
 
+/// The second of two tests that call `Client.find`; only the first one made the parser run.
+fn second_client(client: &str) -> Depends {
+    let mut play = Play::new(&[
+        (
+            "Registry.java",
+            "import java.util.*; class Registry { static final Map<String, Object> ALL = new HashMap<>();
+               static final Registry ONE = new Registry(); Object kept;
+               static Map<String, Object> all() { return ALL; } static Registry one() { return ONE; } }",
+        ),
+        ("Below.java", "class Below extends Registry { }"),
+        ("Between.java", "class Between { static java.util.Map<String, Object> all() { return Registry.all(); } }"),
+        ("Client.java", client),
+        ("Parser.java", PARSER),
+        ("Rules.java", RULES),
+    ]);
+    let first = &[
+        "Registry.<clinit>",
+        "Registry.<init>",
+        "Registry.all",
+        "Registry.one",
+        "Between.all",
+        "Client.find",
+        "Parser.parse",
+        "Rules.apply",
+    ];
+    play.test(1, "First", first);
+    play.test(2, "Second", &["Registry.all", "Registry.one", "Between.all", "Client.find"])
+}
+
+#[test]
+fn state_that_another_class_uses_counts_for_that_class() {
+    for find in [
+        "Object o = Registry.ALL.get(s); if (o == null) Registry.ALL.put(s, o = Parser.parse(s)); return o;",
+        "Object o = Below.ALL.get(s); if (o == null) Below.ALL.put(s, o = Parser.parse(s)); return o;",
+        "Object o = Registry.all().get(s); if (o == null) Registry.all().put(s, o = Parser.parse(s)); return o;",
+        "Object o = Between.all().get(s); if (o == null) Between.all().put(s, o = Parser.parse(s)); return o;",
+        "Registry r = Registry.one(); if (r.kept == null) r.kept = Parser.parse(s); return r.kept;",
+    ] {
+        let client = format!("class Client {{ static Object find(String s) {{ {find} }} }}");
+        let second = second_client(&client);
+        assert!(has_body(&second, "Rules", "apply"), "{find}: {second:?}");
+    }
+    let other = "class Client { static Object find(String s) { if (s == null) Parser.parse(s); return s; } }";
+    assert!(!has_body(&second_client(other), "Rules", "apply"), "without state nothing is left");
+}
+
 #[test]
 fn constructors_and_static_methods_are_called_by_their_own_names_only() {
     let mut play = Play::new(&[
