@@ -237,22 +237,29 @@ impl Jvm {
                 let asked = did.classes.iter().filter(|class| **class != did.own_class);
                 touched.extend(asked.cloned());
                 others.extend(did.others.iter().cloned());
+                others.extend(self.class_files_read(did));
             }
         }
         depends.uses_bundles = self.uses_bundles(&touched);
         if depends.uses_bundles {
             others.extend(self.bundles.iter().cloned());
         }
-        // Who reads a class file without loading it depends on all of it.
-        let read = seen.class_entries.difference(&seen.loaded);
-        others.extend(
-            read.filter(|class| self.index.find_dotted(class).is_some_and(|f| !f.is_project))
-                .map(|class| Kind::Whole(class.clone())),
-        );
+        others.extend(self.class_files_read(&seen));
         self.add_facts(&hits, &touched, &others, &mut depends.facts);
         depends.loaded = seen.loaded.clone();
         self.ended.push((test, seen));
         depends
+    }
+
+    /// Who reads a class file without loading it depends on all of it, and on its absence. Those of the
+    /// project that are there are found in folders: the tracer sees them.
+    fn class_files_read<'s>(&'s self, seen: &'s Seen) -> impl Iterator<Item = Kind> + 's {
+        let read = seen.class_entries.difference(&seen.loaded);
+        read.filter(|class| !self.elsewhere.contains(*class) && !class.starts_with("META-INF."))
+            .filter_map(|class| match self.index.find_dotted(class) {
+                Some(found) => (!found.is_project).then(|| Kind::Whole(class.clone())),
+                None => Some(Kind::Header(class.clone())),
+            })
     }
 
     fn uses_bundles(&self, touched: &BTreeSet<String>) -> bool {

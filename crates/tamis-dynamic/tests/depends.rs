@@ -396,6 +396,29 @@ fn names_that_are_looked_up_count_whether_there_or_not() {
 }
 
 #[test]
+fn class_files_that_are_looked_for_as_resources_count_whether_there_or_not() {
+    let work = tempfile::tempdir().unwrap();
+    let library = work.path().join("library.jar");
+    let classes = Sources::new().file("Lib.java", "class Lib { }").compile(&jdk());
+    let mut jar = std::process::Command::new(jdk().tool("jar"));
+    assert!(
+        jar.arg("cf").arg(&library).arg("-C").arg(classes).arg(".").status().unwrap().success()
+    );
+    let caches = Caches { folders: None, jars: JarCache::new(None) };
+    let mut jvm = Jvm::new(Arc::new(ClassIndex::load(std::slice::from_ref(&library), &caches)));
+    jvm.began(1, "First");
+    let entry = |entry: &str| Lookup::JarEntry {
+        jar: library.to_str().unwrap().into(),
+        entry: entry.into(),
+    };
+    let lookups = [entry("Lib.class"), entry("a/Missing.class")].into_iter().collect();
+    jvm.window(&Window { open: vec![1], hits: Hits::default(), lookups });
+    let depends = jvm.ended(1);
+    assert!(depends.facts.contains_key(&Kind::Whole("Lib".into())), "{depends:?}");
+    assert_eq!(depends.facts.get(&header("a.Missing")), Some(&tamis_core::Value::Absent));
+}
+
+#[test]
 fn a_class_that_somebody_changed_on_the_way_counts_as_a_whole() {
     let mut play = Play::new(&[("A.java", "class A { void run() { } }")]);
     let seen = ClassSeen {

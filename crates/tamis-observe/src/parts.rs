@@ -60,7 +60,7 @@ pub enum PartEnded {
     },
 }
 
-/// How often a host opened each class file.
+/// How often a host opened each class file that it looked at.
 pub type ClassFiles = BTreeMap<Vec<u8>, u32>;
 
 /// The sink for a run with hosts.
@@ -197,8 +197,8 @@ impl<'a, 's> Parted<'a, 's> {
                 let Some(host) = self.hosts.get_mut(&pid) else { return };
                 match path_read(&event.action) {
                     Some(path) if self.agent.hosts.is_told_otherwise(path) => {
-                        if path.ends_with(b".class") && opened(event) {
-                            host.count(path);
+                        if path.ends_with(b".class") {
+                            host.count(path, opened(event));
                         }
                     }
                     _ => host.give(event),
@@ -224,9 +224,9 @@ impl Host<'_> {
         }
     }
 
-    fn count(&mut self, path: &[u8]) {
+    fn count(&mut self, path: &[u8], opened: bool) {
         for (_, part) in &mut self.open {
-            *part.class_files.entry(path.to_vec()).or_default() += 1;
+            *part.class_files.entry(path.to_vec()).or_default() += u32::from(opened);
         }
     }
 }

@@ -660,7 +660,7 @@ fn class_facts(facts: &GoalFacts, said: &Said, class_files: &ClassFiles) -> Vec<
     if said.blind {
         add(Kind::Jars);
     }
-    // Who reads a class file without loading it depends on all of it.
+    // Who looks at a class file without loading it depends on all of it.
     for (path, times) in class_files {
         let class = facts.index.class_at(path);
         if let Some(class) = class.filter(|c| *times > 1 || !said.depends.loaded.contains(c)) {

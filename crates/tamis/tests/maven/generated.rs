@@ -28,6 +28,10 @@ impl Random {
         (self.next() % n as u64) as usize
     }
 
+    fn one<'t>(&mut self, of: &[&'t str]) -> &'t str {
+        of[self.below(of.len())]
+    }
+
     fn chance(&mut self, of: usize) -> bool {
         self.below(of) == 0
     }
@@ -45,6 +49,7 @@ struct Class {
     plain: String,
     cached: String,
     lazy: String,
+    shared: String,
     /// An override of what the parent does, if any.
     own: Option<String>,
     comment: usize,
@@ -183,6 +188,7 @@ impl Project {
             7 => class.cached = terms,
             8 => class.lazy = terms,
             9 => class.own = coin.then_some(terms),
+            10 => class.shared = terms,
             _ => class.comment = n,
         }
     }
@@ -214,7 +220,7 @@ impl Project {
             5 => format!("{c}.initial"),
             6 => format!("new {c}().v(n)"),
             7 => format!("new {c}().d(n)"),
-            8 => format!("{c}.one().lazy()"),
+            8 => format!("{c}.{}()", self.random.one(&["one().lazy", "viaField", "viaGetter"])),
             9 => format!("G.apply(x -> x + {c}.plain(x), n)"),
             10 => format!("G.apply({c}::plain, n)"),
             11 => format!("G.named(\"g.\" + \"{c}\") + G.invoke(\"g.{c}\", n)"),
@@ -295,7 +301,7 @@ fn remove_output(maven: &Maven, file: &str) {
 }
 
 /// How many parts of a class can change.
-const PARTS: usize = 11;
+const PARTS: usize = 12;
 
 fn fields_text(count: usize) -> String {
     (0..count).fold(String::new(), |mut text, n| {
@@ -327,6 +333,8 @@ fn class_text(at: usize, class: &Class) -> String {
          \x20   int lazy() {{\n        int n = 3;\n        if (made == null) made = {lazy};\n        return made;\n    }}\n\n\
          \x20   static int plain(int n) {{ return {plain}; }}\n\n\
          \x20   static int cached(int n) {{\n        Integer found = KNOWN.get(n);\n        if (found == null) {{\n            found = {cached};\n            KNOWN.put(n, found);\n        }}\n        return found;\n    }}\n\n\
+         \x20   static int viaField() {{\n        int n = 1;\n        if (!G.KEPT.containsKey(\"field {at}\")) G.KEPT.put(\"field {at}\", {shared});\n        return G.KEPT.get(\"field {at}\");\n    }}\n\n\
+         \x20   static int viaGetter() {{\n        int n = 1;\n        Map<String, Integer> all = G.all();\n        if (!all.containsKey(\"getter {at}\")) all.put(\"getter {at}\", {shared});\n        return all.get(\"getter {at}\");\n    }}\n\n\
          {own}}}\n",
         face = class.face,
         fields = fields_text(class.fields),
@@ -335,6 +343,7 @@ fn class_text(at: usize, class: &Class) -> String {
         lazy = class.lazy,
         plain = class.plain,
         cached = class.cached,
+        shared = class.shared,
     )
 }
 
@@ -360,7 +369,12 @@ import java.util.ServiceLoader;
 import java.util.function.IntUnaryOperator;
 
 class G {
-    private static final Map<String, Integer> KEPT = new HashMap<>();
+    static final Map<String, Integer> KEPT = new HashMap<>();
+    private static final Map<String, Integer> ALL = new HashMap<>();
+
+    static Map<String, Integer> all() {
+        return ALL;
+    }
 
     static int resource(String name) {
         try (InputStream in = G.class.getResourceAsStream(name)) {
@@ -371,7 +385,9 @@ class G {
     }
 
     static int kept(String name) {
-        return KEPT.computeIfAbsent(name, G::resource);
+        Integer known = KEPT.get(name);
+        if (known == null) KEPT.put(name, known = resource(name));
+        return known;
     }
 
     static int file(String name) {

@@ -236,6 +236,18 @@ const HEADERS: &[Edit] = &[
         "two\n",
         &[("ResourceListTest", "src/test/resources/listed")],
     ),
+    // Class files as resources.
+    write(
+        "ResourceLater",
+        "package f;\n\nclass ResourceLater {}\n",
+        &[("ResourceClassAbsentTest", "f.ResourceLater")],
+    ),
+    edit(
+        "ResourceClass",
+        "class ResourceClass",
+        "final class ResourceClass",
+        &[("ResourceClassTest", "f.ResourceClass")],
+    ),
     // javac copies constants; a label of a switch leaves no trace of where it came from.
     edit("Constants", "LIMIT = 3", "LIMIT = 4", &[("ConstantsTest", "f.ConstantsTest#works()")]),
     edit(
