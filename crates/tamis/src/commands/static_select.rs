@@ -415,7 +415,7 @@ fn select(
                 DetailName::Finer => Detail::Finer,
                 DetailName::Finest => Detail::Finest,
             };
-            render::artifacts(session, &decisions, detail, &folder.join(&session.module))
+            render::artifacts(session, &decisions, detail, &of_module(folder, &session.module))
                 .with_context(|| format!("{} could not be written", folder.display()))?;
         }
         if arguments.update && arguments.offline {
@@ -551,17 +551,25 @@ fn graph(
     Ok(0)
 }
 
+/// A module's own folder below one for all modules.
+fn of_module(folder: &Path, module: &str) -> PathBuf {
+    match module {
+        "." => folder.to_path_buf(),
+        _ => folder.join(module),
+    }
+}
+
 fn export(sessions: &[Session], arguments: &ExportArguments) -> Result<i32> {
     let written = |path: &Path| format!("{} could not be written", path.display());
     for session in sessions {
         let dependencies = Dependencies::of(session);
         let to = match sessions.len() {
             1 => arguments.to.clone(),
-            _ => arguments.to.join(&session.module).join("deps.zlc"),
+            _ => of_module(&arguments.to, &session.module).join("deps.zlc"),
         };
         let format = match arguments.format {
             ExportFormat::Clz => {
-                let folder = arguments.to.join(&session.module);
+                let folder = of_module(&arguments.to, &session.module);
                 dependencies.write_clz(&folder).with_context(|| written(&folder))?;
                 continue;
             }
