@@ -89,4 +89,4 @@ for test in sorted(tamis - starts):
     print(f"only tamis (code alone): {explained.get(test, test)}")
 files = sorted(set(lines("tamis-selected")) - tamis)
 if files:
-    print(f"only with resources: {len(files)} test classes, because of files that no class names")
+    print(f"only with resources: {len(files)} test classes, for changed files that STARTS does not look at")
