@@ -3,9 +3,16 @@
 #
 #   bench/static/compare.sh GROUP:ARTIFACT OLD NEW [DEPENDENCY...]
 #
+# The three of bench/README.md:
+#   compare.sh commons-codec:commons-codec 1.14 1.15 junit:junit:4.13 org.apache.commons:commons-lang3:3.9
+#   compare.sh commons-cli:commons-cli 1.4 1.5.0 junit:junit:4.13.2
+#   compare.sh org.apache.commons:commons-collections4 4.3 4.4 junit:junit:4.12 \
+#     org.easymock:easymock:4.0.2 commons-io:commons-io:2.6 org.apache.commons:commons-lang3:3.9
+#
 # A DEPENDENCY is GROUP:ARTIFACT:VERSION and goes into the test classpath. Sources and test sources
 # of both releases come from the Maven repositories that the user's Maven knows; the pom is ours.
-# TAMIS names the tamis to use (default: tamis on the PATH). Needs mvn, a JDK 17 and unzip.
+# TAMIS names the tamis to use (default: tamis on the PATH). Needs mvn, a JDK 17, Python 3
+# and unzip.
 set -eu
 
 name=$1 old=$2 new=$3
@@ -58,29 +65,41 @@ static() {
     (cd "$work/project" && "$tamis" --store "$work/store" static "$@" 2>> "$log")
 }
 
+# Keeps the class files of a revision under a name.
+kept() {
+    mkdir -p "$work/$1"
+    cp -r "$work/project/target/classes" "$work/project/target/test-classes" "$work/$1"
+}
+
 revision "$old"
+kept old
+# The other format of STARTS, in a copy of the project.
+cp -r "$work/project" "$work/clz"
+(cd "$work/clz" && mvn -q -B edu.illinois:starts-maven-plugin:1.4:select -DdepFormat=CLZ -DupdateSelectChecksums=true) >> "$log" 2>&1
 starts -DupdateSelectChecksums=true > "$work/starts-first"
 static select --update --plain | sort > "$work/tamis-first"
 static record --passed "$work/tamis-first" > /dev/null
 static compare .starts/deps.zlc > "$work/reached-differently"
+static compare "$work/clz/.starts" > "$work/reached-differently-clz"
+static export --format zlc --to "$work/deps-tamis.zlc"
+static export --format clz --to "$work/clz-tamis"
 revision "$new"
+kept new
 began=$(date +%s%N)
 starts > "$work/starts-selected"
 between=$(date +%s%N)
 static select --plain | sort > "$work/tamis-selected"
 ended=$(date +%s%N)
 static select --explain > "$work/explained"
-static --json select > "$work/selection.json"
+static --without resource select --plain | sort > "$work/tamis-code"
+static --without resource select --explain > "$work/explained-code"
+static --json diff > "$work/diff.json"
 
-all=$(wc -l < "$work/explained")
-echo "$artifact $old -> $new: $all test classes"
-echo "  first run:  STARTS $(wc -l < "$work/starts-first"), tamis $(wc -l < "$work/tamis-first")"
-echo "  selected:   STARTS $(wc -l < "$work/starts-selected"), tamis $(wc -l < "$work/tamis-selected")"
-echo "  types that the two give different tests (same revision): $(grep -c '^[^ ]' "$work/reached-differently" || true)"
+lines() { wc -l < "$1" | tr -d ' '; }
+echo "$artifact $old -> $new: $(lines "$work/explained") test classes"
+echo "  first run:  STARTS $(lines "$work/starts-first"), tamis $(lines "$work/tamis-first")"
+echo "  selected:   STARTS $(lines "$work/starts-selected"), tamis $(lines "$work/tamis-selected"), without resources $(lines "$work/tamis-code")"
+echo "  types that the two give different tests (same revision): ZLC $(grep -c '^[^ ]' "$work/reached-differently" || true), CLZ $(grep -c '^[^ ]' "$work/reached-differently-clz" || true)"
+echo "    tests that differ there: $(sed -n 's/^  only/only/p' "$work/reached-differently" "$work/reached-differently-clz" | tr -d ',' | tr ' ' '\n' | grep '\.' | sort -u | tr '\n' ' ')"
 echo "  wall time:  STARTS $(((between - began) / 1000000)) ms (with Maven), tamis $(((ended - between) / 1000000)) ms"
-echo "  only STARTS:"
-comm -23 "$work/starts-selected" "$work/tamis-selected" | sed 's/^/    /'
-echo "  only tamis:"
-comm -13 "$work/starts-selected" "$work/tamis-selected" | while read -r test; do
-    grep "^run   $test  " "$work/explained" | sed 's/^run   /    /'
-done
+python3 "$here/explain.py" "$work" "${JAVA_HOME:+$JAVA_HOME/bin/}javap" | sed 's/^/  /'

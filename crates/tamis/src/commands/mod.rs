@@ -8,5 +8,6 @@ pub(crate) mod run;
 pub(crate) mod select;
 mod static_offline;
 pub(crate) mod static_select;
+mod static_starts;
 pub(crate) mod status;
 pub(crate) mod why;

@@ -6,6 +6,7 @@
 
 use crate::args::Options;
 use crate::commands::static_offline as offline;
+use crate::commands::static_starts::{self, CompareArguments, ExportArguments};
 use crate::project::Project;
 use crate::terminal;
 use anyhow::{Context as _, Result, bail};
@@ -16,7 +17,6 @@ use std::ffi::{OsStr, OsString};
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 use tamis_jvm::render::{self, Detail, DiffJson, ImpactedJson, SelectionJson};
-use tamis_jvm::starts::{Dependencies, ZlcFormat};
 use tamis_jvm::{
     Caches, EdgeKind, JarCache, Kinds, Libraries, Module, Naming, Session, Settings, TestDecision,
     maven, surroundings,
@@ -163,32 +163,6 @@ pub(super) struct GraphArguments {
     dot: bool,
 }
 
-#[derive(Debug, Args)]
-pub(super) struct ExportArguments {
-    #[arg(long, value_name = "FORMAT", default_value = "zlc")]
-    format: ExportFormat,
-    /// File to write; for clz a folder
-    #[arg(long, value_name = "PATH")]
-    to: PathBuf,
-}
-
-#[derive(Debug, Clone, Copy, ValueEnum)]
-enum ExportFormat {
-    /// Type to tests, tests by name
-    Zlc,
-    /// Type to tests, tests by number
-    ZlcIndexed,
-    /// Test to types, one file per test
-    Clz,
-}
-
-#[derive(Debug, Args)]
-pub(super) struct CompareArguments {
-    /// A deps.zlc file, or a folder with .clz files
-    #[arg(value_name = "PATH")]
-    with: PathBuf,
-}
-
 pub(crate) fn run(options: &Options, arguments: &StaticArguments) -> Result<i32> {
     let project = Project::find(options)?;
     let places = &arguments.places;
@@ -229,8 +203,10 @@ pub(crate) fn run(options: &Options, arguments: &StaticArguments) -> Result<i32>
         }
         StaticVerb::CatchUp => 0,
         StaticVerb::Graph(graph) => self::graph(&sessions, options, graph, &mut out)?,
-        StaticVerb::Export(export) => self::export(&sessions, export)?,
-        StaticVerb::Compare(compare) => self::compare(&sessions, options, compare, &mut out)?,
+        StaticVerb::Export(export) => static_starts::export(&sessions, export)?,
+        StaticVerb::Compare(compare) => {
+            static_starts::compare(&sessions, options, compare, &mut out)?
+        }
         StaticVerb::Clean => {
             for session in &sessions {
                 session.clean().context("the state could not be removed")?;
@@ -415,7 +391,7 @@ fn select(
                 DetailName::Finer => Detail::Finer,
                 DetailName::Finest => Detail::Finest,
             };
-            render::artifacts(session, &decisions, detail, &folder.join(&session.module))
+            render::artifacts(session, &decisions, detail, &of_module(folder, &session.module))
                 .with_context(|| format!("{} could not be written", folder.display()))?;
         }
         if arguments.update && arguments.offline {
@@ -551,64 +527,10 @@ fn graph(
     Ok(0)
 }
 
-fn export(sessions: &[Session], arguments: &ExportArguments) -> Result<i32> {
-    let written = |path: &Path| format!("{} could not be written", path.display());
-    for session in sessions {
-        let dependencies = Dependencies::of(session);
-        let to = match sessions.len() {
-            1 => arguments.to.clone(),
-            _ => arguments.to.join(&session.module).join("deps.zlc"),
-        };
-        let format = match arguments.format {
-            ExportFormat::Clz => {
-                let folder = arguments.to.join(&session.module);
-                dependencies.write_clz(&folder).with_context(|| written(&folder))?;
-                continue;
-            }
-            ExportFormat::Zlc => ZlcFormat::PlainText,
-            ExportFormat::ZlcIndexed => ZlcFormat::Indexed,
-        };
-        if let Some(folder) = to.parent() {
-            std::fs::create_dir_all(folder).with_context(|| written(folder))?;
-        }
-        std::fs::write(&to, dependencies.to_zlc(format)).with_context(|| written(&to))?;
+/// A module's own folder below one for all modules.
+pub(super) fn of_module(folder: &Path, module: &str) -> PathBuf {
+    match module {
+        "." => folder.to_path_buf(),
+        _ => folder.join(module),
     }
-    Ok(0)
-}
-
-fn compare(
-    sessions: &[Session],
-    options: &Options,
-    arguments: &CompareArguments,
-    out: &mut impl Write,
-) -> Result<i32> {
-    let path = &arguments.with;
-    let read = || format!("{} could not be read", path.display());
-    let theirs = if path.is_dir() {
-        Dependencies::read_clz(path).with_context(read)?
-    } else {
-        Dependencies::parse_zlc(&std::fs::read_to_string(path).with_context(read)?)
-            .with_context(read)?
-    };
-    let [session] = sessions else {
-        bail!("a file of STARTS is about one module; change to the module's folder");
-    };
-    let differences = Dependencies::of(session).compare(&theirs);
-    for difference in &differences {
-        if options.common.json {
-            render::json_line(difference, out)?;
-            continue;
-        }
-        writeln!(out, "{}", difference.name)?;
-        for (side, tests) in [("tamis", &difference.only_ours), ("STARTS", &difference.only_theirs)]
-        {
-            if !tests.is_empty() {
-                writeln!(out, "  only {side}: {}", tests.join(", "))?;
-            }
-        }
-    }
-    if !options.common.quiet && !options.common.json {
-        eprintln!("tamis: {} types with different tests", differences.len());
-    }
-    Ok(0)
 }

@@ -56,6 +56,12 @@ fn a_changed_class_selects_the_tests_that_reach_it() {
     let changed = answer(&project, &["diff"]);
     assert!(changed.contains('A') && changed.contains("one"), "{changed}");
 
+    // Folders that are not there yet.
+    answer(&project, &["export", "--format", "clz", "--to", "new/clz"]);
+    assert!(project.read("new/clz/ATest.clz").contains("A.class"));
+    answer(&project, &["select", "--artifacts", "new/lists"]);
+    assert_eq!(project.read("new/lists/selected-tests"), "ATest\n");
+
     project.write("src/A.java", "public class A {\n\n int one() { return 1; } }");
     compile(&project);
     assert_eq!(answer(&project, &["select", "--plain"]), "", "only lines moved");

@@ -1,0 +1,98 @@
+//! `tamis static export` and `compare`: the files of STARTS.
+
+use super::static_select::of_module;
+use crate::args::Options;
+use anyhow::{Context as _, Result, bail};
+use clap::{Args, ValueEnum};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use tamis_jvm::starts::{Dependencies, ZlcFormat};
+use tamis_jvm::{Session, render};
+
+#[derive(Debug, Args)]
+pub(super) struct ExportArguments {
+    #[arg(long, value_name = "FORMAT", default_value = "zlc")]
+    format: ExportFormat,
+    /// File to write; for clz a folder
+    #[arg(long, value_name = "PATH")]
+    to: PathBuf,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum ExportFormat {
+    /// Type to tests, tests by name
+    Zlc,
+    /// Type to tests, tests by number
+    ZlcIndexed,
+    /// Test to types, one file per test
+    Clz,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct CompareArguments {
+    /// A deps.zlc file, or a folder with .clz files
+    #[arg(value_name = "PATH")]
+    with: PathBuf,
+}
+
+pub(super) fn export(sessions: &[Session], arguments: &ExportArguments) -> Result<i32> {
+    let written = |path: &Path| format!("{} could not be written", path.display());
+    for session in sessions {
+        let dependencies = Dependencies::of(session);
+        let to = match sessions.len() {
+            1 => arguments.to.clone(),
+            _ => of_module(&arguments.to, &session.module).join("deps.zlc"),
+        };
+        let format = match arguments.format {
+            ExportFormat::Clz => {
+                let folder = of_module(&arguments.to, &session.module);
+                dependencies.write_clz(&folder).with_context(|| written(&folder))?;
+                continue;
+            }
+            ExportFormat::Zlc => ZlcFormat::PlainText,
+            ExportFormat::ZlcIndexed => ZlcFormat::Indexed,
+        };
+        if let Some(folder) = to.parent() {
+            std::fs::create_dir_all(folder).with_context(|| written(folder))?;
+        }
+        std::fs::write(&to, dependencies.to_zlc(format)).with_context(|| written(&to))?;
+    }
+    Ok(0)
+}
+
+pub(super) fn compare(
+    sessions: &[Session],
+    options: &Options,
+    arguments: &CompareArguments,
+    out: &mut impl Write,
+) -> Result<i32> {
+    let path = &arguments.with;
+    let read = || format!("{} could not be read", path.display());
+    let theirs = if path.is_dir() {
+        Dependencies::read_clz(path).with_context(read)?
+    } else {
+        Dependencies::parse_zlc(&std::fs::read_to_string(path).with_context(read)?)
+            .with_context(read)?
+    };
+    let [session] = sessions else {
+        bail!("a file of STARTS is about one module; change to the module's folder");
+    };
+    let differences = Dependencies::of(session).compare(&theirs);
+    for difference in &differences {
+        if options.common.json {
+            render::json_line(difference, out)?;
+            continue;
+        }
+        writeln!(out, "{}", difference.name)?;
+        for (side, tests) in [("tamis", &difference.only_ours), ("STARTS", &difference.only_theirs)]
+        {
+            if !tests.is_empty() {
+                writeln!(out, "  only {side}: {}", tests.join(", "))?;
+            }
+        }
+    }
+    if !options.common.quiet && !options.common.json {
+        eprintln!("tamis: {} types with different tests", differences.len());
+    }
+    Ok(0)
+}
