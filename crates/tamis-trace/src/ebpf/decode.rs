@@ -396,7 +396,7 @@ mod tests {
     fn opened(path: &[u8]) -> Action<'static> {
         Action::Open {
             path: path.to_vec().into(),
-            how: OpenHow { read: true, ..OpenHow::default() },
+            how: OpenHow { read: true, bare: true, ..OpenHow::default() },
         }
     }
 
