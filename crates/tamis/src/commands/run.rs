@@ -70,6 +70,14 @@ pub(crate) fn command_case(
     words: &[OsString],
     demand: Demand,
 ) -> Result<Case> {
+    if !options.selecting.only.is_empty() {
+        bail!("--only chooses among the tests of suites; a command is one test");
+    }
+    if options.selecting.no_command_skip && !jvm::is_maven(words) {
+        bail!(
+            "--no-command-skip is for Maven (tamis --no-command-skip mvn test); --all runs any command"
+        );
+    }
     let mut case = cases::of_command(project, words, demand, timeout(options)?);
     if case.demand == Demand::None && jvm::is_maven(words) {
         let by_graph = options.running.engine == Some(EngineName::Static);
