@@ -119,6 +119,10 @@ pub(crate) fn execute(job: Job<'_>) -> Result<Executed> {
     if failed > 0 {
         observer.taint(Taint::FailedInside(failed as u64));
     }
+    if inside.unread > 0 {
+        let why = "a record that a test class was skipped on could not be read again";
+        observer.taint(Taint::Unobserved(why.into()));
+    }
     if inside.by_graph {
         // What the skipped tests look at when they run is not known.
         let why = "its test classes were chosen by the graph of types";

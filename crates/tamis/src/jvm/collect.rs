@@ -13,7 +13,7 @@ use crate::jvm::session::Session;
 use crate::plan;
 use crate::project::Project;
 use crate::world::World;
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender};
@@ -54,6 +54,8 @@ pub(crate) struct Collected {
     pub(crate) reports: Vec<TestReport>,
     /// The records that test classes were skipped on, with the goal's files.
     pub(crate) relied_on: Vec<Observed>,
+    /// Records among them that could not be read again: the command relies on something unknown.
+    pub(crate) unread: usize,
     /// Test goals that were seen.
     pub(crate) goals: usize,
     /// Test classes were decided about by the graph of types.
@@ -82,6 +84,8 @@ pub(crate) struct Collector<'env> {
     /// What each JVM looked at outside of tests, and what its ended tests looked at.
     outside: HashMap<u32, Vec<Arc<Observations>>>,
     files: HashMap<(u32, u32), Arc<Observations>>,
+    /// Ended, no test class of a goal, and their files not told yet.
+    nobodys: HashSet<(u32, u32)>,
     runs: HashMap<TestKey, Run>,
     collected: Collected,
 }
@@ -161,6 +165,7 @@ impl<'env> Collector<'env> {
             halves: HashMap::new(),
             outside: HashMap::new(),
             files: HashMap::new(),
+            nobodys: HashSet::new(),
             runs: HashMap::new(),
             collected: Collected::default(),
         }
@@ -188,6 +193,10 @@ impl<'env> Collector<'env> {
                 }
                 Input::Part(PartEnded::Test { host, test, observations, class_files }) => {
                     let observations = Arc::new(observations);
+                    if self.nobodys.remove(&(host, test)) {
+                        self.outside.entry(host).or_default().push(observations);
+                        continue;
+                    }
                     self.files.insert((host, test), Arc::clone(&observations));
                     let half = self.halves.entry((host, test)).or_default();
                     half.seen = Some((observations, class_files));
@@ -389,7 +398,10 @@ impl<'env> Collector<'env> {
     fn rely_on(&mut self, proofs: &[(tamis_core::RecordId, tamis_core::record::ProofId)]) {
         let Some(store) = &self.store else { return };
         for (record, proof) in proofs {
-            let Ok(Some(stored)) = store.record(*record) else { continue };
+            let Ok(Some(stored)) = store.record(*record) else {
+                self.collected.unread += 1;
+                continue;
+            };
             let found = stored.proofs.first() == Some(proof);
             for mut observed in stored.run.observed {
                 if matches!(observed.question, Question::Path(..)) {
@@ -407,8 +419,9 @@ impl<'env> Collector<'env> {
         let Some(host) = self.hosts.get_mut(&pid) else { return };
         let Some(unit) = host.units.remove(&ended.test) else {
             // Its window belongs to those around it, its files to everybody later.
-            if let Some(files) = self.files.remove(&(pid, ended.test)) {
-                self.outside.entry(pid).or_default().push(files);
+            match self.files.remove(&(pid, ended.test)) {
+                Some(files) => self.outside.entry(pid).or_default().push(files),
+                None => drop(self.nobodys.insert((pid, ended.test))),
             }
             return;
         };
