@@ -2,7 +2,7 @@
 
 use crate::cache::{Cache, Key, Known, View};
 use crate::canonical::{self, Format};
-use crate::identity::{FileKind, Found, Identity, identity, look};
+use crate::identity::{FileKind, Found, Identity, OpenFolder, folder_and_name, identity, look};
 use crate::read::{self, Reading};
 use crate::{command, filesystem, listing};
 use rayon::prelude::*;
@@ -146,7 +146,7 @@ impl Fingerprinter {
     /// The state of `path` (absolute, already canonical up to its last component) under `scheme`,
     /// now.
     pub fn answer(&self, path: &Path, scheme: Scheme) -> Answer {
-        self.answer_now(&self.cache.view(1), path, scheme, Names::Wanted)
+        self.answer_now(&self.cache.view(1), path, scheme, Names::Wanted, || look(path))
     }
 
     /// Like [`answer`](Self::answer), but only if the thing at `path` has the identity `seen`, both
@@ -164,13 +164,34 @@ impl Fingerprinter {
     /// The states of many paths, in parallel. Listings come without names.
     pub fn answer_many(&self, questions: &[(PathBuf, Scheme)]) -> Vec<Answer> {
         let view = self.cache.view(questions.len());
-        let answer = |(path, scheme): &(PathBuf, Scheme)| {
-            self.answer_now(&view, path, *scheme, Names::NotWanted)
-        };
         if questions.len() < PARALLEL_FROM {
-            return questions.iter().map(answer).collect();
+            return self.answer_in_order(&view, questions);
         }
-        questions.par_iter().with_min_len(CHUNK).map(answer).collect()
+        let chunks = questions.par_chunks(CHUNK);
+        chunks.flat_map_iter(|chunk| self.answer_in_order(&view, chunk)).collect()
+    }
+
+    /// One after the other; neighbours in one folder are looked at through that folder.
+    fn answer_in_order(&self, view: &View, questions: &[(PathBuf, Scheme)]) -> Vec<Answer> {
+        let mut folder: Option<OpenFolder> = None;
+        let place = |n: usize| questions.get(n).and_then(|(path, _)| folder_and_name(path));
+        let mut answers = Vec::with_capacity(questions.len());
+        for (n, (path, scheme)) in questions.iter().enumerate() {
+            let here = place(n);
+            if let Some((parent, _)) = here
+                && !folder.as_ref().is_some_and(|folder| folder.is(parent))
+            {
+                let pays = place(n + 1).is_some_and(|(next, _)| next == parent);
+                folder = if pays { OpenFolder::open(parent) } else { None };
+            }
+            answers.push(self.answer_now(view, path, *scheme, Names::NotWanted, || {
+                match (&folder, here) {
+                    (Some(folder), Some((parent, name))) if folder.is(parent) => folder.look(name),
+                    _ => look(path),
+                }
+            }));
+        }
+        answers
     }
 
     pub(crate) fn ignored(&self) -> Option<&Ignored> {
@@ -183,10 +204,18 @@ impl Fingerprinter {
         self.cache.flush((self.clock)())
     }
 
-    fn answer_now(&self, view: &View, path: &Path, scheme: Scheme, names: Names) -> Answer {
-        for _ in 0..ATTEMPTS {
+    fn answer_now(
+        &self,
+        view: &View,
+        path: &Path,
+        scheme: Scheme,
+        names: Names,
+        first_look: impl Fn() -> io::Result<Found>,
+    ) -> Answer {
+        for attempt in 0..ATTEMPTS {
             let began_ns = (self.clock)();
-            let found = match look(path) {
+            // An open folder may meanwhile be another one than the path leads to.
+            let found = match if attempt == 0 { first_look() } else { look(path) } {
                 Ok(Found::There(found)) => found,
                 Ok(Found::Absent) if scheme == Scheme::Place => return empty_place(path),
                 Ok(Found::Absent) => return missing(scheme, Value::Absent),

@@ -1,9 +1,13 @@
 //! What `lstat` says about a path: the identity by which a state is recognised without reading.
 
+use rustix::fs::{AtFlags, Mode, OFlags, Stat};
+use std::ffi::OsStr;
 use std::fs::Metadata;
 use std::io;
+use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use tamis_core::Hash;
 
 /// How long the last change must be over before an identity stands for a content. The coarsest
@@ -80,8 +84,18 @@ impl Identity {
         ])
     }
 
+    fn of_stat(stat: &Stat) -> Self {
+        Self {
+            device: stat.st_dev,
+            inode: stat.st_ino,
+            size: stat.st_size.cast_unsigned(),
+            mtime_ns: ns(stat.st_mtime, stat.st_mtime_nsec.cast_signed()),
+            ctime_ns: ns(stat.st_ctime, stat.st_ctime_nsec.cast_signed()),
+            mode: stat.st_mode,
+        }
+    }
+
     pub(crate) fn of(metadata: &Metadata) -> Self {
-        let ns = |seconds: i64, rest: i64| i128::from(seconds) * NS_PER_SECOND + i128::from(rest);
         Self {
             device: metadata.dev(),
             inode: metadata.ino(),
@@ -91,6 +105,10 @@ impl Identity {
             mode: metadata.mode(),
         }
     }
+}
+
+fn ns(seconds: i64, rest: i64) -> i128 {
+    i128::from(seconds) * NS_PER_SECOND + i128::from(rest)
 }
 
 /// The identity of what is at `path`, a link at its end not followed; `None` where nothing is, or
@@ -113,15 +131,58 @@ pub(crate) enum Found {
 }
 
 pub(crate) fn look(path: &Path) -> io::Result<Found> {
+    found(|| std::fs::symlink_metadata(path).map(|metadata| Identity::of(&metadata)))
+}
+
+fn found(lstat: impl Fn() -> io::Result<Identity>) -> io::Result<Found> {
     loop {
-        return match std::fs::symlink_metadata(path) {
-            Ok(metadata) => Ok(Found::There(Identity::of(&metadata))),
+        return match lstat() {
+            Ok(identity) => Ok(Found::There(identity)),
             Err(error) if error.raw_os_error() == Some(libc::ENOENT) => Ok(Found::Absent),
             Err(error) if is_absent(&error) => Ok(Found::Barred),
             // File systems of user programs may give up when a signal comes.
             Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
             Err(error) => Err(error),
         };
+    }
+}
+
+/// A folder that is held open while several of its entries are looked at: the system then need not
+/// walk the whole way for each of them.
+#[derive(Debug)]
+pub(crate) struct OpenFolder {
+    path: PathBuf,
+    file: OwnedFd,
+}
+
+/// The folder and the name of a path, where the last component is a plain name.
+pub(crate) fn folder_and_name(path: &Path) -> Option<(&Path, &OsStr)> {
+    let bytes = path.as_os_str().as_bytes();
+    let at = bytes.iter().rposition(|&b| b == b'/').filter(|&at| at > 0)?;
+    let name = &bytes[at + 1..];
+    let plain = !matches!(name, b"" | b"." | b"..");
+    plain.then(|| (Path::new(OsStr::from_bytes(&bytes[..at])), OsStr::from_bytes(name)))
+}
+
+impl OpenFolder {
+    /// `None` where it cannot be held; its entries are then looked at by their paths.
+    pub(crate) fn open(path: &Path) -> Option<Self> {
+        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let file = rustix::fs::open(path, flags, Mode::empty()).ok()?;
+        Some(Self { path: path.to_path_buf(), file })
+    }
+
+    pub(crate) fn is(&self, path: &Path) -> bool {
+        self.path.as_os_str() == path.as_os_str()
+    }
+
+    /// What [`look`] says of the entry of this name.
+    pub(crate) fn look(&self, name: &OsStr) -> io::Result<Found> {
+        found(|| {
+            let flags = AtFlags::SYMLINK_NOFOLLOW | AtFlags::NO_AUTOMOUNT;
+            let stat = rustix::fs::statat(&self.file, name, flags)?;
+            Ok(Identity::of_stat(&stat))
+        })
     }
 }
 
@@ -155,6 +216,36 @@ mod tests {
         let deep = dir.path().join("d/".repeat(3000));
         assert_eq!(identity(&deep).unwrap(), None);
         assert!(identity(Path::new("a\0b")).is_err());
+    }
+
+    #[test]
+    fn an_entry_of_an_open_folder_looks_as_by_its_path() {
+        let dir = tempfile::tempdir().unwrap();
+        let at = |name: &str| dir.path().join(name);
+        std::fs::write(at("file"), "12345").unwrap();
+        std::fs::create_dir(at("folder")).unwrap();
+        std::os::unix::fs::symlink("file", at("link")).unwrap();
+        std::os::unix::fs::symlink("nowhere", at("dangling")).unwrap();
+        let folder = OpenFolder::open(dir.path()).unwrap();
+        for name in ["file", "folder", "link", "dangling", "none", &"n".repeat(300)] {
+            let path = at(name);
+            let (parent, last) = folder_and_name(&path).unwrap();
+            assert!(folder.is(parent) && last == name);
+            let by_path = format!("{:?}", look(&path).unwrap());
+            assert_eq!(format!("{:?}", folder.look(last).unwrap()), by_path, "{name}");
+        }
+        assert!(folder.look(OsStr::new("a\0b")).is_err());
+        assert!(OpenFolder::open(&at("file")).is_none());
+        assert!(OpenFolder::open(&at("none")).is_none());
+    }
+
+    #[test]
+    fn only_a_plain_name_is_looked_at_through_its_folder() {
+        let split = |path: &'static str| folder_and_name(Path::new(path));
+        assert_eq!(split("/a/b c"), Some((Path::new("/a"), OsStr::new("b c"))));
+        for odd in ["/", "/a", "a", "", "/a/b/", "/a/.", "/a/.."] {
+            assert_eq!(split(odd), None, "{odd}");
+        }
     }
 
     #[test]

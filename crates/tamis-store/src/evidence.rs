@@ -21,6 +21,8 @@ use crate::summary::{RECORD_COLUMNS, RecordRow, RecordSummary, parts};
 use roaring::RoaringBitmap;
 use rusqlite::Connection;
 use std::collections::HashMap;
+use std::iter::repeat;
+use std::sync::mpsc;
 use tamis_core::decide::{Candidate, Decision, Demand, decide};
 use tamis_core::record::{ProofId, RecordId, TestKey};
 use tamis_core::{Question, Value};
@@ -51,7 +53,8 @@ struct TestEvidence {
 #[derive(Debug, Default)]
 pub(crate) struct Answered {
     pub(crate) questions: Vec<Question>,
-    pub(crate) answers: Vec<Value>,
+    /// In step with the questions; `None` where the world gave none.
+    pub(crate) answers: Vec<Option<Value>>,
     pub(crate) broken: HashMap<u32, LoadedObservation>,
 }
 
@@ -237,25 +240,48 @@ fn proves(set: &RoaringBitmap, good: &RoaringBitmap) -> bool {
     !set.is_empty() && set.is_subset(good)
 }
 
-/// Asks about these observations (or all) and gives the ids of those that hold.
+/// Asks about these observations (or all) and gives the ids of those that hold. The world is asked
+/// on a thread of its own while the store is still read.
 fn put_questions(
     conn: &Connection,
     wanted: Option<&RoaringBitmap>,
     ask: &Ask<'_>,
 ) -> Result<(RoaringBitmap, Answered), Failure> {
-    let loaded = load(conn, wanted)?;
-    let answers = if loaded.questions.is_empty() { Vec::new() } else { ask(&loaded.questions) };
-    let mut good = Vec::with_capacity(loaded.observations.len());
+    let (hand_on, batches) = mpsc::channel::<Vec<Question>>();
+    // Dropping the sender ends the thread, also where reading the store fails.
+    let (observations, questions, answers) = std::thread::scope(|scope| {
+        let asking = scope.spawn(move || {
+            let (mut questions, mut answers) = (Vec::new(), Vec::new());
+            for batch in batches {
+                let given = ask(&batch);
+                // One answer for each: positions must stay in step over the batches.
+                answers.extend(given.into_iter().map(Some).chain(repeat(None)).take(batch.len()));
+                questions.extend(batch);
+            }
+            (questions, answers)
+        });
+        let observations = load(conn, wanted, |batch| {
+            // Fails only if the other thread has panicked, which `join` tells.
+            let _ = hand_on.send(batch);
+        });
+        drop(hand_on);
+        let (questions, answers) = match asking.join() {
+            Ok(asked) => asked,
+            Err(panic) => std::panic::resume_unwind(panic),
+        };
+        observations.map(|observations| (observations, questions, answers))
+    })?;
+    let mut good = Vec::with_capacity(observations.len());
     let mut broken = HashMap::new();
-    for o in loaded.observations {
+    for o in observations {
         match answers.get(o.question as usize) {
-            Some(is) if *is == o.value => good.push(o.id),
+            Some(Some(is)) if *is == o.value => good.push(o.id),
             _ => {
                 broken.insert(o.id, o);
             }
         }
     }
-    Ok((good.into_iter().collect(), Answered { questions: loaded.questions, answers, broken }))
+    Ok((good.into_iter().collect(), Answered { questions, answers, broken }))
 }
 
 /// The readable records of the asked tests, newest first, each test once, and where each asked

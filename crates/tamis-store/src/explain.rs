@@ -4,7 +4,7 @@ use crate::Ask;
 use crate::codec::{QuestionColumns, observation_checksum, text, unpack, unseal};
 use crate::error::{Failure, StoreError};
 use crate::evidence::Answered;
-use crate::load::{Loaded, LoadedObservation, load, proof};
+use crate::load::{LoadedObservation, load, proof};
 use crate::store::Store;
 use crate::summary::{RECORD_COLUMNS, RecordRow};
 use roaring::RoaringBitmap;
@@ -156,7 +156,7 @@ impl Store {
             });
             Ok(first.and_then(|o| {
                 let at = o.question as usize;
-                Some((answered.questions[at].clone(), o.value, *answered.answers.get(at)?))
+                Some((answered.questions[at].clone(), o.value, (*answered.answers.get(at)?)?))
             }))
         })
     }
@@ -198,7 +198,8 @@ fn read_record(conn: &Connection, id: RecordId) -> Result<Option<StoredRecord>, 
     let looks: HashMap<u32, (&str, Access)> = before.iter().zip(detail.looks()).collect();
 
     let wanted = &before | changes.values().copied().collect::<RoaringBitmap>();
-    let Loaded { questions, observations } = load(conn, Some(&wanted))?;
+    let mut questions: Vec<Question> = Vec::new();
+    let observations = load(conn, Some(&wanted), |batch| questions.extend(batch))?;
     let values: HashMap<u32, Value> = observations.iter().map(|o| (o.id, o.value)).collect();
     let mut observed = Vec::new();
     for o in observations.iter().filter(|o| before.contains(o.id)) {

@@ -11,18 +11,16 @@ use tamis_core::{Question, Value};
 /// Rows between two wanted ones that are cheaper to step over than to start a new search.
 const GAP: u32 = 12;
 
-/// Observations that are as they were written, with their questions.
-#[derive(Debug, Default)]
-pub(crate) struct Loaded {
-    pub(crate) questions: Vec<Question>,
-    /// By ascending id.
-    pub(crate) observations: Vec<LoadedObservation>,
-}
+/// Questions that are handed on before the next ones are read.
+const BATCH: usize = 8_192;
+
+/// Observations that are as they were written, by ascending id.
+pub(crate) type Observations = Vec<LoadedObservation>;
 
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct LoadedObservation {
     pub(crate) id: u32,
-    /// Position of the question in [`Loaded::questions`].
+    /// Position of the question among all that were handed on.
     pub(crate) question: u32,
     pub(crate) value: Value,
 }
@@ -35,8 +33,13 @@ struct RawObservation {
     checksum: i64,
 }
 
-/// Loads these observations, or all. What is missing or fails its checksum is left out.
-pub(crate) fn load(conn: &Connection, wanted: Option<&RoaringBitmap>) -> Result<Loaded, Failure> {
+/// Loads these observations, or all. What is missing or fails its checksum is left out. Their
+/// questions are handed on batch by batch, so that the first are answered while others are read.
+pub(crate) fn load(
+    conn: &Connection,
+    wanted: Option<&RoaringBitmap>,
+    mut hand_on: impl FnMut(Vec<Question>),
+) -> Result<Observations, Failure> {
     let mut raw: Vec<RawObservation> = Vec::new();
     let mut asked = RoaringBitmap::new();
     let select = "SELECT id, question, tag, hash, checksum FROM observation";
@@ -55,7 +58,7 @@ pub(crate) fn load(conn: &Connection, wanted: Option<&RoaringBitmap>) -> Result<
         Ok(())
     })?;
 
-    let mut loaded = Loaded::default();
+    let mut batch: Vec<Question> = Vec::new();
     let mut question_ids: Vec<u32> = Vec::new();
     // The bytes under the checksums, of all questions in a row.
     let mut bytes: Vec<u8> = Vec::new();
@@ -67,13 +70,20 @@ pub(crate) fn load(conn: &Connection, wanted: Option<&RoaringBitmap>) -> Result<
             && let Some(question) = columns.to_question()
         {
             question_ids.push(id);
-            loaded.questions.push(question);
+            batch.push(question);
             columns.write_to(&mut bytes);
             ends.push(bytes.len());
+            if batch.len() == BATCH {
+                hand_on(std::mem::replace(&mut batch, Vec::with_capacity(BATCH)));
+            }
         }
         Ok(())
     })?;
+    if !batch.is_empty() {
+        hand_on(batch);
+    }
 
+    let mut observations = Vec::with_capacity(raw.len());
     let mut scratch = Vec::new();
     for o in raw {
         let Ok(at) = question_ids.binary_search(&o.question) else {
@@ -85,10 +95,10 @@ pub(crate) fn load(conn: &Connection, wanted: Option<&RoaringBitmap>) -> Result<
         if observation_checksum(&mut scratch, o.tag, o.hash) == o.checksum
             && let Some(value) = Value::from_raw(o.tag, o.hash)
         {
-            loaded.observations.push(LoadedObservation { id: o.id, question: at as u32, value });
+            observations.push(LoadedObservation { id: o.id, question: at as u32, value });
         }
     }
-    Ok(loaded)
+    Ok(observations)
 }
 
 /// Visits the rows with these ids (or all rows), ascending. `select` has no WHERE and the id as
