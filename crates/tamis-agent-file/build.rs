@@ -2,7 +2,7 @@
 //! cargo that runs this script holds the lock of the usual one.
 
 use std::env;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
 
 /// The agent and the crates of this workspace that it is made of.
@@ -12,15 +12,14 @@ fn main() {
     let variable = |name: &str| env::var_os(name).unwrap_or_else(|| panic!("cargo sets {name}"));
     let here = PathBuf::from(variable("CARGO_MANIFEST_DIR"));
     let workspace = here.ancestors().nth(2).expect("the crate is in crates/ of its workspace");
+    // Relative to this crate: a target folder may be shared by several clones.
     for name in CRATES {
-        let folder = workspace.join("crates").join(name);
-        for part in ["src", "Cargo.toml"] {
-            rerun_if_changed(&folder.join(part));
-        }
+        println!("cargo::rerun-if-changed=../{name}/src");
+        println!("cargo::rerun-if-changed=../{name}/Cargo.toml");
     }
-    rerun_if_changed(&workspace.join("crates/tamis-agent/java/classes"));
-    rerun_if_changed(&workspace.join("Cargo.toml"));
-    rerun_if_changed(&workspace.join("Cargo.lock"));
+    for other in ["../tamis-agent/java/classes", "../../Cargo.toml", "../../Cargo.lock"] {
+        println!("cargo::rerun-if-changed={other}");
+    }
 
     let out = PathBuf::from(variable("OUT_DIR"));
     let target = variable("TARGET");
@@ -45,8 +44,4 @@ fn main() {
     let built = folder.join(target).join("release/libtamis_agent.so");
     std::fs::copy(&built, out.join("libtamis_agent.so"))
         .unwrap_or_else(|error| panic!("{}: {error}", built.display()));
-}
-
-fn rerun_if_changed(path: &Path) {
-    println!("cargo::rerun-if-changed={}", path.display());
 }

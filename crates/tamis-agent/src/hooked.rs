@@ -61,6 +61,14 @@ pub(crate) fn of_tests(class: &[u8], name: &[u8], descriptor: &[u8]) -> Option<H
     }
 }
 
+/// Whether a class can have a method with a hook of [`of_tests`]: it names the types in question.
+pub(crate) fn may_be_in_tests(class: &[u8], file: &[u8]) -> bool {
+    const NAMED: [&[u8]; 2] = [b"org/junit/runner/notification/", b"junit/framework/Test"];
+    class.starts_with(b"org/junit/")
+        || class.starts_with(b"org/testng/")
+        || NAMED.iter().any(|name| file.windows(name.len()).any(|w| w == *name))
+}
+
 /// Whether a class of a build tool has a method with a hook, by its name alone.
 pub(crate) fn in_build(class: &[u8]) -> bool {
     class == b"org/apache/maven/plugin/DefaultBuildPluginManager"

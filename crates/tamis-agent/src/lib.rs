@@ -68,7 +68,7 @@ fn start(vm: Vm, options: *const c_char) -> Option<()> {
     let link = Link::connect(&options.socket).ok()?;
     let jvmti = vm.jvmti()?;
     let jdk = match options.role {
-        Role::Build => None,
+        Role::Build | Role::Outcomes => None,
         Role::Tests => Some(Jdk::prepare(vm, on_jdk_class).ok()?),
     };
     // Without events there is no greeting, and tamis knows.

@@ -80,15 +80,34 @@ pub(crate) fn on_class(agent: &Agent, offer: Offer<'_>) -> Option<Vec<u8>> {
     }
     match agent.options.role {
         Role::Tests => on_class_of_tests(agent, offer),
-        Role::Build => on_class_of_build(agent, offer),
+        Role::Build => {
+            let name = offer.name.filter(|name| hooked::in_build(name))?;
+            hook_alone(agent, offer, name, hooked::of_build)
+        }
+        Role::Outcomes => {
+            agent.class_seen(ClassSeen {
+                name: name_of(offer),
+                hash: 0,
+                size: 0,
+                first_probe: 0,
+                probes: 0,
+                problem: None,
+            });
+            let name = offer.name.filter(|name| hooked::may_be_in_tests(name, offer.bytes))?;
+            hook_alone(agent, offer, name, hooked::of_tests)
+        }
     }
 }
 
-fn on_class_of_build(agent: &Agent, offer: Offer<'_>) -> Option<Vec<u8>> {
-    let name = offer.name.filter(|name| hooked::in_build(name))?;
+fn hook_alone(
+    agent: &Agent,
+    offer: Offer<'_>,
+    name: &[u8],
+    hook_of: instrument::HookOf,
+) -> Option<Vec<u8>> {
     // The hooks' classes are there once the loader is known.
     agent.platform_loader.get()?;
-    match instrument::hook(offer.bytes, hooked::of_build) {
+    match instrument::hook(offer.bytes, hook_of) {
         Ok(bytes) => bytes,
         Err(problem) => {
             agent.trouble(&format!("{} could not be hooked: {problem}", mutf8::decode(name)));

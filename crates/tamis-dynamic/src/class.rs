@@ -1,6 +1,6 @@
 //! One class of the project with what each of its methods refers to.
 
-use tamis_classfile::{ClassFile, Malformed, Member, body_uses, flags};
+use tamis_classfile::{ClassFile, Malformed, Member, Tag, body_uses, classes_in, flags};
 use tamis_jvm::names::{NameId, Names};
 
 /// A class file, its names interned.
@@ -12,6 +12,10 @@ pub struct Class {
     pub fields: Vec<Field>,
     /// The methods with code, in file order: as the agent counts them.
     pub methods: Vec<Method>,
+    /// Types of values that its code can get hold of, sorted: what its bodies mention, and what stands
+    /// in the descriptors of its members and of those that it uses. That it inherits from a type, and
+    /// calls the constructor of its superclass for that, gives it nothing of that type.
+    pub handles: Vec<NameId>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -57,12 +61,33 @@ impl Class {
             .iter()
             .map(|field| read_field(&file, field, names))
             .collect::<Result<_, _>>()?;
+        let mut handles = in_descriptors(&file, names)?;
         let mut methods = Vec::with_capacity(file.methods.len());
         for method in &file.methods {
-            methods.extend(read_method(&file, method, names)?);
+            methods.extend(read_method(&file, method, names, &mut handles)?);
         }
-        Ok(Self { name: names.intern(file.name), inherits, fields, methods })
+        handles.sort_unstable();
+        handles.dedup();
+        Ok(Self { name: names.intern(file.name), inherits, fields, methods, handles })
     }
+}
+
+/// The classes in the descriptors of a class's members and of all that it refers to.
+fn in_descriptors(file: &ClassFile<'_>, names: &mut Names) -> Result<Vec<NameId>, Malformed> {
+    let members = file.fields.iter().chain(&file.methods);
+    let mut descriptors: Vec<&[u8]> = members.map(|member| member.descriptor).collect();
+    for (at, tag) in file.pool.entries() {
+        match tag {
+            Tag::NameAndType => descriptors.push(file.pool.name_and_type(at)?.1),
+            Tag::MethodType => descriptors.push(file.pool.method_type(at)?),
+            _ => {}
+        }
+    }
+    let mut found = Vec::new();
+    for descriptor in descriptors {
+        classes_in(descriptor, &mut |name| found.push(names.intern(&name)));
+    }
+    Ok(found)
 }
 
 fn read_field(
@@ -129,8 +154,16 @@ fn read_method(
     file: &ClassFile<'_>,
     method: &Member<'_>,
     names: &mut Names,
+    handles: &mut Vec<NameId>,
 ) -> Result<Option<Method>, Malformed> {
     let Some(uses) = body_uses(file, method)? else { return Ok(None) };
+    let mut mentioned = uses.classes.clone();
+    if method.name == b"<init>"
+        && let Some(at) = mentioned.iter().position(|name| Some(*name) == file.super_name)
+    {
+        mentioned.swap_remove(at);
+    }
+    handles.extend(mentioned.iter().map(|name| names.intern(name)));
     let mut set = |items: &[&[u8]]| {
         let mut ids: Vec<NameId> = items.iter().map(|name| names.intern(name)).collect();
         ids.sort_unstable();

@@ -3,9 +3,9 @@
 //! A class *holds state* if it has a static field that can change, or whose value can: one that is not
 //! final, an array, or anything else than a number, a text or the like. With it all classes nested with
 //! it do, because they share what is private. A static field can hold objects of its type and of its
-//! subtypes; those hold what their fields can hold. A field of a type that is not the project's (a map, a
-//! list, `Object`) can hold anything that the class which declares it refers to. Numbers, texts and
-//! compile-time constants hold nothing.
+//! subtypes; those hold what their fields can hold, inherited ones included. A field of a type that is
+//! not the project's (a map, a list, `Object`) can hold anything that the class which declares it refers
+//! to, but for types that it only inherits from. Numbers, texts and compile-time constants hold nothing.
 //!
 //! A method is *concerned* if it belongs to such a class or object, names a static field of such a class,
 //! or got an object from a method that is concerned (or that passed it on) and can change it: it writes
@@ -149,14 +149,18 @@ impl Kept {
                 search.hold(class.name, field, names);
             }
         }
-        while let Some(name) = search.todo.pop() {
+        let mut held = FxHashSet::default();
+        while let Some((name, how)) = search.todo.pop() {
             let Some(&class) = search.by_name.get(&name) else { continue };
+            // A field of this type can hold any subtype.
+            if how == Held::Itself && held.insert(name) {
+                let below = subtypes.get(&name).into_iter().flatten();
+                search.todo.extend(below.map(|&below| (below, Held::Itself)));
+            }
             if !kept.objects.insert(name) {
                 continue;
             }
-            // Methods and fields are inherited; a field can hold any subtype.
-            search.todo.extend(&class.inherits);
-            search.todo.extend(subtypes.get(&name).into_iter().flatten());
+            search.todo.extend(class.inherits.iter().map(|&above| (above, Held::AsParent)));
             for field in class.fields.iter().filter(|f| !f.is_static) {
                 search.hold(class.name, field, names);
             }
@@ -171,7 +175,16 @@ struct Search<'c> {
     inert: FxHashSet<NameId>,
     /// Classes with a field that can hold anything they refer to.
     opened: FxHashSet<NameId>,
-    todo: Vec<NameId>,
+    todo: Vec<(NameId, Held)>,
+}
+
+/// Why a class belongs to what is held.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Held {
+    /// Objects of this type.
+    Itself,
+    /// An object has its fields and methods, by inheritance.
+    AsParent,
 }
 
 impl Search<'_> {
@@ -182,11 +195,19 @@ impl Search<'_> {
     fn hold(&mut self, declaring: NameId, field: &Field, names: &mut Names) {
         let Some(held) = field.holds.filter(|held| !self.inert.contains(held)) else { return };
         if self.by_name.contains_key(&held) {
-            self.todo.push(held);
+            self.todo.push((held, Held::Itself));
         } else if self.opened.insert(declaring) {
             let uses = self.index.uses(&dotted(names.get(declaring)));
-            let ids = uses.iter().map(|name| names.intern(name.replace('.', "/").as_bytes()));
-            self.todo.extend(ids);
+            let class = self.by_name.get(&declaring);
+            let only_parent = |name: NameId| {
+                class.is_some_and(|c| c.inherits.contains(&name) && !c.handles.contains(&name))
+            };
+            for name in uses {
+                let name = names.intern(name.replace('.', "/").as_bytes());
+                if !only_parent(name) {
+                    self.todo.push((name, Held::Itself));
+                }
+            }
         }
     }
 }

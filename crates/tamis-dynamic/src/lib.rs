@@ -35,9 +35,11 @@ mod index;
 mod jvm;
 mod kept;
 mod reach;
+mod tags;
 
 pub use class::{Class, Field, Method};
 pub use discovery::outermost;
 pub use facts::{Fact, Kind, answer};
 pub use index::{ClassIndex, Located};
 pub use jvm::{Depends, Jvm};
+pub use tags::tags;

@@ -140,6 +140,52 @@ fn the_parser_whose_result_is_cached_in_a_static_map_counts_for_the_second_test(
     assert!(third.relies_on.is_empty());
 }
 
+const ENCODER: &str = "interface Encoder { Object encode(Object o); }";
+const PLAIN: &str =
+    "class Plain implements Encoder { public Object encode(Object o) { return o; } }";
+
+/// A test of one encoder after one of another, which has a static map.
+fn after_a_sibling_with_a_map(sibling: &str) -> Depends {
+    let mut play = Play::new(&[
+        ("Encoder.java", ENCODER),
+        ("Plain.java", PLAIN),
+        ("Mapped.java", sibling),
+        ("Tests.java", "class Tests { Encoder e; void run() { e.encode(\"\"); } }"),
+    ]);
+    play.test(1, "First", &["Mapped.<clinit>", "Mapped.<init>", "Tests.run", "Mapped.encode"]);
+    play.test(2, "Second", &["Plain.<init>", "Tests.run", "Plain.encode"])
+}
+
+#[test]
+fn a_map_in_one_class_holds_no_siblings_that_the_class_never_sees() {
+    let second = after_a_sibling_with_a_map(
+        "import java.util.*; class Mapped implements Encoder {
+           static final Map<Object, Object> ALL = new HashMap<>();
+           public Object encode(Object o) { return ALL.get(o); } }",
+    );
+    assert!(!has_body(&second, "Mapped", "encode"), "{second:?}");
+    assert!(second.relies_on.is_empty());
+}
+
+#[test]
+fn a_map_in_one_class_holds_siblings_that_it_gets_hold_of() {
+    for getting in [
+        "static void keep(Encoder e) { ALL.put(e, e); }",
+        "static Encoder kept;",
+        "static void keep(Object o) { ALL.put(o, (Encoder) o); }",
+        "static Object first() { return Others.first().toString(); }",
+    ] {
+        let sibling = format!(
+            "import java.util.*; class Mapped implements Encoder {{
+               static final Map<Object, Object> ALL = new HashMap<>(); {getting}
+               public Object encode(Object o) {{ return ALL.get(o); }} }}
+             class Others {{ static Encoder first() {{ return null; }} }}",
+        );
+        let second = after_a_sibling_with_a_map(&sibling);
+        assert!(has_body(&second, "Mapped", "<clinit>"), "{getting}: {second:?}");
+    }
+}
+
 #[test]
 fn a_cache_inside_an_object_that_a_static_field_holds_counts_too() {
     let mut play = Play::new(&[

@@ -32,7 +32,7 @@ pub use init::init;
 pub use parse::parse;
 pub use paths::{Ignored, PathRules, Places, RuleAnswer};
 pub use problem::{LoadError, Problem, Problems};
-pub use settings::{Contact, Each, Engine, Item, Keep, Rule, Settings, Suite, Treatment};
+pub use settings::{Contact, Each, Engine, Item, Jvm, Keep, Rule, Settings, Suite, Treatment};
 pub use units::duration;
 
 use std::path::{Path, PathBuf};

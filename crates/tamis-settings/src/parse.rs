@@ -7,7 +7,7 @@ use crate::environment::EnvironmentPolicy;
 use crate::glob::{self, NameGlobs};
 use crate::problem::Problems;
 use crate::reader::{Found, Section, Text, Value, as_text, type_name};
-use crate::settings::{Contact, Each, Engine, Item, Keep, Rule, Settings, Suite, Treatment};
+use crate::settings::{Contact, Each, Engine, Item, Jvm, Keep, Rule, Settings, Suite, Treatment};
 use std::collections::BTreeMap;
 use std::path::{Component, Path};
 use tamis_core::Scheme;
@@ -15,6 +15,7 @@ use toml::de::{DeTable, DeValue};
 
 const TAMIS: &str = "[tamis]";
 const ENVIRONMENT: &str = "[tamis.environment]";
+const JVM: &str = "[jvm]";
 const RULE: &str = "[[rule]]";
 const SUITE: &str = "[[suite]]";
 
@@ -64,16 +65,11 @@ pub fn parse(bytes: &[u8], file: &Path) -> Result<Settings, Problems> {
 fn read<'t>(tree: &'t DeTable<'t>, span: std::ops::Range<usize>, found: &'t Found) -> Settings {
     let mut top = Section::new("the file", tree, span, found);
     let mut settings = Settings::default();
-    if let Some(value) = top.value("tamis") {
-        match value.get_ref() {
-            DeValue::Table(table) => {
-                read_tamis(Section::new(TAMIS, table, value.span(), found), &mut settings, found);
-            }
-            other => {
-                let message = format!("`tamis` must be a table {TAMIS}, not {}", type_name(other));
-                found.add(value.span(), message);
-            }
-        }
+    if let Some(section) = table(&mut top, "tamis", TAMIS, found) {
+        read_tamis(section, &mut settings, found);
+    }
+    if let Some(section) = table(&mut top, "jvm", JVM, found) {
+        settings.jvm = read_jvm(section);
     }
     for section in tables(&mut top, "rule", RULE, found) {
         settings.rules.extend(read_rule(section, found));
@@ -93,6 +89,36 @@ fn read<'t>(tree: &'t DeTable<'t>, span: std::ops::Range<usize>, found: &'t Foun
         }
     });
     settings
+}
+
+/// A table that may be there once.
+fn table<'t>(
+    top: &mut Section<'t>,
+    key: &'static str,
+    title: &'static str,
+    found: &'t Found,
+) -> Option<Section<'t>> {
+    let value = top.value(key)?;
+    match value.get_ref() {
+        DeValue::Table(table) => Some(Section::new(title, table, value.span(), found)),
+        other => {
+            let message = format!("`{key}` must be a table {title}, not {}", type_name(other));
+            found.add(value.span(), message);
+            None
+        }
+    }
+}
+
+fn read_jvm(mut section: Section<'_>) -> Jvm {
+    let always_run = section.globs("always-run", "always-run = [\"*SmokeTest\"]");
+    let always_run = NameGlobs::new(always_run).unwrap_or_else(|error| {
+        section.missing(format!("`always-run`: {error}"));
+        NameGlobs::default()
+    });
+    let tags = section.strings("always-run-tags", "always-run-tags = [\"smoke\"]");
+    let always_run_tags = tags.iter().map(|tag| tag.text.to_owned()).collect();
+    section.finish(|_| None);
+    Jvm { always_run, always_run_tags }
 }
 
 /// The tables of an array of tables.

@@ -37,6 +37,8 @@ pub struct Settings {
     pub default_rules: bool,
     /// `[tamis.environment]`: which variables count.
     pub environment: EnvironmentPolicy,
+    /// `[jvm]`: the test classes of Java builds.
+    pub jvm: Jvm,
     /// `[[rule]]`: how fingerprints are taken; the first match wins.
     pub rules: Vec<Rule>,
     /// `[[suite]]`: many commands under one name.
@@ -57,6 +59,7 @@ impl Default for Settings {
             default_ignore: true,
             default_rules: true,
             environment: EnvironmentPolicy::default(),
+            jvm: Jvm::default(),
             rules: Vec::new(),
             suites: Vec::new(),
         }
@@ -166,6 +169,17 @@ pub struct Suite {
     pub always_run: NameGlobs,
     /// `run-all-on`: a change in any file that matches runs every test of the suite.
     pub run_all_on: Vec<String>,
+}
+
+/// What holds for the test classes of Java builds.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Jvm {
+    /// `always-run`: globs on the names of test classes, with or without the package, that are never
+    /// skipped.
+    pub always_run: NameGlobs,
+    /// `always-run-tags`: JUnit tags and categories, TestNG groups, annotation types (with or without
+    /// the package) of test classes that are never skipped.
+    pub always_run_tags: Vec<String>,
 }
 
 /// What the tests of a suite are.

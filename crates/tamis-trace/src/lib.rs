@@ -21,10 +21,12 @@ mod stdin;
 mod syscalls;
 mod tracer;
 mod tree;
+mod untraced;
 
 pub use choose::{Candidate, choose, engines};
 pub use command::{Command, Ending, Finish};
 pub use event::{Action, Blind, Event, OpenHow, PathArg, Peer, Sink, Timing};
+pub use untraced::Untraced;
 
 use std::io;
 use std::sync::atomic::AtomicBool;
@@ -33,6 +35,11 @@ use std::sync::atomic::AtomicBool;
 pub trait Engine: Send + Sync + std::fmt::Debug {
     /// The name by which the user chooses it.
     fn name(&self) -> &'static str;
+
+    /// Whether it hands on any event; without them nothing is proven.
+    fn observes(&self) -> bool {
+        true
+    }
 
     /// Runs the command to its end, handing every event to `sink` from one thread. When
     /// `stop` becomes true the tree is ended and the run is [`Ending::Interrupted`].

@@ -80,6 +80,8 @@ pub enum Role {
     Build,
     /// Runs tests: everything counts.
     Tests,
+    /// Runs tests: only where they begin and end, and how.
+    Outcomes,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

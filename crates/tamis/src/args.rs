@@ -67,6 +67,9 @@ pub(crate) struct Selecting {
     /// Only tests whose name matches this glob (may be given several times)
     #[arg(long, value_name = "GLOB")]
     pub(crate) only: Vec<String>,
+    /// Only tests that did not pass when they last ran
+    #[arg(long)]
+    pub(crate) failed: bool,
     /// Start the build (Maven) even if nothing that it looked at has changed; its test classes are
     /// still decided about one by one
     #[arg(long)]
@@ -88,6 +91,13 @@ pub(crate) struct Running {
     /// Write a JUnit XML report to this file
     #[arg(long, value_name = "FILE")]
     pub(crate) junit: Option<PathBuf>,
+    /// Run what is affected at full speed and record nothing: it stays affected until a run that
+    /// does, for instance `tamis record` at night
+    #[arg(long)]
+    pub(crate) no_collect: bool,
+    /// Record every Nth run only; those between are as with --no-collect
+    #[arg(long, value_name = "N", conflicts_with = "no_collect")]
+    pub(crate) collect_every: Option<std::num::NonZeroU32>,
 }
 
 /// All options of a call, wherever they stood.
@@ -102,6 +112,7 @@ impl Selecting {
     /// These options and those that stood behind the verb.
     fn and(mut self, other: &Self) -> Self {
         self.all |= other.all;
+        self.failed |= other.failed;
         self.no_command_skip |= other.no_command_skip;
         self.only.extend(other.only.iter().cloned());
         self
@@ -116,6 +127,8 @@ impl Running {
             jobs: other.jobs.or(self.jobs),
             timeout: other.timeout.clone().or(self.timeout),
             junit: other.junit.clone().or(self.junit),
+            no_collect: self.no_collect || other.no_collect,
+            collect_every: other.collect_every.or(self.collect_every),
         }
     }
 }

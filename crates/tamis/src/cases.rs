@@ -123,10 +123,9 @@ pub(crate) fn of_test_class(project: &Project, key: &TestKey, demand: Demand) ->
 pub(crate) fn of_suites(
     project: &Project,
     demand: &Demand,
-    only: &[String],
+    only: &NameGlobs,
     timeout: Option<Duration>,
 ) -> Result<Vec<Case>> {
-    let only = NameGlobs::new(only.to_vec()).map_err(|e| anyhow::anyhow!("--only: {e}"))?;
     let mut cases = Vec::new();
     for suite in &project.settings.suites {
         let folder = project.root().join(&suite.folder);

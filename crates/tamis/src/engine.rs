@@ -6,7 +6,7 @@ use anyhow::{Result, anyhow};
 use tamis_core::Taint;
 use tamis_settings::Settings;
 use tamis_store::RecordSummary;
-use tamis_trace::Engine;
+use tamis_trace::{Engine, Untraced};
 
 /// The name by which the tracer knows it.
 fn name(options: &Options, settings: &Settings) -> &'static str {
@@ -25,6 +25,7 @@ fn name(options: &Options, settings: &Settings) -> &'static str {
 /// test that reads a file and rewrites it at once cannot be observed completely by it. Such a test
 /// gets an engine that stops the process the next time, and a build gets one at once: builds do that
 /// all the time, and where the tests inside it begin and end is exact then.
+/// A run that records nothing is not observed at all.
 #[derive(Debug)]
 pub(crate) struct Engines {
     usual: Option<Box<dyn Engine>>,
@@ -32,6 +33,11 @@ pub(crate) struct Engines {
 }
 
 impl Engines {
+    /// Engines that observe nothing.
+    pub(crate) fn none() -> Self {
+        Self { usual: Some(Box::new(Untraced)), exact: None }
+    }
+
     /// Makes what these tests, given with their newest records, need.
     pub(crate) fn new<'r>(
         options: &Options,

@@ -60,7 +60,7 @@ pub(crate) struct Job<'a> {
     pub(crate) case: &'a Case,
     pub(crate) streams: Streams,
     /// About the tests inside the command.
-    pub(crate) wishes: Wishes,
+    pub(crate) wishes: &'a Wishes,
     pub(crate) stop: &'a AtomicBool,
 }
 
@@ -118,6 +118,13 @@ pub(crate) fn execute(job: Job<'_>) -> Result<Executed> {
     let failed = inside.reports.iter().filter(|r| r.failed()).count();
     if failed > 0 {
         observer.taint(Taint::FailedInside(failed as u64));
+    }
+    if !engine.observes() {
+        observer.taint(Taint::Unobserved(crate::run::NOT_COLLECTED.into()));
+    }
+    if inside.left_out > 0 {
+        let why = "some of its test classes were not asked for";
+        observer.taint(Taint::Unobserved(why.into()));
     }
     if inside.unread > 0 {
         let why = "a record that a test class was skipped on could not be read again";
@@ -219,7 +226,7 @@ fn watch_with_agent<'a>(
     let (tell, parts) = std::sync::mpsc::channel();
     let mut whole = None;
     let (finish, inside) = std::thread::scope(|scope| {
-        let running = session.start(scope, job.project, job.case, job.wishes);
+        let running = session.start(scope, job.project, job.case, job.wishes.clone());
         let forward = running.tell.clone();
         scope.spawn(move || {
             for part in parts {

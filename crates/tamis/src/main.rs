@@ -10,6 +10,7 @@ mod plan;
 mod project;
 mod reason;
 mod run;
+mod sparse;
 mod stdin;
 mod terminal;
 mod words;

@@ -95,6 +95,28 @@ pub(crate) fn decide(
     Ok(planned)
 }
 
+/// Only the tests that did not pass when they last ran, and those run.
+pub(crate) fn only_failed(cases: &[Case], planned: Vec<Planned>) -> (Vec<Case>, Vec<Planned>) {
+    let both = cases.iter().cloned().zip(planned);
+    both.filter_map(|(case, planned)| Some((case, planned.again_if_failed()?))).unzip()
+}
+
+impl Planned {
+    /// To run whatever else the records say, where the newest run did not pass; else nothing.
+    pub(crate) fn again_if_failed(mut self) -> Option<Self> {
+        let newest = self.newest.as_ref().filter(|newest| !newest.outcome.passed())?;
+        if !self.report.decision.is_run() {
+            let cause = Cause::DidNotPass(newest.id, newest.outcome);
+            self.report.reason =
+                reason::cause(&cause, std::slice::from_ref(newest), None, |_| None);
+            self.report.decision = Decision::Run(cause);
+            self.report.proof = None;
+            self.report.saved = Duration::ZERO;
+        }
+        Some(self)
+    }
+}
+
 /// Without a store everything runs.
 fn undecided(case: &Case) -> Planned {
     let decision = Decision::Run(Cause::NoStore);

@@ -7,6 +7,7 @@ use crate::execute::{Executed, Job, Streams, execute};
 use crate::jvm::collect::Wishes;
 use crate::plan::{self, Planned};
 use crate::project::Project;
+use crate::sparse;
 use crate::terminal;
 use crate::world::World;
 use anyhow::{Context as _, Result};
@@ -41,7 +42,18 @@ pub(crate) fn run(
     let began = Instant::now();
     let store = project.open_store();
     let world = World::new(project, cases);
-    let planned = plan::decide(project, store.as_ref(), &world, cases)?;
+    let mut planned = plan::decide(project, store.as_ref(), &world, cases)?;
+    let failed: Vec<Case>;
+    let mut cases = cases;
+    // Which tests of a build failed is asked inside it.
+    if options.selecting.failed && !cases.iter().any(|case| crate::jvm::is_maven(&case.words)) {
+        (failed, planned) = plan::only_failed(cases, planned);
+        cases = &failed;
+        if cases.is_empty() {
+            terminal::say(options, "nothing failed the last time");
+            return Ok(0);
+        }
+    }
     let selected = planned.iter().filter(|p| p.report.decision.is_run()).count();
     let stop = stop_flag()?;
     let mut runner = Runner {
@@ -55,6 +67,7 @@ pub(crate) fn run(
         not_started: None,
         recorded: false,
         inside: Vec::new(),
+        collects: selected > 0 && sparse::collects(project, &options.running, cases),
     };
     if options.common.json {
         runner.json(|out| tamis_report::json::start(cases.len(), Mode::Run, out));
@@ -67,10 +80,15 @@ pub(crate) fn run(
         let all = cases.iter().zip(&planned);
         let selected = all.filter(|(_, p)| p.report.decision.is_run());
         let tests = selected.map(|(case, p)| (case, p.newest.as_ref()));
-        let engines = Engines::new(options, &project.settings, tests)?;
+        // What is decided by the graph of types is proven by no observation.
+        let by_graph = options.running.engine == Some(EngineName::Static);
+        let engines = match runner.collects && !by_graph {
+            true => Engines::new(options, &project.settings, tests)?,
+            false => Engines::none(),
+        };
         runner.run_selected(&engines, &world, cases, &planned, &stop)?;
     }
-    let Runner { mut reports, not_started, recorded, style, inside, .. } = runner;
+    let Runner { mut reports, not_started, recorded, style, inside, collects, .. } = runner;
     for report in &mut reports {
         report.output = report.output.take().filter(|_| report.failed());
     }
@@ -88,6 +106,11 @@ pub(crate) fn run(
         }
     }
     let code = if not_started.is_some() { 1 } else { exit_code(&report, shape) };
+    let only = &options.selecting.only;
+    if code == 0 && selected > 0 && shape == Shape::Command && !only.is_empty() && inside.is_empty()
+    {
+        anyhow::bail!("no test class matches --only {}", only.join(" "));
+    }
     let mut shown = shape;
     if !inside.is_empty() {
         // The test classes say it better than the command around them.
@@ -98,6 +121,9 @@ pub(crate) fn run(
         shown = Shape::Suites;
     }
     write_reports(options, shown, &report, style)?;
+    if selected > 0 && !collects {
+        terminal::say(options, "nothing was recorded: what ran stays affected until it is");
+    }
     Ok(code)
 }
 
@@ -123,7 +149,12 @@ struct Runner<'a> {
     recorded: bool,
     /// Test classes that were told apart inside commands.
     inside: Vec<TestReport>,
+    /// Whether what is observed is recorded.
+    collects: bool,
 }
+
+/// Why a run without observation is no proof.
+pub(crate) const NOT_COLLECTED: &str = "it ran without being observed";
 
 /// What a worker tells.
 enum News {
@@ -167,9 +198,12 @@ impl Runner<'_> {
         let queue = Queue::new(order, cases);
         let (tell, news) = mpsc::channel();
         let project = self.project;
-        let wishes = Wishes {
+        let wishes = &Wishes {
             quiet: self.options.common.quiet,
             by_graph: self.options.running.engine == Some(EngineName::Static),
+            collect: self.collects,
+            only: crate::commands::run::only(self.options)?,
+            failed: self.options.selecting.failed,
         };
         std::thread::scope(|scope| {
             for _ in 0..jobs {
@@ -250,7 +284,9 @@ impl Runner<'_> {
                 return;
             }
         };
-        let recorded = match self.store.map(|store| store.append(&run)) {
+        // A run that was not observed counts only if it did not pass: no older record may hide that.
+        let store = self.store.filter(|_| self.collects || !run.outcome.passed());
+        let recorded = match store.map(|store| store.append(&run)) {
             Some(Ok(_)) => true,
             Some(Err(error)) => {
                 self.show(Progress::erase);

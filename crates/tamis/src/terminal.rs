@@ -4,6 +4,13 @@ use crate::args::{Color, Options};
 use std::io::IsTerminal;
 use tamis_report::Style;
 
+/// One line of tamis's own on standard error, unless the user wants none.
+pub(crate) fn say(options: &Options, what: &str) {
+    if !options.common.quiet {
+        eprintln!("tamis: {what}");
+    }
+}
+
 /// Colours for messages on standard error.
 pub(crate) fn style(options: &Options) -> Style {
     chosen(options, std::io::stderr().is_terminal())

@@ -3,12 +3,15 @@
 use crate::args::{EngineName, Options};
 use crate::cases::{self, Case};
 use crate::jvm;
+use crate::jvm::always::AlwaysRun;
 use crate::project::Project;
 use crate::run::{Shape, run};
+use crate::terminal;
 use anyhow::{Result, bail};
 use std::ffi::OsString;
 use std::time::Duration;
 use tamis_core::decide::Demand;
+use tamis_settings::NameGlobs;
 
 pub(crate) fn demand(options: &Options, in_any_case: bool) -> Demand {
     if options.selecting.all || in_any_case { Demand::Requested } else { Demand::None }
@@ -21,6 +24,11 @@ pub(crate) fn timeout(options: &Options) -> Result<Option<Duration>> {
         .as_deref()
         .map(|text| tamis_settings::duration(text).map_err(|e| anyhow::anyhow!("--timeout {e}")))
         .transpose()
+}
+
+/// The names that `--only` asks for.
+pub(crate) fn only(options: &Options) -> Result<NameGlobs> {
+    NameGlobs::new(options.selecting.only.clone()).map_err(|e| anyhow::anyhow!("--only: {e}"))
 }
 
 /// The tests of the suites, with a word to the user where there is none.
@@ -40,7 +48,7 @@ pub(crate) fn suite_cases(
             ),
         }
     }
-    cases::of_suites(project, demand, &options.selecting.only, timeout(options)?)
+    cases::of_suites(project, demand, &only(options)?, timeout(options)?)
 }
 
 pub(crate) fn suites(options: &Options, in_any_case: bool) -> Result<i32> {
@@ -58,8 +66,25 @@ pub(crate) fn command(options: &Options, words: &[OsString], in_any_case: bool) 
     if options.running.engine == Some(EngineName::Static) && !jvm::is_maven(words) {
         bail!("--engine static is for Maven (tamis --engine static mvn test); see `tamis static`");
     }
-    let case = command_case(&project, options, words, demand)?;
+    let mut case = command_case(&project, options, words, demand)?;
+    if options.selecting.failed && jvm::is_maven(words) {
+        if options.running.engine == Some(EngineName::Static) {
+            bail!("--failed needs records of outcomes, which --engine static has not");
+        }
+        if !any_failed_class(&project)? {
+            terminal::say(options, "no test class failed the last time");
+            return Ok(0);
+        }
+        case.demand = Demand::Requested;
+    }
     run(&project, options, &[case], Shape::Command)
+}
+
+/// Whether the newest run of any test class of a build did not pass.
+fn any_failed_class(project: &Project) -> Result<bool> {
+    let Some(store) = project.existing_store()? else { return Ok(false) };
+    let mut classes = store.tests()?.into_iter().filter(|test| jvm::is_scope(&test.key.suite));
+    Ok(classes.any(|test| !test.last.outcome.passed()))
 }
 
 /// A command as a test. What a build does besides testing, or the user's wish, may keep it from being
@@ -70,7 +95,7 @@ pub(crate) fn command_case(
     words: &[OsString],
     demand: Demand,
 ) -> Result<Case> {
-    if !options.selecting.only.is_empty() {
+    if !options.selecting.only.is_empty() && !jvm::is_maven(words) {
         bail!("--only chooses among the tests of suites; a command is one test");
     }
     if options.selecting.no_command_skip && !jvm::is_maven(words) {
@@ -83,6 +108,8 @@ pub(crate) fn command_case(
         let by_graph = options.running.engine == Some(EngineName::Static);
         if options.selecting.no_command_skip || by_graph {
             case.demand = Demand::Requested;
+        } else if AlwaysRun::new(project).is_set() {
+            case.demand = Demand::AlwaysRun("[jvm]".into());
         } else if let Some(what) = jvm::effect_elsewhere(words) {
             case.demand = Demand::Effect(what);
         }

@@ -1,19 +1,18 @@
 //! `tamis select`: the decision alone.
 
 use crate::args::{Options, SelectArguments};
-use crate::cases::{self, Case};
-use crate::commands::run::{command_case, demand, suite_cases};
+use crate::commands::run::{command_case, demand, only, suite_cases};
 use crate::jvm;
+use crate::jvm::always::known_classes;
+use crate::jvm::collect::Wishes;
 use crate::plan;
 use crate::project::Project;
 use crate::terminal;
 use crate::world::World;
 use anyhow::Result;
 use std::io::Write;
-use tamis_core::decide::Demand;
 use tamis_report::style::Role;
 use tamis_report::{Mode, RunReport, TestReport};
-use tamis_store::Store;
 
 pub(crate) fn select(options: &Options, arguments: &SelectArguments) -> Result<i32> {
     let project = Project::find(options)?;
@@ -28,10 +27,15 @@ pub(crate) fn select(options: &Options, arguments: &SelectArguments) -> Result<i
     let store = project.existing_store()?;
     let mut cases = cases;
     if jvm::is_maven(words) {
-        cases.extend(test_classes(&project, store.as_ref(), &demand)?);
+        let wishes = Wishes { only: only(options)?, ..Wishes::default() };
+        let classes = known_classes(&project, store.as_ref(), &demand)?;
+        cases.extend(classes.into_iter().filter(|case| wishes.wants(&case.key)));
     }
     let world = World::new(&project, &cases);
-    let planned = plan::decide(&project, store.as_ref(), &world, &cases)?;
+    let mut planned = plan::decide(&project, store.as_ref(), &world, &cases)?;
+    if options.selecting.failed {
+        (_, planned) = plan::only_failed(&cases, planned);
+    }
     // Losing this cache costs time only.
     let _ = project.fingerprinter.flush();
     let tests: Vec<TestReport> = planned.into_iter().map(|p| p.report).collect();
@@ -43,13 +47,6 @@ pub(crate) fn select(options: &Options, arguments: &SelectArguments) -> Result<i
     // A reader that has seen enough (`| head`) is no error.
     let _ = show(&report, options, arguments.plain);
     Ok(0)
-}
-
-/// The test classes that earlier builds knew; what they use is taken as it is compiled now.
-fn test_classes(project: &Project, store: Option<&Store>, demand: &Demand) -> Result<Vec<Case>> {
-    let Some(store) = store else { return Ok(Vec::new()) };
-    let known = store.tests()?.into_iter().filter(|t| jvm::is_scope(&t.key.suite));
-    Ok(known.map(|t| cases::of_test_class(project, &t.key, demand.clone())).collect())
 }
 
 fn show(report: &RunReport, options: &Options, plain: bool) -> std::io::Result<()> {

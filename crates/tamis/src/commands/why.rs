@@ -2,6 +2,7 @@
 
 use crate::args::Options;
 use crate::cases::{self, Case};
+use crate::jvm::always::known_classes;
 use crate::plan::{self, Planned};
 use crate::project::Project;
 use crate::reason;
@@ -27,13 +28,12 @@ struct Asked {
 
 /// The tests of the suites, and the commands and test classes that the store knows.
 pub(crate) fn known_cases(project: &Project, store: Option<&Store>) -> Result<Vec<Case>> {
-    let mut cases = cases::of_suites(project, &Demand::None, &[], None)?;
+    let mut cases =
+        cases::of_suites(project, &Demand::None, &tamis_settings::NameGlobs::default(), None)?;
     if let Some(store) = store {
-        let commands = store
-            .tests()?
-            .into_iter()
-            .filter(|t| t.key.suite.is_empty() || crate::jvm::is_scope(&t.key.suite));
+        let commands = store.tests()?.into_iter().filter(|t| t.key.suite.is_empty());
         cases.extend(commands.map(|test| cases::of_recorded_command(project, test.key)));
+        cases.extend(known_classes(project, Some(store), &Demand::None)?);
     }
     Ok(cases)
 }

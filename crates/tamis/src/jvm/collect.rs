@@ -6,6 +6,7 @@
 //! one record with everything, which did not pass if any of its runs did not.
 
 use crate::cases::{self, Case};
+use crate::jvm::always::AlwaysRun;
 use crate::jvm::by_graph::ByGraph;
 use crate::jvm::goal::{GoalFacts, refusal};
 use crate::jvm::saved;
@@ -25,6 +26,7 @@ use tamis_core::{Cause, Decision, Outcome, Question, Taint, TestKey};
 use tamis_dynamic::{Depends, Fact, Jvm, Kind, outermost};
 use tamis_observe::{ClassFiles, Observations, PartEnded};
 use tamis_report::TestReport;
+use tamis_settings::NameGlobs;
 use tamis_store::Store;
 use tamis_wire::{Ended, FromJvm, Goal, Hello, Role, Scanned, ToJvm, VERSION, Verdict};
 
@@ -60,14 +62,30 @@ pub(crate) struct Collected {
     pub(crate) goals: usize,
     /// Test classes were decided about by the graph of types.
     pub(crate) by_graph: bool,
+    /// Test classes that the user did not ask for, and nothing proves.
+    pub(crate) left_out: usize,
 }
 
 /// How the user wants the tests inside a build to be treated.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct Wishes {
     pub(crate) quiet: bool,
     /// Decide by the graph of types.
     pub(crate) by_graph: bool,
+    /// Record what the test classes used; without it, only that one did not pass.
+    pub(crate) collect: bool,
+    /// Only test classes with such names; all where it is empty.
+    pub(crate) only: NameGlobs,
+    /// Only test classes that did not pass when they last ran.
+    pub(crate) failed: bool,
+}
+
+impl Wishes {
+    pub(crate) fn wants(&self, key: &TestKey) -> bool {
+        let simple = key.name.rsplit('.').next().unwrap_or(&key.name);
+        let names = [key.name.as_str(), simple, &key.to_string()];
+        self.only.patterns().is_empty() || names.iter().any(|n| self.only.matches(n.as_bytes()))
+    }
 }
 
 pub(crate) struct Collector<'env> {
@@ -106,6 +124,12 @@ struct GoalState {
     /// Whether it ended, with all its test classes tried, and its JVMs in good order.
     ended_well: bool,
     jvms_ended_well: bool,
+    /// Whether it ended without any failure.
+    ended_green: bool,
+    /// JVMs with our agent.
+    jvms: usize,
+    /// Test classes that a JVM which ended in good order looked at.
+    looked_at: HashSet<String>,
     /// Classes that did something, but not as tests that were told.
     ran_outside: BTreeSet<String>,
     /// From test class to its report.
@@ -120,6 +144,8 @@ struct Host {
     /// What its agent cannot see.
     blind: bool,
     said_bye: bool,
+    /// Test classes of the goal that were loaded.
+    loaded: HashSet<String>,
 }
 
 struct Unit {
@@ -185,6 +211,9 @@ impl<'env> Collector<'env> {
                     if let Some(host) = self.hosts.remove(&pid) {
                         let goal = &mut self.goals[host.goal];
                         goal.jvms_ended_well &= host.said_bye;
+                        if host.said_bye {
+                            goal.looked_at.extend(host.loaded);
+                        }
                         goal.ran_outside.append(&mut host.jvm.ran_outside());
                     }
                 }
@@ -215,7 +244,7 @@ impl<'env> Collector<'env> {
                 let java_home = hello.java_home;
                 self.builds.insert(hello.pid, Build { java_home, answers, goals: HashMap::new() });
             }
-            (Role::Tests, Some(goal)) => {
+            (Role::Tests | Role::Outcomes, Some(goal)) => {
                 let goal_state = &self.goals[goal];
                 let mut jvm = Jvm::new(Arc::clone(&goal_state.facts.index))
                     .with_tests(goal_state.units.keys().map(String::as_str));
@@ -223,10 +252,12 @@ impl<'env> Collector<'env> {
                     jvm.trouble("the agent is of another version");
                 }
                 let blind = !hello.blind.is_empty();
-                let host = Host { goal, jvm, units: HashMap::new(), blind, said_bye: false };
+                let (units, loaded) = (HashMap::new(), HashSet::new());
+                let host = Host { goal, jvm, units, blind, said_bye: false, loaded };
                 self.hosts.insert(hello.pid, host);
+                self.goals[goal].jvms += 1;
             }
-            (Role::Tests, None) => {}
+            (Role::Tests | Role::Outcomes, None) => {}
         }
     }
 
@@ -238,6 +269,7 @@ impl<'env> Collector<'env> {
                 FromJvm::Trouble(why) => self.say(&format!("the agent in Maven: {why}")),
                 FromJvm::GoalEnded { goal, error } => {
                     if let Some(&number) = self.builds[&pid].goals.get(&goal) {
+                        self.goals[number].ended_green = error.is_none();
                         // Anything else than failed tests may have kept classes from running.
                         self.goals[number].ended_well =
                             error.is_none_or(|e| e.contains("There are test failures"));
@@ -247,11 +279,18 @@ impl<'env> Collector<'env> {
             }
             return;
         }
+        let observes = self.observes();
         let Some(host) = self.hosts.get_mut(&pid) else { return };
-        let by_graph = self.wishes.by_graph;
         match message {
-            FromJvm::Class(_) | FromJvm::Window(_) if by_graph => {}
-            FromJvm::Class(class) => host.jvm.class(&class),
+            FromJvm::Class(class) => {
+                let name = tamis_jvm::names::dotted(&class.name);
+                if self.goals[host.goal].units.contains_key(&name) {
+                    host.loaded.insert(name);
+                }
+                if observes {
+                    host.jvm.class(&class);
+                }
+            }
             FromJvm::Window(mut window) => {
                 // What is no test class of the goal (a nested class, a suite's member that nobody
                 // asked for) belongs to those that are, or else to everybody.
@@ -283,7 +322,7 @@ impl<'env> Collector<'env> {
         let mut arguments = None;
         if refusal.is_none() {
             match self.tell.as_ref().map(|tell| self.session.listen(scope, number, tell)) {
-                Some(Ok(socket)) => arguments = self.session.argument(&socket, Role::Tests),
+                Some(Ok(socket)) => arguments = self.session.argument(&socket, self.role()),
                 Some(Err(error)) => refusal = Some(format!("{error:#}")),
                 None => refusal = Some("the build is being stopped".into()),
             }
@@ -303,12 +342,25 @@ impl<'env> Collector<'env> {
             refusal,
             ended_well: false,
             jvms_ended_well: true,
+            ended_green: false,
+            jvms: 0,
+            looked_at: HashSet::new(),
             ran_outside: BTreeSet::new(),
             units: HashMap::new(),
         });
         let build = self.builds.get_mut(&pid).expect("asked by this build");
         build.goals.insert(goal.id, number);
         answer(build, &ToJvm::Goal { arguments });
+    }
+
+    /// What the agent does in the JVMs of tests.
+    fn role(&self) -> Role {
+        if self.observes() { Role::Tests } else { Role::Outcomes }
+    }
+
+    /// Whether what test classes use is of interest.
+    fn observes(&self) -> bool {
+        self.wishes.collect && !self.wishes.by_graph
     }
 
     fn scanned(&mut self, pid: u32, scanned: &Scanned) {
@@ -325,16 +377,18 @@ impl<'env> Collector<'env> {
 
     /// Decides about the test classes of a goal; gives those that need not run.
     fn decide(&mut self, number: usize, classes: &[String]) -> Vec<u32> {
-        let facts = self.goals[number].facts.clone();
-        let cases: Vec<Case> = classes
-            .iter()
-            .map(|class| {
-                cases::of_test_class(self.project, &key(&facts, class), self.command.inside.clone())
-            })
-            .collect();
         if self.wishes.by_graph {
             return self.decide_by_graph(number, classes);
         }
+        let facts = self.goals[number].facts.clone();
+        let always = AlwaysRun::new(self.project);
+        let cases: Vec<Case> = classes
+            .iter()
+            .map(|class| {
+                let demand = always.or(&self.command.inside, class, &facts);
+                cases::of_test_class(self.project, &key(&facts, class), demand)
+            })
+            .collect();
         let world = World::new(self.project, &cases).with_goal(facts.clone());
         if self.store.is_none() {
             self.store = self.project.open_store();
@@ -348,7 +402,18 @@ impl<'env> Collector<'env> {
         };
         let mut skip = Vec::new();
         let mut proofs = Vec::new();
+        let mut left_out = 0;
         for (n, (class, planned)) in classes.iter().zip(planned).enumerate() {
+            let wanted = self.wishes.wants(&planned.report.key);
+            let planned = match self.wishes.failed {
+                true => planned.again_if_failed(),
+                false => Some(planned),
+            };
+            let Some(planned) = planned.filter(|_| wanted) else {
+                skip.push(n as u32);
+                left_out += 1;
+                continue;
+            };
             if let Decision::Skip { record, proof } = planned.report.decision {
                 skip.push(n as u32);
                 proofs.push((record, proof));
@@ -357,7 +422,8 @@ impl<'env> Collector<'env> {
             self.collected.reports.push(planned.report);
         }
         self.rely_on(&proofs);
-        self.tell_how_many(number, classes.len(), skip.len());
+        self.collected.left_out += left_out;
+        self.tell_how_many(number, classes.len(), skip.len(), left_out);
         skip
     }
 
@@ -371,6 +437,11 @@ impl<'env> Collector<'env> {
         let all = self.command.inside != Demand::None;
         let mut skip = Vec::new();
         for (n, (class, mut report)) in classes.iter().zip(reports).enumerate() {
+            if !self.wishes.wants(&report.key) {
+                skip.push(n as u32);
+                self.collected.left_out += 1;
+                continue;
+            }
             if all {
                 report.decision = Decision::Run(Cause::Requested);
                 report.reason = crate::reason::cause(&Cause::Requested, &[], None, |_| None);
@@ -383,14 +454,19 @@ impl<'env> Collector<'env> {
         }
         self.goals[number].graph = Some(graph);
         self.collected.by_graph = true;
-        self.tell_how_many(number, classes.len(), skip.len());
+        self.tell_how_many(number, classes.len(), skip.len(), 0);
         skip
     }
 
-    fn tell_how_many(&self, number: usize, all: usize, skipped: usize) {
-        if all > 0 {
-            let scope = &self.goals[number].facts.scope;
-            self.say(&format!("{scope}: {} of {all} test classes need to run", all - skipped));
+    fn tell_how_many(&self, number: usize, all: usize, skipped: usize, left_out: usize) {
+        let scope = &self.goals[number].facts.scope;
+        let run = all - skipped;
+        match (all, left_out) {
+            (0, _) => {}
+            (_, 0) => self.say(&format!("{scope}: {run} of {all} test classes need to run")),
+            _ => self.say(&format!(
+                "{scope}: {run} of {all} test classes run; {left_out} were not asked for"
+            )),
         }
     }
 
@@ -426,6 +502,9 @@ impl<'env> Collector<'env> {
             return;
         };
         let passed = ended.verdict == Verdict::Passed;
+        if !self.wishes.collect && self.goals[host.goal].graph.is_none() {
+            return self.ended_unobserved(pid, unit, ended);
+        }
         if let Some(graph) = &mut self.goals[host.goal].graph {
             graph.finished(&unit.class, passed);
             return self.report_outcome(pid, &unit.class, passed, ended.wall_us);
@@ -441,6 +520,27 @@ impl<'env> Collector<'env> {
         };
         self.halves.entry((pid, ended.test)).or_default().said = Some(said);
         self.join(pid, ended.test);
+    }
+
+    /// Nothing is recorded of a test class that passed. One that did not must not be skipped on an
+    /// older record.
+    fn ended_unobserved(&mut self, pid: u32, unit: Unit, ended: &Ended) {
+        let Some(host) = self.hosts.get(&pid) else { return };
+        let goal = host.goal;
+        if ended.verdict == Verdict::Passed {
+            return self.report_outcome(pid, &unit.class, true, ended.wall_us);
+        }
+        let said = Said {
+            goal,
+            class: unit.class,
+            began: unit.began,
+            depends: Depends::default(),
+            verdict: ended.verdict,
+            wall_us: ended.wall_us,
+            blind: true,
+        };
+        let why = Taint::Unobserved(crate::run::NOT_COLLECTED.into());
+        self.write(pid, said, &Observations::default(), &ClassFiles::new(), Some(why));
     }
 
     fn report_outcome(&mut self, pid: u32, class: &str, passed: bool, wall_us: u64) {
@@ -555,6 +655,7 @@ impl<'env> Collector<'env> {
             }
         }
         self.record_classes_without_tests();
+        self.tell_of_missing_agents();
         for goal in &self.goals {
             if let Some(why) = goal.graph.as_ref().and_then(ByGraph::record) {
                 self.say(&format!("{}: {why}", goal.facts.scope));
@@ -577,18 +678,37 @@ impl<'env> Collector<'env> {
         self.collected
     }
 
+    fn tell_of_missing_agents(&self) {
+        for goal in self.goals.iter().filter(|g| g.refusal.is_none() && g.jvms == 0) {
+            let unfinished = goal.units.values().any(|&n| self.collected.reports[n].unfinished());
+            if unfinished && goal.ended_well {
+                self.say(&format!(
+                    "{}: the agent did not start in the JVM of its tests: none is recorded, and all \
+                     run again; `tamis doctor` checks the agent",
+                    goal.facts.scope
+                ));
+            }
+        }
+    }
+
     /// Classes that look like tests by their names and have none: abstract ones, helpers. Whether a
-    /// runner finds tests in them depends on them, their supertypes and the runner.
+    /// runner finds tests in them depends on them, their supertypes and the runner. Only where a JVM
+    /// with our agent looked at them: in one without it, they may be tests that nobody told of.
     fn record_classes_without_tests(&mut self) {
         for number in 0..self.goals.len() {
             let goal = &self.goals[number];
-            if !(goal.ended_well && goal.jvms_ended_well) {
+            let proven = match goal.graph {
+                Some(_) => goal.ended_green,
+                None => goal.ended_well && self.wishes.collect,
+            };
+            if !(proven && goal.jvms_ended_well) {
                 continue;
             }
             let silent: Vec<String> = goal
                 .units
                 .iter()
                 .filter(|&(_, &report)| self.collected.reports[report].unfinished())
+                .filter(|(class, _)| goal.looked_at.contains(*class))
                 .filter(|(class, _)| !goal.ran_outside.contains(outermost(class)))
                 .map(|(class, _)| class.clone())
                 .collect();

@@ -14,6 +14,7 @@
 //! What the command as a whole relied on then is what it looked at itself, and what the test classes
 //! that were skipped had looked at.
 
+pub(crate) mod always;
 pub(crate) mod by_graph;
 pub(crate) mod collect;
 pub(crate) mod goal;

@@ -4,6 +4,7 @@
 //! them all, and each round edits many independent things at once.
 
 mod by_graph;
+mod choices;
 #[path = "../shared/ended.rs"]
 mod ended;
 mod generated;

@@ -173,6 +173,28 @@ fn test_classes_at_the_same_time_share_what_cannot_be_told_apart() {
     assert!(build.skipped.contains("m.AppAloneTest"), "{build:?}");
 }
 
+#[test]
+fn a_jvm_without_the_agent_proves_nothing() {
+    let Some(maven) = project() else { return };
+    let java = maven.java().display().to_string();
+    maven.write(
+        "bin/java",
+        &format!(
+            "#!/bin/bash\nfor a; do shift; case $a in -agentpath*) ;; *) set -- \"$@\" \"$a\";; esac; \
+             done\nexec '{java}' \"$@\"\n"
+        ),
+    );
+    let script = maven.path("bin/java");
+    std::fs::set_permissions(&script, std::os::unix::fs::PermissionsExt::from_mode(0o755))
+        .expect("a program");
+    let jvm = format!("-Djvm={}", script.display());
+    for round in ["without the agent", "and again"] {
+        let build = maven.build(&["--no-command-skip"], &["test", &jvm]);
+        build.assert_passed(round).assert_ran(round, &all());
+        assert!(build.stderr.contains("the agent did not start"), "{}", build.stderr);
+    }
+}
+
 /// Starts a build that stops in its last test, after TestM.
 fn stuck_build(maven: &Maven) -> Child {
     let record = || {
