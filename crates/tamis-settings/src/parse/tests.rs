@@ -37,6 +37,16 @@ fn tamis_message(line: &str) -> String {
 }
 
 #[test]
+fn mistakes_about_java() {
+    assert_eq!(messages("jvm = 3"), ["`jvm` must be a table [jvm], not a whole number"]);
+    let unknown = messages("[jvm]\nalways-rum = []");
+    assert!(unknown[0].contains("did you mean `always-run`?"), "{unknown:?}");
+    let texts = messages("[jvm]\nalways-run-tags = \"smoke\"");
+    assert!(texts[0].contains("must be a list of strings"), "{texts:?}");
+    assert_eq!(messages("[jvm]\nalways-run = ['']"), ["empty glob in `always-run`"]);
+}
+
+#[test]
 fn the_example_of_the_documentation_is_right() {
     let page = include_str!("../../../../docs/settings.md");
     let example = page.split("```toml\n").nth(1).unwrap().split("```").next().unwrap();
@@ -53,6 +63,8 @@ fn the_example_of_the_documentation_is_right() {
     assert_eq!(suite.env["LANG"], "C");
     assert!(suite.always_run.matches(b"tests/net_a.sh"));
     assert_eq!(suite.run_all_on, ["Makefile", "conf/**"]);
+    assert!(settings.jvm.always_run.matches(b"LoginSmokeTest"));
+    assert_eq!(settings.jvm.always_run_tags, ["smoke", "Flaky"]);
     let go = settings.suite("go").unwrap();
     assert_eq!(go.each, Each::Command(vec!["go".into(), "list".into(), "./...".into()]));
 }

@@ -112,6 +112,67 @@ fn record_runs_in_any_case() {
 }
 
 #[test]
+fn only_what_failed_the_last_time() {
+    let project = two_tests();
+    project.write("tests/two.sh", "cat data/two; test ! -e broken\n");
+    project.write("broken", "");
+    let nothing = project.tamis(&["--failed"]);
+    assert_eq!((nothing.code, nothing.text().as_str()), (0, ""));
+    assert!(nothing.stderr.contains("nothing failed the last time"), "{}", nothing.stderr);
+    assert_eq!(project.tamis::<&str>(&[]).code, 1);
+    project.write("data/one", "one\n");
+    let failed = project.tamis(&["--failed"]);
+    assert_eq!((failed.code, failed.text().as_str()), (1, "2\n"), "{}", failed.stderr);
+    assert_eq!(project.answer(&["select", "--failed", "--plain"]), "tests/two.sh\n");
+    std::fs::remove_file(project.path("broken")).expect("a file");
+    let mended = project.tamis(&["--failed"]);
+    assert_eq!((mended.code, mended.text().as_str()), (0, "2\n"), "{}", mended.stderr);
+    assert_eq!(project.tamis::<&str>(&[]).text(), "one\n", "what was not asked for is affected");
+}
+
+#[test]
+fn a_run_that_records_nothing_proves_nothing() {
+    let project = two_tests();
+    for _ in 0..2 {
+        let got = project.tamis(&["--no-collect", "./check.sh"]);
+        assert_eq!((got.code, got.text().as_str()), (0, "1\n"), "{}", got.stderr);
+        assert!(got.stderr.contains("nothing was recorded"), "{}", got.stderr);
+    }
+    assert_eq!(project.tamis(&["./check.sh"]).text(), "1\n");
+    assert_eq!(project.tamis(&["--no-collect", "./check.sh"]).text(), "", "recorded before");
+
+    // In the same state it failed without being recorded: the older record must not hide that.
+    let flag = project.path("flag");
+    project.write("tamis.toml", "[tamis]\nignore = [\"flag\"]\n");
+    project.write("check.sh", "#!/bin/sh\ntest ! -e flag\n");
+    assert_eq!(project.tamis(&["./check.sh"]).code, 0);
+    fs::write(&flag, "").expect("a file");
+    assert!(project.tamis(&["./check.sh"]).stderr.contains("skipped"));
+    let failing = project.tamis(&["--all", "--no-collect", "./check.sh"]);
+    assert_eq!(failing.code, 1, "{}", failing.stderr);
+    fs::remove_file(&flag).expect("a file");
+    let again = project.tamis(&["./check.sh"]);
+    assert!(again.stderr.contains("ran ./check.sh because"), "{}", again.stderr);
+
+    assert_eq!(project.tamis(&["--no-collect", "--collect-every", "2", "./check.sh"]).code, 2);
+}
+
+#[test]
+fn every_second_run_is_recorded() {
+    let project = two_tests();
+    let ran = |content: &str| {
+        project.write("data/one", content);
+        let got = project.tamis(&["--collect-every", "2", "./check.sh"]);
+        (got.text(), got.stderr.contains("nothing was recorded"))
+    };
+    assert_eq!(ran("a\n"), ("a\n".into(), false));
+    assert_eq!(ran("b\n"), ("b\n".into(), true));
+    assert_eq!(ran("b\n"), ("b\n".into(), false), "the change since the recorded run counts");
+    assert_eq!(ran("b\n").0, "");
+    assert_eq!(ran("a\n").0, "", "recorded at first");
+}
+
+#[test]
 fn why_names_the_input_its_values_and_who_looked() {
     let project = two_tests();
     project.tamis(&["./check.sh"]);
