@@ -81,6 +81,14 @@ impl<'a> Attributes<'a> {
         self.body.position() - 2
     }
 
+    /// The generic signature, where there is one.
+    pub fn signature(&self, pool: &ConstantPool<'a>) -> Result<Option<&'a [u8]>, Malformed> {
+        match self.find(pool, b"Signature")? {
+            Some(mut attribute) => Ok(Some(pool.utf8(attribute.data.u2()?)?)),
+            None => Ok(None),
+        }
+    }
+
     /// All attributes in file order.
     pub fn iter<'p>(
         &self,

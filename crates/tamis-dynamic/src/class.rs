@@ -1,5 +1,6 @@
 //! One class of the project with what each of its methods refers to.
 
+use crate::generic::arguments;
 use tamis_classfile::{ClassFile, Malformed, Member, Tag, body_uses, classes_in, flags};
 use tamis_jvm::names::{NameId, Names};
 
@@ -27,6 +28,12 @@ pub struct Field {
     pub is_array: bool,
     /// The class of its value or of its elements; `None` for numbers.
     pub holds: Option<NameId>,
+    /// The type arguments that it is declared with, those that have no arguments themselves.
+    pub arguments: Vec<NameId>,
+    /// And those that have.
+    pub generic_arguments: Vec<NameId>,
+    /// Whether they say all that it can hold.
+    pub is_closed: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -99,6 +106,7 @@ fn read_field(
     for attribute in field.attributes.iter(&file.pool) {
         is_constant |= attribute?.name == b"ConstantValue";
     }
+    let arguments = arguments(field.attributes.signature(&file.pool)?.unwrap_or_default());
     let brackets = field.descriptor.iter().take_while(|&&b| b == b'[').count();
     let holds = class_in(field.descriptor).map(|name| names.intern(name));
     Ok(Field {
@@ -107,6 +115,9 @@ fn read_field(
         is_constant,
         is_array: brackets > 0,
         holds,
+        is_closed: !arguments.is_open,
+        arguments: arguments.classes.iter().map(|name| names.intern(name)).collect(),
+        generic_arguments: arguments.generic.iter().map(|name| names.intern(name)).collect(),
     })
 }
 

@@ -4,8 +4,10 @@
 //! final, an array, or anything else than a number, a text or the like. With it all classes nested with
 //! it do, because they share what is private. A static field can hold objects of its type and of its
 //! subtypes; those hold what their fields can hold, inherited ones included. A field of a type that is
-//! not the project's (a map, a list, `Object`) can hold anything that the class which declares it refers
-//! to, but for types that it only inherits from. Numbers, texts and compile-time constants hold nothing.
+//! not the project's (a map, a list, `Object`) can hold its type arguments; where those are not all given,
+//! anything that the class which declares it refers to, but for types that it only inherits from. In any
+//! case it can hold what that class refers to and extends a type that is not the project's: a map of one's
+//! own. Numbers, texts and compile-time constants hold nothing.
 //!
 //! A method is *concerned* if it belongs to such a class or object, names a static field of such a class,
 //! or got an object from a method that is concerned (or that passed it on) and can change it: it writes
@@ -13,7 +15,7 @@
 
 use crate::class::{Class, Field, takes_objects};
 use crate::index::ClassIndex;
-use crate::reach::{Calls, Kinds};
+use crate::reach::{Calls, Kinds, MARKERS};
 use roaring::RoaringBitmap;
 use rustc_hash::{FxHashMap, FxHashSet};
 use tamis_jvm::names::{NameId, Names, dotted};
@@ -173,8 +175,8 @@ struct Search<'c> {
     by_name: FxHashMap<NameId, &'c Class>,
     index: &'c ClassIndex,
     inert: FxHashSet<NameId>,
-    /// Classes with a field that can hold anything they refer to.
-    opened: FxHashSet<NameId>,
+    /// Classes with a field that can hold things they refer to: all, or maps and the like of one's own.
+    opened: FxHashSet<(NameId, bool)>,
     todo: Vec<(NameId, Held)>,
 }
 
@@ -194,21 +196,40 @@ impl Search<'_> {
 
     fn hold(&mut self, declaring: NameId, field: &Field, names: &mut Names) {
         let Some(held) = field.holds.filter(|held| !self.inert.contains(held)) else { return };
-        if self.by_name.contains_key(&held) {
-            self.todo.push((held, Held::Itself));
-        } else if self.opened.insert(declaring) {
-            let uses = self.index.uses(&dotted(names.get(declaring)));
-            let class = self.by_name.get(&declaring);
-            let only_parent = |name: NameId| {
-                class.is_some_and(|c| c.inherits.contains(&name) && !c.handles.contains(&name))
-            };
-            for name in uses {
-                let name = names.intern(name.replace('.', "/").as_bytes());
-                if !only_parent(name) {
-                    self.todo.push((name, Held::Itself));
-                }
+        let named = field.arguments.iter().chain(&field.generic_arguments).chain([&held]);
+        self.todo.extend(named.map(|&class| (class, Held::Itself)));
+        if self.is_project(held, names) {
+            return;
+        }
+        let is_known =
+            |&class: &NameId| self.inert.contains(&class) || self.is_project(class, names);
+        let closed = field.is_closed && field.arguments.iter().all(is_known);
+        if !self.opened.insert((declaring, closed)) {
+            return;
+        }
+        let class = self.by_name.get(&declaring);
+        for name in self.index.uses(&dotted(names.get(declaring))) {
+            let name = names.intern(name.replace('.', "/").as_bytes());
+            let only_parent =
+                class.is_some_and(|c| c.inherits.contains(&name) && !c.handles.contains(&name));
+            if !only_parent && (!closed || self.extends_foreign(name, names)) {
+                self.todo.push((name, Held::Itself));
             }
         }
+    }
+
+    fn is_project(&self, class: NameId, names: &Names) -> bool {
+        let on_path = || self.index.find_dotted(&dotted(names.get(class)));
+        self.by_name.contains_key(&class) || on_path().is_some_and(|found| found.is_project)
+    }
+
+    /// Whether a class extends a type that is not the project's, at any depth.
+    fn extends_foreign(&self, class: NameId, names: &Names) -> bool {
+        let Some(found) = self.by_name.get(&class) else { return false };
+        found.inherits.iter().any(|&parent| match self.by_name.contains_key(&parent) {
+            true => self.extends_foreign(parent, names),
+            false => !MARKERS.contains(&names.get(parent)),
+        })
     }
 }
 

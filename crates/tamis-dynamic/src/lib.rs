@@ -31,6 +31,7 @@
 mod class;
 mod discovery;
 mod facts;
+mod generic;
 mod index;
 mod jvm;
 mod kept;

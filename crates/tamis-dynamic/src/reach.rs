@@ -14,7 +14,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use tamis_jvm::names::{NameId, Names};
 
 /// Types that nobody calls an object by, but for what every object has.
-const MARKERS: &[&[u8]] =
+pub(crate) const MARKERS: &[&[u8]] =
     &[b"java/lang/Object", b"java/io/Serializable", b"java/lang/Cloneable", b"java/lang/Record"];
 
 /// The loaded classes of the project as a graph of calls.

@@ -168,6 +168,31 @@ fn a_map_in_one_class_holds_no_siblings_that_the_class_never_sees() {
 }
 
 #[test]
+fn a_map_holds_what_it_is_declared_with() {
+    for (field, held) in [
+        ("static final Map<String, String> ALL = new HashMap<>();", false),
+        ("static final Map<String, List<Integer>> ALL = new HashMap<>();", false),
+        ("static final Map<String, Encoder> ALL = new HashMap<>();", true),
+        ("static final Map<String, List<Encoder>> ALL = new HashMap<>();", true),
+        ("static final Map<String, Object> ALL = new HashMap<>();", true),
+        ("static final Map<String, ?> ALL = new HashMap<>();", true),
+        ("static final Map ALL = new HashMap();", true),
+        ("static final Holder<Encoder> ALL = new Holder<>();", true),
+        ("static final Map<String, String> ALL = new Mine();", true),
+    ] {
+        let sibling = format!(
+            "import java.util.*; class Mapped implements Encoder {{ {field}
+               static void with(Encoder e) {{ }}
+               public Object encode(Object o) {{ return ALL; }} }}
+             class Holder<T> {{ T value; }}
+             class Mine extends HashMap<String, String> {{ Encoder first; }}",
+        );
+        let second = after_a_sibling_with_a_map(&sibling);
+        assert_eq!(has_body(&second, "Mapped", "<clinit>"), held, "{field}: {second:?}");
+    }
+}
+
+#[test]
 fn a_map_in_one_class_holds_siblings_that_it_gets_hold_of() {
     for getting in [
         "static void keep(Encoder e) { ALL.put(e, e); }",
