@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
 use tamis_core::{Hash, Value};
-use tamis_jvm::names::{Names, dotted};
+use tamis_jvm::names::{NameId, Names, dotted};
 use tamis_wire::{ClassSeen, Lookup, Window};
 
 /// What one test depends on, as far as classes go.
@@ -286,16 +286,15 @@ impl Jvm {
     fn close(&mut self, seen: &Seen) -> (RoaringBitmap, BTreeSet<String>) {
         let (index, calls) = (Arc::clone(&self.index), &self.calls);
         let names = &mut self.names;
-        let (kept, kinds) = self.kept.get_or_insert_with(|| {
-            let kinds = calls.kinds(names);
-            (Kept::of(calls, &kinds, &index, names), kinds)
-        });
+        let (kept, kinds) =
+            self.kept.get_or_insert_with(|| (Kept::of(calls, names), calls.kinds(names)));
         let mut hits = seen.hits.clone();
         let mut touched: BTreeSet<String> = BTreeSet::new();
         let mut new_classes: Vec<String> = seen.classes.iter().cloned().collect();
         new_classes.push(seen.own_class.clone());
         let mut new_hits: Vec<u32> = hits.iter().collect();
         let mut roots_done = RoaringBitmap::new();
+        let mut ids: Vec<NameId> = Vec::new();
         loop {
             for &probe in &new_hits {
                 if let Some(loaded) = find(&self.loaded, probe) {
@@ -313,20 +312,19 @@ impl Jvm {
                 new_classes.extend(index.header_names(&class));
                 let id = names.intern(class.replace('.', "/").as_bytes());
                 roots.extend(calls.initialiser(id));
-                if kept.holds(id) {
-                    roots.extend(calls.constructors(id));
-                }
+                ids.push(id);
                 touched.insert(class);
+            }
+            // With each round there may be more: what was no matter at first may be now.
+            let met = kept.met(&hits, (calls, kinds), &index, names);
+            for &id in ids.iter().filter(|id| met.objects.contains(id)) {
+                roots.extend(calls.constructors(id));
             }
             // What a static initialiser used belongs to everybody who touches the class, and what made
             // an object that is kept to everybody who can meet it.
             roots.retain(|&probe| self.ran.contains(probe));
             let makers: RoaringBitmap = roots.iter().copied().collect();
-            for &probe in &new_hits {
-                if kept.concerns(probe) {
-                    roots.push(probe);
-                }
-            }
+            roots.extend(&met.concerned);
             roots.retain(|&probe| roots_done.insert(probe));
             let mut more = calls.reach(roots.iter().copied(), &self.ran, kinds);
             // What was called by reflection is not known: anything that ran together with it.

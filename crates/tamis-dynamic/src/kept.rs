@@ -1,4 +1,4 @@
-//! Which classes can hold state that outlives a test, by the types of fields.
+//! What of the state that earlier tests left a test can meet, by the types of fields.
 //!
 //! A class *holds state* if it has a static field that can change, or whose value can: one that is not
 //! final, an array, or anything else than a number, a text or the like. With it all classes nested with
@@ -9,18 +9,20 @@
 //! case it can hold what that class refers to and extends a type that is not the project's: a map of one's
 //! own. Numbers, texts and compile-time constants hold nothing.
 //!
-//! A method is *concerned* if it belongs to such a class or object, names a static field of such a class,
-//! or got an object from a method that is concerned (or that passed it on) and can change it: it writes
-//! fields, or makes a call that sounds like putting something somewhere.
+//! A test can get at a static field only by code that it runs: of the nest that has the field, or that
+//! names it. So only what the fields of such nests can hold counts for it. Of the methods that ran for it,
+//! one is *concerned* if it belongs to a class that holds state or to an object that such a field can hold,
+//! names a static field of such a class, or got an object from a method that is concerned (or that passed
+//! it on) and can change it: it writes fields, or makes a call that sounds like putting something somewhere.
 
-use crate::class::{Class, Field, takes_objects};
+use crate::class::{Field, takes_objects};
 use crate::index::ClassIndex;
 use crate::reach::{Calls, Kinds, MARKERS};
 use roaring::RoaringBitmap;
 use rustc_hash::{FxHashMap, FxHashSet};
 use tamis_jvm::names::{NameId, Names, dotted};
 
-/// JDK types whose objects hold nothing that a project could have put there.
+/// JDK types whose objects do not change, or count only.
 const INERT: &[&[u8]] = &[
     b"java/lang/String",
     b"java/lang/Boolean",
@@ -47,60 +49,146 @@ const INERT: &[&[u8]] = &[
     b"java/time/ZoneId",
 ];
 
-/// Who can find at its start what an earlier test left.
+/// JDK types whose objects can change, and hold nothing that a project could have put there.
+const HOLDS_NOTHING: &[&[u8]] = &[
+    b"java/lang/StringBuffer",
+    b"java/lang/StringBuilder",
+    b"java/security/MessageDigest",
+    b"java/security/SecureRandom",
+    b"java/text/DateFormat",
+    b"java/text/DecimalFormat",
+    b"java/text/NumberFormat",
+    b"java/text/SimpleDateFormat",
+    b"java/util/BitSet",
+    b"java/util/Calendar",
+    b"java/util/Date",
+    b"java/util/TimeZone",
+];
+
+/// The static fields of a JVM's classes.
 #[derive(Debug, Default)]
 pub(crate) struct Kept {
-    /// Classes whose methods can look at static state; outermost classes for their nest.
+    /// Outermost classes to the static fields of their nests: class and position.
+    statics: FxHashMap<NameId, Vec<(NameId, usize)>>,
+    /// Outermost classes in whose nests a static field, or what it holds, can change.
     holders: FxHashSet<NameId>,
-    /// Classes whose objects a static field can hold.
-    objects: FxHashSet<NameId>,
-    /// Methods that can depend on what an earlier test left.
-    concerned: RoaringBitmap,
+    subtypes: FxHashMap<NameId, Vec<NameId>>,
+    inert: FxHashSet<NameId>,
+    holds_nothing: FxHashSet<NameId>,
+}
+
+/// What of it one test can meet.
+#[derive(Debug, Default)]
+pub(crate) struct Met {
+    /// Classes whose objects a static field that it can get at can hold.
+    pub(crate) objects: FxHashSet<NameId>,
+    /// Methods that ran for it and can depend on what an earlier test left.
+    pub(crate) concerned: RoaringBitmap,
 }
 
 impl Kept {
-    /// Whether what this method does can depend on what an earlier test left.
-    pub(crate) fn concerns(&self, probe: u32) -> bool {
-        self.concerned.contains(probe)
-    }
-
-    /// Whether a static field can hold objects of this class.
-    pub(crate) fn holds(&self, class: NameId) -> bool {
-        self.objects.contains(&class)
-    }
-
-    pub(crate) fn of(calls: &Calls, kinds: &Kinds, index: &ClassIndex, names: &mut Names) -> Self {
-        let mut kept = Self::of_fields(calls.classes(), index, names);
-        kept.find_concerned(calls, kinds, names);
+    pub(crate) fn of(calls: &Calls, names: &mut Names) -> Self {
+        let mut kept = Self {
+            inert: INERT.iter().map(|name| names.intern(name)).collect(),
+            holds_nothing: HOLDS_NOTHING.iter().map(|name| names.intern(name)).collect(),
+            ..Self::default()
+        };
+        for class in calls.classes() {
+            for &parent in &class.inherits {
+                kept.subtypes.entry(parent).or_default().push(class.name);
+            }
+            for (at, field) in class.fields.iter().enumerate() {
+                if !field.is_static || field.is_constant {
+                    continue;
+                }
+                let nest = nest(names.get(class.name)).to_vec();
+                let nest = names.intern(&nest);
+                kept.statics.entry(nest).or_default().push((class.name, at));
+                if !field.is_final || field.is_array || kept.can_change(field) {
+                    kept.holders.insert(nest);
+                }
+            }
+        }
         kept
     }
 
-    fn find_concerned(&mut self, calls: &Calls, kinds: &Kinds, names: &Names) {
+    fn can_change(&self, field: &Field) -> bool {
+        field.holds.is_some_and(|held| !self.inert.contains(&held))
+    }
+
+    /// What a test can meet for which these methods ran.
+    pub(crate) fn met(
+        &self,
+        hits: &RoaringBitmap,
+        (calls, kinds): (&Calls, &Kinds),
+        index: &ClassIndex,
+        names: &mut Names,
+    ) -> Met {
+        let nests = self.nests_of(hits, calls, kinds, names);
+        let mut search =
+            Search { kept: self, calls, index, opened: FxHashSet::default(), todo: Vec::new() };
+        for (class, field) in nests.iter().filter_map(|nest| self.statics.get(nest)).flatten() {
+            if let Some(field) = calls.class(*class).and_then(|c| c.fields.get(*field)) {
+                search.hold(*class, field, names);
+            }
+        }
+        let objects = search.objects(names);
+        let concerned = self.concerned(hits, &objects, (calls, kinds), names);
+        Met { objects, concerned }
+    }
+
+    /// The nests whose static fields these methods can get at.
+    fn nests_of(
+        &self,
+        hits: &RoaringBitmap,
+        calls: &Calls,
+        kinds: &Kinds,
+        names: &Names,
+    ) -> FxHashSet<NameId> {
+        let mut nests = FxHashSet::default();
+        for (class, method) in hits.iter().filter_map(|probe| calls.method(probe)) {
+            nests.extend(names.find(nest(names.get(class.name))));
+            // A static field can be named by any class that inherits it.
+            for &owner in &method.statics {
+                let declaring = calls.parents_of(kinds, owner);
+                nests.extend(declaring.filter_map(|c| names.find(nest(names.get(c)))));
+            }
+        }
+        nests
+    }
+
+    fn concerned(
+        &self,
+        hits: &RoaringBitmap,
+        objects: &FxHashSet<NameId>,
+        (calls, kinds): (&Calls, &Kinds),
+        names: &Names,
+    ) -> RoaringBitmap {
         let is_holder = |class: NameId| {
             names.find(nest(names.get(class))).is_some_and(|nest| self.holders.contains(&nest))
         };
-        // A static field can be named by any class that inherits it.
         let has_state = |class: NameId| calls.parents_of(kinds, class).any(is_holder);
+        let mut concerned = RoaringBitmap::new();
         let mut callers: FxHashMap<NameId, Vec<(NameId, u32)>> = FxHashMap::default();
         let mut givers = Vec::new();
-        for (probe, class, method) in calls.all() {
+        for probe in hits {
+            let Some((class, method)) = calls.method(probe) else { continue };
             for &(owner, signature) in &method.calls {
                 callers.entry(signature).or_default().push((owner, probe));
             }
-            if (!method.is_static && self.objects.contains(&class.name))
+            if (!method.is_static && objects.contains(&class.name))
                 || is_holder(class.name)
                 || method.statics.iter().any(|&owner| has_state(owner))
             {
-                self.concerned.insert(probe);
+                concerned.insert(probe);
                 givers.push(probe);
             }
         }
         // What a method gets from another one it can change, or pass on.
-        let inert: FxHashSet<NameId> = INERT.iter().filter_map(|name| names.find(name)).collect();
-        let mut passes_on = self.concerned.clone();
+        let mut passes_on = concerned.clone();
         while let Some(giver) = givers.pop() {
             let Some((_, gives)) = calls.method(giver) else { continue };
-            if gives.returns.is_none_or(|returned| inert.contains(&returned)) {
+            if gives.returns.is_none_or(|returned| self.inert.contains(&returned)) {
                 continue;
             }
             for &(owner, caller) in callers.get(&gives.signature).into_iter().flatten() {
@@ -110,71 +198,27 @@ impl Kept {
                 let Some((_, method)) = calls.method(caller) else { continue };
                 let puts = || {
                     method.calls.iter().any(|&(owner, signature)| {
-                        (self.objects.contains(&owner) || is_holder(owner))
+                        (objects.contains(&owner) || is_holder(owner))
                             && takes_objects(names.get(signature))
                     })
                 };
                 if method.is_writer || puts() {
-                    self.concerned.insert(caller);
+                    concerned.insert(caller);
                 }
                 if passes_on.insert(caller) {
                     givers.push(caller);
                 }
             }
         }
-    }
-
-    fn of_fields<'c>(
-        classes: impl Iterator<Item = &'c Class> + Clone,
-        index: &ClassIndex,
-        names: &mut Names,
-    ) -> Self {
-        let inert: FxHashSet<NameId> = INERT.iter().map(|name| names.intern(name)).collect();
-        let mut search = Search {
-            by_name: classes.clone().map(|c| (c.name, c)).collect(),
-            index,
-            inert,
-            opened: FxHashSet::default(),
-            todo: Vec::new(),
-        };
-        let mut subtypes: FxHashMap<NameId, Vec<NameId>> = FxHashMap::default();
-        let mut kept = Self::default();
-        for class in classes {
-            for &parent in &class.inherits {
-                subtypes.entry(parent).or_default().push(class.name);
-            }
-            for field in class.fields.iter().filter(|f| f.is_static && !f.is_constant) {
-                if !field.is_final || field.is_array || search.can_change(field) {
-                    let nest = nest(names.get(class.name)).to_vec();
-                    kept.holders.insert(names.intern(&nest));
-                }
-                search.hold(class.name, field, names);
-            }
-        }
-        let mut held = FxHashSet::default();
-        while let Some((name, how)) = search.todo.pop() {
-            let Some(&class) = search.by_name.get(&name) else { continue };
-            // A field of this type can hold any subtype.
-            if how == Held::Itself && held.insert(name) {
-                let below = subtypes.get(&name).into_iter().flatten();
-                search.todo.extend(below.map(|&below| (below, Held::Itself)));
-            }
-            if !kept.objects.insert(name) {
-                continue;
-            }
-            search.todo.extend(class.inherits.iter().map(|&above| (above, Held::AsParent)));
-            for field in class.fields.iter().filter(|f| !f.is_static) {
-                search.hold(class.name, field, names);
-            }
-        }
-        kept
+        concerned
     }
 }
 
+/// The search for all that some static fields can hold.
 struct Search<'c> {
-    by_name: FxHashMap<NameId, &'c Class>,
+    kept: &'c Kept,
+    calls: &'c Calls,
     index: &'c ClassIndex,
-    inert: FxHashSet<NameId>,
     /// Classes with a field that can hold things they refer to: all, or maps and the like of one's own.
     opened: FxHashSet<(NameId, bool)>,
     todo: Vec<(NameId, Held)>,
@@ -190,24 +234,42 @@ enum Held {
 }
 
 impl Search<'_> {
-    fn can_change(&self, field: &Field) -> bool {
-        field.holds.is_some_and(|held| !self.inert.contains(&held))
+    fn objects(mut self, names: &mut Names) -> FxHashSet<NameId> {
+        let mut objects = FxHashSet::default();
+        let mut held = FxHashSet::default();
+        while let Some((name, how)) = self.todo.pop() {
+            let Some(class) = self.calls.class(name) else { continue };
+            // A field of this type can hold any subtype.
+            if how == Held::Itself && held.insert(name) {
+                let below = self.kept.subtypes.get(&name).into_iter().flatten();
+                self.todo.extend(below.map(|&below| (below, Held::Itself)));
+            }
+            if !objects.insert(name) {
+                continue;
+            }
+            self.todo.extend(class.inherits.iter().map(|&above| (above, Held::AsParent)));
+            for field in class.fields.iter().filter(|f| !f.is_static) {
+                self.hold(class.name, field, names);
+            }
+        }
+        objects
     }
 
     fn hold(&mut self, declaring: NameId, field: &Field, names: &mut Names) {
-        let Some(held) = field.holds.filter(|held| !self.inert.contains(held)) else { return };
+        let inert = &self.kept.inert;
+        let Some(held) = field.holds.filter(|held| !inert.contains(held)) else { return };
         let named = field.arguments.iter().chain(&field.generic_arguments).chain([&held]);
         self.todo.extend(named.map(|&class| (class, Held::Itself)));
         if self.is_project(held, names) {
             return;
         }
-        let is_known =
-            |&class: &NameId| self.inert.contains(&class) || self.is_project(class, names);
-        let closed = field.is_closed && field.arguments.iter().all(is_known);
+        let is_known = |&class: &NameId| inert.contains(&class) || self.is_project(class, names);
+        let closed = self.kept.holds_nothing.contains(&held)
+            || field.is_closed && field.arguments.iter().all(is_known);
         if !self.opened.insert((declaring, closed)) {
             return;
         }
-        let class = self.by_name.get(&declaring);
+        let class = self.calls.class(declaring);
         for name in self.index.uses(&dotted(names.get(declaring))) {
             let name = names.intern(name.replace('.', "/").as_bytes());
             let only_parent =
@@ -220,15 +282,15 @@ impl Search<'_> {
 
     fn is_project(&self, class: NameId, names: &Names) -> bool {
         let on_path = || self.index.find_dotted(&dotted(names.get(class)));
-        self.by_name.contains_key(&class) || on_path().is_some_and(|found| found.is_project)
+        self.calls.class(class).is_some() || on_path().is_some_and(|found| found.is_project)
     }
 
     /// Whether a class extends a type that is not the project's, at any depth.
     fn extends_foreign(&self, class: NameId, names: &Names) -> bool {
-        let Some(found) = self.by_name.get(&class) else { return false };
-        found.inherits.iter().any(|&parent| match self.by_name.contains_key(&parent) {
-            true => self.extends_foreign(parent, names),
-            false => !MARKERS.contains(&names.get(parent)),
+        let Some(found) = self.calls.class(class) else { return false };
+        found.inherits.iter().any(|&parent| match self.calls.class(parent) {
+            Some(_) => self.extends_foreign(parent, names),
+            None => !MARKERS.contains(&names.get(parent)),
         })
     }
 }

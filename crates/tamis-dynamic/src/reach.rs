@@ -44,17 +44,14 @@ impl Calls {
         self.classes.iter().map(|(class, _)| class)
     }
 
+    pub(crate) fn class(&self, name: NameId) -> Option<&Class> {
+        self.by_name.get(&name).map(|&at| &self.classes[at].0)
+    }
+
     pub(crate) fn method(&self, probe: u32) -> Option<(&Class, &Method)> {
         let &(class, method) = self.methods.get(&probe)?;
         let class = &self.classes[class].0;
         Some((class, &class.methods[method]))
-    }
-
-    /// All methods with their classes.
-    pub(crate) fn all(&self) -> impl Iterator<Item = (u32, &Class, &Method)> + '_ {
-        self.classes.iter().flat_map(|(class, first)| {
-            class.methods.iter().zip(*first..).map(move |(method, probe)| (probe, class, method))
-        })
     }
 
     /// The classes that a class inherits from, itself among them.

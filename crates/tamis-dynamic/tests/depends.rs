@@ -141,37 +141,52 @@ fn the_parser_whose_result_is_cached_in_a_static_map_counts_for_the_second_test(
 }
 
 const ENCODER: &str = "interface Encoder { Object encode(Object o); }";
-const PLAIN: &str =
-    "class Plain implements Encoder { public Object encode(Object o) { return o; } }";
+const PLAIN: &str = "class Plain implements Encoder {
+  public Object encode(Object o) { return Deep.work(o); } }
+  class Deep { static Object work(Object o) { return o; } }";
 
-/// A test of one encoder after one of another, which has a static map.
-fn after_a_sibling_with_a_map(sibling: &str) -> Depends {
-    let mut play = Play::new(&[
-        ("Encoder.java", ENCODER),
-        ("Plain.java", PLAIN),
-        ("Mapped.java", sibling),
-        ("Tests.java", "class Tests { Encoder e; void run() { e.encode(\"\"); } }"),
-    ]);
-    play.test(1, "First", &["Mapped.<clinit>", "Mapped.<init>", "Tests.run", "Mapped.encode"]);
-    play.test(2, "Second", &["Plain.<init>", "Tests.run", "Plain.encode"])
+/// A test that uses a class with these static fields, after one that used an encoder. What the encoder
+/// did for that one counts if one of the fields can have kept it.
+fn can_have_kept_an_encoder(fields: &str, second: &[&str]) -> bool {
+    let mapped = format!(
+        "import java.util.*; class Mapped implements Encoder {{ {fields}
+           static void touch() {{ }}
+           public Object encode(Object o) {{ return o; }} }}
+         class Holder<T> {{ T value; }}
+         class Mine extends HashMap<String, String> {{ Encoder first; }}
+         class Others {{ static Encoder first() {{ return null; }} }}",
+    );
+    let mut play =
+        Play::new(&[("Encoder.java", ENCODER), ("Plain.java", PLAIN), ("Mapped.java", &mapped)]);
+    play.test(7, "Initialises", &["Mapped.<clinit>"]);
+    play.test(1, "First", &["Mapped.touch", "Plain.<init>", "Plain.encode", "Deep.work"]);
+    let second = play.test(2, "Second", second);
+    assert_eq!(has_body(&second, "Deep", "work"), second.relies_on.contains(&1), "{second:?}");
+    has_body(&second, "Deep", "work")
 }
+
+const BOTH: &[&str] = &["Mapped.touch", "Plain.encode"];
+const ALL: &str = "static final Map<Object, Object> ALL = new HashMap<>();";
 
 #[test]
 fn a_map_in_one_class_holds_no_siblings_that_the_class_never_sees() {
-    let second = after_a_sibling_with_a_map(
-        "import java.util.*; class Mapped implements Encoder {
-           static final Map<Object, Object> ALL = new HashMap<>();
-           public Object encode(Object o) { return ALL.get(o); } }",
-    );
-    assert!(!has_body(&second, "Mapped", "encode"), "{second:?}");
-    assert!(second.relies_on.is_empty());
+    assert!(!can_have_kept_an_encoder(ALL, BOTH));
+}
+
+#[test]
+fn what_a_field_holds_matters_to_those_who_can_get_at_it() {
+    let kept = format!("{ALL} static Encoder kept;");
+    assert!(can_have_kept_an_encoder(&kept, BOTH));
+    assert!(!can_have_kept_an_encoder(&kept, &["Plain.encode"]));
 }
 
 #[test]
 fn a_map_holds_what_it_is_declared_with() {
+    let sees = "static void with(Encoder e) { }";
     for (field, held) in [
         ("static final Map<String, String> ALL = new HashMap<>();", false),
         ("static final Map<String, List<Integer>> ALL = new HashMap<>();", false),
+        ("static final BitSet ALL = new BitSet();", false),
         ("static final Map<String, Encoder> ALL = new HashMap<>();", true),
         ("static final Map<String, List<Encoder>> ALL = new HashMap<>();", true),
         ("static final Map<String, Object> ALL = new HashMap<>();", true),
@@ -180,15 +195,8 @@ fn a_map_holds_what_it_is_declared_with() {
         ("static final Holder<Encoder> ALL = new Holder<>();", true),
         ("static final Map<String, String> ALL = new Mine();", true),
     ] {
-        let sibling = format!(
-            "import java.util.*; class Mapped implements Encoder {{ {field}
-               static void with(Encoder e) {{ }}
-               public Object encode(Object o) {{ return ALL; }} }}
-             class Holder<T> {{ T value; }}
-             class Mine extends HashMap<String, String> {{ Encoder first; }}",
-        );
-        let second = after_a_sibling_with_a_map(&sibling);
-        assert_eq!(has_body(&second, "Mapped", "<clinit>"), held, "{field}: {second:?}");
+        let fields = format!("{field} {sees}");
+        assert_eq!(can_have_kept_an_encoder(&fields, BOTH), held, "{field}");
     }
 }
 
@@ -200,14 +208,7 @@ fn a_map_in_one_class_holds_siblings_that_it_gets_hold_of() {
         "static void keep(Object o) { ALL.put(o, (Encoder) o); }",
         "static Object first() { return Others.first().toString(); }",
     ] {
-        let sibling = format!(
-            "import java.util.*; class Mapped implements Encoder {{
-               static final Map<Object, Object> ALL = new HashMap<>(); {getting}
-               public Object encode(Object o) {{ return ALL.get(o); }} }}
-             class Others {{ static Encoder first() {{ return null; }} }}",
-        );
-        let second = after_a_sibling_with_a_map(&sibling);
-        assert!(has_body(&second, "Mapped", "<clinit>"), "{getting}: {second:?}");
+        assert!(can_have_kept_an_encoder(&format!("{ALL} {getting}"), BOTH), "{getting}");
     }
 }
 
