@@ -128,6 +128,10 @@ impl Agent {
         self.pass(jni, &mut desk, boundary);
     }
 
+    pub(crate) fn open_tests(&self) -> usize {
+        self.desk().tests.open().len()
+    }
+
     pub(crate) fn test_failed(&self) {
         self.desk().tests.failed();
     }

@@ -6,12 +6,15 @@
 use tamis_classfile::rewrite::Argument;
 
 pub(crate) const HOOKS: &str = "java/lang/TamisHooks";
+pub(crate) const LAUNCHER: &str = "java/lang/TamisLauncher";
 const MAVEN: &str = "java/lang/TamisMaven";
 
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Hook {
     /// `TamisHooks.enter` and `leave` around the method, with this kind.
     Around(&'static str),
+    /// The same for a void method of a runner that may be left at once: what need not run.
+    AroundOrLeave(&'static str),
     /// A call at the start of the method.
     AtStart { owner: &'static str, name: &'static str, arguments: &'static [Argument<'static>] },
 }
@@ -23,8 +26,10 @@ fn call(name: &'static str, arguments: &'static [Argument<'static>]) -> Option<H
 /// Runners of tests.
 pub(crate) fn of_tests(class: &[u8], name: &[u8], descriptor: &[u8]) -> Option<Hook> {
     match (name, descriptor) {
-        (b"run", b"(Lorg/junit/runner/notification/RunNotifier;)V") => Some(Hook::Around("junit4")),
-        (b"run", b"(Ljunit/framework/TestResult;)V") => Some(Hook::Around("junit3")),
+        (b"run", b"(Lorg/junit/runner/notification/RunNotifier;)V") => {
+            Some(Hook::AroundOrLeave("junit4"))
+        }
+        (b"run", b"(Ljunit/framework/TestResult;)V") => Some(Hook::AroundOrLeave("junit3")),
         (b"fireTestFailure", b"(Lorg/junit/runner/notification/Failure;)V")
         | (b"addError", b"(Ljunit/framework/Test;Ljava/lang/Throwable;)V")
         | (b"addFailure", b"(Ljunit/framework/Test;Ljunit/framework/AssertionFailedError;)V") => {
@@ -35,7 +40,7 @@ pub(crate) fn of_tests(class: &[u8], name: &[u8], descriptor: &[u8]) -> Option<H
                 (name == b"execute" && descriptor == b"()V").then_some(Hook::Around("platform"))
             }
             b"org/junit/platform/launcher/core/ExecutionListenerAdapter" => match name {
-                b"executionStarted" => call("platformStarts", &[Argument::Local(1)]),
+                b"executionStarted" => Some(Hook::Around("platform-start")),
                 b"executionFinished" => call("platformEnds", &[Argument::Local(1)]),
                 _ => None,
             },
@@ -44,6 +49,20 @@ pub(crate) fn of_tests(class: &[u8], name: &[u8], descriptor: &[u8]) -> Option<H
                 .then(|| call("platformResult", &[Argument::Local(1)]))?,
             b"org/testng/TestRunner" | b"org/testng/SuiteRunner" => {
                 (name == b"run" && descriptor == b"()V").then_some(Hook::Around("testng"))
+            }
+            b"org/junit/runner/JUnitCore" => (name == b"run"
+                && descriptor.starts_with(b"(Lorg/junit/runner/Runner;)"))
+            .then_some(Hook::AtStart {
+                owner: LAUNCHER,
+                name: "junit4Batch",
+                arguments: &[Argument::Local(1)],
+            }),
+            b"org/testng/internal/ExitCodeListener" => {
+                matches!(name, b"noTestsFound" | b"hasTests").then_some(Hook::AtStart {
+                    owner: LAUNCHER,
+                    name: "testngFound",
+                    arguments: &[Argument::Local(0)],
+                })
             }
             b"org/testng/internal/TestResult" => (name == b"setStatus" && descriptor == b"(I)V")
                 .then_some(Hook::Around("testng-status")),

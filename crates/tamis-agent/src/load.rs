@@ -79,7 +79,7 @@ pub(crate) fn on_class(agent: &Agent, offer: Offer<'_>) -> Option<Vec<u8>> {
         return None;
     }
     match agent.options.role {
-        Role::Tests => on_class_of_tests(agent, offer),
+        Role::Tests | Role::Launched => on_class_of_tests(agent, offer),
         Role::Build => on_class_of_build(agent, offer),
     }
 }

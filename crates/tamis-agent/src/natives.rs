@@ -169,7 +169,7 @@ extern "system" fn Java_java_lang_TamisMaven_goalBegins(
     })
 }
 
-fn pairs(texts: Vec<String>) -> Vec<(String, String)> {
+pub(crate) fn pairs(texts: Vec<String>) -> Vec<(String, String)> {
     let mut texts = texts.into_iter();
     let mut pairs = Vec::new();
     while let (Some(name), Some(value)) = (texts.next(), texts.next()) {

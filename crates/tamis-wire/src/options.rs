@@ -39,6 +39,7 @@ impl Options {
                 }
                 Some(("role", "build")) => role = Some(Role::Build),
                 Some(("role", "tests")) => role = Some(Role::Tests),
+                Some(("role", "launched")) => role = Some(Role::Launched),
                 _ => return Err(format!("unknown option {part}")),
             }
         }
@@ -55,6 +56,7 @@ impl fmt::Display for Options {
         let role = match self.role {
             Role::Build => "build",
             Role::Tests => "tests",
+            Role::Launched => "launched",
         };
         let socket = encode(self.socket.as_os_str().as_bytes());
         write!(f, "socket={socket},token={},role={role}", encode(self.token.as_bytes()))

@@ -97,7 +97,7 @@ pub(crate) fn execute(job: Job<'_>) -> Result<Executed> {
         watch_stdin,
     };
     let started = SystemTime::now();
-    let Watched { finish, mut observer, inside } = match jvm::is_maven(&case.words) {
+    let Watched { finish, mut observer, inside } = match jvm::has_agent(&case.words) {
         true => watch_with_agent(job, context, command)?,
         false => watch(job, Observer::new(context), command)?,
     };
@@ -215,7 +215,10 @@ fn watch_with_agent<'a>(
             return watch(job, Observer::new(context), command);
         }
     };
-    command.environment = session.environment(command.environment);
+    command.words = jvm::launch::words(&session, &command.words);
+    if jvm::is_maven(&job.case.words) {
+        command.environment = session.environment(command.environment);
+    }
     let (tell, parts) = std::sync::mpsc::channel();
     let mut whole = None;
     let (finish, inside) = std::thread::scope(|scope| {
@@ -236,8 +239,12 @@ fn watch_with_agent<'a>(
         Ok::<_, anyhow::Error>((finish?, inside))
     })?;
     let observer = whole.unwrap_or_else(|| Observer::new(context));
-    if inside.goals == 0 && finish.ending == Ending::Exited(0) && !job.wishes.quiet {
-        eprintln!("tamis: no test goal was seen in this build; it was observed as a whole");
+    if inside.goals == 0 && !job.wishes.quiet && matches!(finish.ending, Ending::Exited(_)) {
+        jvm::launch::tell_nothing_seen(
+            &job.case.words,
+            &inside,
+            finish.ending == Ending::Exited(0),
+        );
     }
     Ok(Watched { finish, observer, inside })
 }

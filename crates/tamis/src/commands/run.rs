@@ -73,13 +73,14 @@ pub(crate) fn command_case(
     if !options.selecting.only.is_empty() {
         bail!("--only chooses among the tests of suites; a command is one test");
     }
-    if options.selecting.no_command_skip && !jvm::is_maven(words) {
+    if options.selecting.no_command_skip && !jvm::has_agent(words) {
         bail!(
-            "--no-command-skip is for Maven (tamis --no-command-skip mvn test); --all runs any command"
+            "--no-command-skip is for commands whose test classes are known (tamis --no-command-skip \
+             mvn test); --all runs any command"
         );
     }
     let mut case = cases::of_command(project, words, demand, timeout(options)?);
-    if case.demand == Demand::None && jvm::is_maven(words) {
+    if case.demand == Demand::None && jvm::has_agent(words) {
         let by_graph = options.running.engine == Some(EngineName::Static);
         if options.selecting.no_command_skip || by_graph {
             case.demand = Demand::Requested;

@@ -27,7 +27,7 @@ pub(crate) fn select(options: &Options, arguments: &SelectArguments) -> Result<i
     let began = std::time::Instant::now();
     let store = project.existing_store()?;
     let mut cases = cases;
-    if jvm::is_maven(words) {
+    if jvm::has_agent(words) {
         cases.extend(test_classes(&project, store.as_ref(), &demand)?);
     }
     let world = World::new(&project, &cases);

@@ -5,6 +5,8 @@
 //! the record is written when both are there. A test class that runs more than once in one build has
 //! one record with everything, which did not pass if any of its runs did not.
 
+mod launched;
+
 use crate::cases::{self, Case};
 use crate::jvm::by_graph::ByGraph;
 use crate::jvm::goal::{GoalFacts, refusal};
@@ -60,6 +62,8 @@ pub(crate) struct Collected {
     pub(crate) goals: usize,
     /// Test classes were decided about by the graph of types.
     pub(crate) by_graph: bool,
+    /// JVMs that were launched with our agent.
+    pub(crate) launched: usize,
 }
 
 /// How the user wants the tests inside a build to be treated.
@@ -80,9 +84,13 @@ pub(crate) struct Collector<'env> {
     goals: Vec<GoalState>,
     builds: HashMap<u32, Build>,
     hosts: HashMap<u32, Host>,
+    /// JVMs whose runners ask.
+    launched: HashMap<u32, launched::Launched>,
     halves: HashMap<(u32, u32), Half>,
     /// What each JVM looked at outside of tests, and what its ended tests looked at.
     outside: HashMap<u32, Vec<Arc<Observations>>>,
+    /// What each JVM read as classes before it was known which of them its agent tells about.
+    class_like: HashMap<u32, Vec<Observations>>,
     files: HashMap<(u32, u32), Arc<Observations>>,
     /// Ended, no test class of a goal, and their files not told yet.
     nobodys: HashSet<(u32, u32)>,
@@ -110,6 +118,8 @@ struct GoalState {
     ran_outside: BTreeSet<String>,
     /// From test class to its report.
     units: HashMap<String, usize>,
+    /// What is known where the runner itself asks.
+    asks: Option<launched::Asks>,
 }
 
 /// A JVM that runs tests.
@@ -162,8 +172,10 @@ impl<'env> Collector<'env> {
             goals: Vec::new(),
             builds: HashMap::new(),
             hosts: HashMap::new(),
+            launched: HashMap::new(),
             halves: HashMap::new(),
             outside: HashMap::new(),
+            class_like: HashMap::new(),
             files: HashMap::new(),
             nobodys: HashSet::new(),
             runs: HashMap::new(),
@@ -182,14 +194,16 @@ impl<'env> Collector<'env> {
                 Input::Said { pid, message } => self.said(scope, pid, message),
                 Input::Gone { pid } => {
                     self.builds.remove(&pid);
+                    self.launched.remove(&pid);
                     if let Some(host) = self.hosts.remove(&pid) {
                         let goal = &mut self.goals[host.goal];
                         goal.jvms_ended_well &= host.said_bye;
                         goal.ran_outside.append(&mut host.jvm.ran_outside());
                     }
                 }
-                Input::Part(PartEnded::Outside { host, observations }) => {
+                Input::Part(PartEnded::Outside { host, observations, class_like }) => {
                     self.outside.entry(host).or_default().push(Arc::new(observations));
+                    self.class_like.entry(host).or_default().push(class_like);
                 }
                 Input::Part(PartEnded::Test { host, test, observations, class_files }) => {
                     let observations = Arc::new(observations);
@@ -227,6 +241,7 @@ impl<'env> Collector<'env> {
                 self.hosts.insert(hello.pid, host);
             }
             (Role::Tests, None) => {}
+            (Role::Launched, _) => self.launched(hello, answers),
         }
     }
 
@@ -247,6 +262,7 @@ impl<'env> Collector<'env> {
             }
             return;
         }
+        let Some(message) = self.said_by_launched(pid, message) else { return };
         let Some(host) = self.hosts.get_mut(&pid) else { return };
         let by_graph = self.wishes.by_graph;
         match message {
@@ -305,6 +321,7 @@ impl<'env> Collector<'env> {
             jvms_ended_well: true,
             ran_outside: BTreeSet::new(),
             units: HashMap::new(),
+            asks: None,
         });
         let build = self.builds.get_mut(&pid).expect("asked by this build");
         build.goals.insert(goal.id, number);
@@ -388,7 +405,8 @@ impl<'env> Collector<'env> {
     }
 
     fn tell_how_many(&self, number: usize, all: usize, skipped: usize) {
-        if all > 0 {
+        // A runner that asks for one class after the other is not commented each time.
+        if all > 1 || all > 0 && self.goals[number].asks.is_none() {
             let scope = &self.goals[number].facts.scope;
             self.say(&format!("{scope}: {} of {all} test classes need to run", all - skipped));
         }
@@ -482,9 +500,16 @@ impl<'env> Collector<'env> {
         looked.add(class_facts(&facts, &said, class_files));
         looked.add(files.observed.iter().cloned());
         for piece in self.outside.get(&pid).into_iter().flatten() {
-            looked.add(piece.observed.iter().cloned());
+            let listed =
+                |o: &&Observed| said.depends.found_only && self.found_by_listing(&facts, o);
+            looked.add(piece.observed.iter().filter(|o| !listed(o)).cloned());
             looked.taints.extend(piece.taints.iter().cloned());
         }
+        for piece in self.class_like.get(&pid).into_iter().flatten() {
+            looked.add(piece.observed.iter().filter(|o| !self.is_told(o)).cloned());
+            looked.taints.extend(piece.taints.iter().cloned());
+        }
+        looked.taints.extend(self.goals[said.goal].taint_of(&said.class));
         if said.depends.uses_bundles {
             let is_bundle = |o: &&Observed| {
                 let path = o.question.path().map(tamis_core::PortablePath::as_bytes);
@@ -561,10 +586,10 @@ impl<'env> Collector<'env> {
             }
         }
         let mut files: Vec<_> = Vec::new();
-        for goal in self.goals.iter().filter(|g| g.refusal.is_none()) {
-            for (path, is_folder) in goal.facts.index.paths() {
-                add_files(path, is_folder, &mut files);
-            }
+        let goals = self.goals.iter().filter(|g| g.refusal.is_none());
+        let paths: BTreeSet<_> = goals.flat_map(|goal| goal.facts.index.paths()).collect();
+        for (path, is_folder) in paths {
+            add_files(path, is_folder, &mut files);
         }
         files.sort_unstable();
         files.dedup();
@@ -633,6 +658,8 @@ fn test_class(goal: &GoalState, host: &Host, began: &str) -> Option<String> {
     let outer = outermost(began);
     let is_open = || host.units.values().any(|unit| unit.class == outer);
     let class = match goal.units.contains_key(began) {
+        // It was to be skipped; what runs of it nevertheless is not all of it.
+        true if goal.asks.as_ref().is_some_and(|asks| !asks.runs(began)) => return None,
         true => began,
         false if goal.units.contains_key(outer) && !is_open() => outer,
         false => return None,
@@ -670,6 +697,9 @@ fn class_facts(facts: &GoalFacts, said: &Said, class_files: &ClassFiles) -> Vec<
         kinds.insert(fact.kind, value);
     };
     add(Kind::Configuration);
+    if facts.choices.contains_key(&said.class) {
+        add(Kind::Choice(said.class.clone()));
+    }
     if said.blind {
         add(Kind::Jars);
     }

@@ -1,6 +1,7 @@
 //! One test goal of a build: its name, classpath and configuration.
 
 use crate::project::Project;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError, RwLock};
 use tamis_core::{Hash, Value};
@@ -18,6 +19,8 @@ pub(crate) struct GoalFacts {
     pub(crate) class_path: Vec<PathBuf>,
     pub(crate) index: Arc<ClassIndex>,
     pub(crate) configuration: Value,
+    /// Which tests of a test class the runner chose, where it tells.
+    pub(crate) choices: Arc<BTreeMap<String, Value>>,
 }
 
 impl GoalFacts {
@@ -30,6 +33,7 @@ impl GoalFacts {
             class_path,
             folder,
             configuration: configuration(project, goal, java_home),
+            choices: Arc::default(),
         }
     }
 
@@ -40,6 +44,9 @@ impl GoalFacts {
         }
         match fact.kind {
             Kind::Configuration => Some(self.configuration),
+            Kind::Choice(ref class) => {
+                Some(self.choices.get(class).copied().unwrap_or(Value::Absent))
+            }
             ref kind => tamis_dynamic::answer(&self.index, kind),
         }
     }
@@ -108,12 +115,16 @@ fn configuration(project: &Project, goal: &Goal, java_home: &str) -> Value {
     }
     // The `java` of the fork is in its JDK's `bin`.
     let home = goal.java.as_deref().map(Path::new).and_then(|java| java.parent()?.parent());
-    let home = home.unwrap_or(Path::new(java_home));
-    parts.push(std::fs::read(home.join("release")).unwrap_or_else(|_| {
+    parts.push(jdk(home.unwrap_or(Path::new(java_home))));
+    Value::Text(Hash::of_parts(parts.iter().map(Vec::as_slice)))
+}
+
+/// What tells one JDK from another.
+pub(crate) fn jdk(home: &Path) -> Vec<u8> {
+    std::fs::read(home.join("release")).unwrap_or_else(|_| {
         let place = home.canonicalize().unwrap_or_else(|_| home.to_path_buf());
         place.into_os_string().into_encoded_bytes()
-    }));
-    Value::Text(Hash::of_parts(parts.iter().map(Vec::as_slice)))
+    })
 }
 
 /// Why the test classes of a goal are neither skipped nor recorded, where that is so.
@@ -141,6 +152,15 @@ struct ToldPaths {
 
 impl Told {
     pub(crate) fn add(&self, goal: &Goal, index: &ClassIndex) {
+        self.add_index(index);
+        let mut paths = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        // Surefire's working folder is given by its name in the module's output folder.
+        let output = Path::new(&goal.test_classes).parent().unwrap_or(Path::new(&goal.folder));
+        let own = |f: &String| output.join(f).into_os_string().into_encoded_bytes();
+        paths.own.extend(goal.own_folders.iter().map(own));
+    }
+
+    pub(crate) fn add_index(&self, index: &ClassIndex) {
         let bytes = |path: &Path| path.as_os_str().as_encoded_bytes().to_vec();
         let folder = |path: &Path| [bytes(path).as_slice(), b"/"].concat();
         let mut paths = self.0.write().unwrap_or_else(PoisonError::into_inner);
@@ -151,9 +171,13 @@ impl Told {
                 paths.jars.insert(bytes(path));
             }
         }
-        // Surefire's working folder is given by its name in the module's output folder.
-        let output = Path::new(&goal.test_classes).parent().unwrap_or(Path::new(&goal.folder));
-        paths.own.extend(goal.own_folders.iter().map(|f| bytes(&output.join(f))));
+    }
+
+    /// Whether a folder holds classes of some goal, or is the root of such a folder.
+    pub(crate) fn holds_classes(&self, folder: &Path) -> bool {
+        let folder = [folder.as_os_str().as_encoded_bytes(), b"/"].concat();
+        let paths = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        paths.folders.iter().any(|classes| folder.starts_with(classes))
     }
 }
 

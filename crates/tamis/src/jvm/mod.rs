@@ -17,6 +17,7 @@
 pub(crate) mod by_graph;
 pub(crate) mod collect;
 pub(crate) mod goal;
+pub(crate) mod launch;
 pub(crate) mod saved;
 pub(crate) mod session;
 
@@ -29,13 +30,21 @@ pub(crate) fn is_maven(words: &[OsString]) -> bool {
     matches!(name, Some("mvn" | "mvnw"))
 }
 
-/// Whether a suite is made of the test classes of a build.
+/// Whether a suite is made of the test classes of a build or a JVM.
 pub(crate) fn is_scope(suite: &str) -> bool {
-    suite.starts_with("mvn:")
+    ["mvn:", "java:"].iter().any(|tool| suite.starts_with(tool))
+}
+
+/// Whether tests inside a command can be told apart.
+pub(crate) fn has_agent(words: &[OsString]) -> bool {
+    is_maven(words) || launch::is_java(words)
 }
 
 /// What a Maven command does elsewhere than in its own folders, if anything: it must not be skipped.
 pub(crate) fn effect_elsewhere(words: &[OsString]) -> Option<String> {
+    if !is_maven(words) {
+        return None;
+    }
     const PHASES: &[&str] = &["install", "deploy", "site-deploy"];
     // Options that take the next word, which may well hold a colon.
     const WITH_VALUE: &[&str] =

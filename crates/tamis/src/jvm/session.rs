@@ -82,6 +82,11 @@ impl Session {
         environment
     }
 
+    /// The argument for a JVM that is started without a build tool; its runner asks.
+    pub(crate) fn launch_argument(&self) -> Option<String> {
+        self.argument(&self.folder.path().join(BUILD), Role::Launched)
+    }
+
     /// The argument that gives a JVM the agent.
     pub(crate) fn argument(&self, socket: &Path, role: Role) -> Option<String> {
         options(socket, &self.token, role).argument(&self.library)

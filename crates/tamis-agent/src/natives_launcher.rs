@@ -1,0 +1,72 @@
+//! The native methods of the hooks in runners that nobody prepared.
+
+use crate::agent::guarded;
+use crate::jvm::{Jni, Object};
+use tamis_wire::{Candidate, FromJvm, Launch, Role, ToJvm};
+
+/// `static native boolean launched()`
+#[unsafe(no_mangle)]
+extern "system" fn Java_java_lang_TamisLauncher_launched(_: Jni, _: Object) -> u8 {
+    guarded(0, |agent| u8::from(agent.options.role == Role::Launched))
+}
+
+/// `static native int openTests()`
+#[unsafe(no_mangle)]
+extern "system" fn Java_java_lang_TamisLauncher_openTests(_: Jni, _: Object) -> i32 {
+    // Where it cannot be told, something may be open.
+    guarded(1, |agent| i32::try_from(agent.open_tests()).unwrap_or(i32::MAX))
+}
+
+/// `static native boolean launchBegins(String folder, String[] classPath, String[] properties,
+/// String unknown)`
+#[unsafe(no_mangle)]
+extern "system" fn Java_java_lang_TamisUnits_launchBegins(
+    jni: Jni,
+    _: Object,
+    folder: Object,
+    class_path: Object,
+    properties: Object,
+    unknown: Object,
+) -> u8 {
+    guarded(0, |agent| {
+        let question = FromJvm::Launch(Launch {
+            folder: jni.text(folder).unwrap_or_default(),
+            class_path: jni.texts(class_path),
+            properties: crate::natives::pairs(jni.texts(properties)),
+            unknown: jni.text(unknown),
+        });
+        u8::from(matches!(agent.ask(&question), Some(ToJvm::Goal { arguments: Some(_) })))
+    })
+}
+
+/// `static native String choose(String[] names, String[] choices, String needed)`
+#[unsafe(no_mangle)]
+extern "system" fn Java_java_lang_TamisUnits_choose(
+    jni: Jni,
+    _: Object,
+    names: Object,
+    choices: Object,
+    needed: Object,
+) -> Object {
+    guarded(Object::NULL, |agent| {
+        let needed = jni.text(needed).filter(|text| !text.is_empty());
+        let candidates: Vec<Candidate> = jni
+            .texts(names)
+            .into_iter()
+            .zip(jni.texts(choices))
+            .map(|(class, choice)| Candidate { class, choice, needed: needed.clone() })
+            .collect();
+        let count = candidates.len();
+        match agent.ask(&FromJvm::Choose(candidates)) {
+            // Another number would be an answer to another question.
+            Some(ToJvm::Chosen { skipped }) if skipped.len() == count => {
+                let lines: Vec<String> = skipped
+                    .into_iter()
+                    .map(|why| why.unwrap_or_default().replace('\n', " "))
+                    .collect();
+                jni.string(&lines.join("\n")).unwrap_or(Object::NULL)
+            }
+            _ => Object::NULL,
+        }
+    })
+}

@@ -1,0 +1,330 @@
+//! JVMs that no build tool prepared: `tamis java ...`, `tamis ant ...`.
+//!
+//! The runner inside asks before its first tests: it tells where their classes come from, and with that
+//! the JVM becomes a goal like those of a build tool. Then it asks about the test classes, many at once
+//! where it knows them. What the JVM said until then waits, because only the classpath tells what it
+//! means.
+//!
+//! A test class that was to be skipped and runs nevertheless (a suite has it as a member, say) is no test
+//! of its own: what it does counts for those around it.
+
+use super::{Collector, GoalState, Host, key};
+use crate::jvm::goal::{GoalFacts, caches, jdk};
+use crate::jvm::saved;
+use crate::project::Project;
+use std::collections::{BTreeSet, HashMap, HashSet};
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use tamis_core::record::Observed;
+use tamis_core::{Cause, Decision, Hash, Question, Scheme, Taint, Value};
+use tamis_dynamic::{ClassIndex, Jvm};
+use tamis_report::TestReport;
+use tamis_wire::{Candidate, FromJvm, Hello, Launch, ToJvm, VERSION};
+
+/// A JVM with our agent.
+#[derive(Debug)]
+pub(super) struct Launched {
+    hello: Hello,
+    answers: UnixStream,
+    /// Its goal, and what it said before it had one.
+    state: State,
+}
+
+#[derive(Debug)]
+enum State {
+    Early(Vec<FromJvm>),
+    Goal(usize),
+}
+
+/// What a runner asked about.
+#[derive(Debug, Default)]
+pub(super) struct Asks {
+    answers: HashMap<String, (Value, Option<String>)>,
+    /// Test classes of which several choices were made in one JVM.
+    mixed: HashSet<String>,
+}
+
+impl Asks {
+    /// Whether a test class was not to be skipped.
+    pub(super) fn runs(&self, class: &str) -> bool {
+        self.answers.get(class).is_none_or(|(_, skipped)| skipped.is_none())
+    }
+}
+
+impl GoalState {
+    pub(super) fn taint_of(&self, class: &str) -> Option<Taint> {
+        let mixed = self.asks.as_ref().is_some_and(|asks| asks.mixed.contains(class));
+        mixed.then(|| Taint::Unobserved("its runner ran different parts of it one by one".into()))
+    }
+}
+
+impl Collector<'_> {
+    pub(super) fn launched(&mut self, hello: Hello, answers: UnixStream) {
+        self.collected.launched += 1;
+        let state = State::Early(Vec::new());
+        self.launched.insert(hello.pid, Launched { hello, answers, state });
+    }
+
+    /// Takes what only a launched JVM says, and what it says early; gives back what is left.
+    pub(super) fn said_by_launched(&mut self, pid: u32, message: FromJvm) -> Option<FromJvm> {
+        let Some(jvm) = self.launched.get_mut(&pid) else { return Some(message) };
+        match (message, &mut jvm.state) {
+            (FromJvm::Launch(launch), _) => self.launch(pid, &launch),
+            (FromJvm::Choose(candidates), &mut State::Goal(goal)) => {
+                let skipped = self.choose(goal, pid, &candidates);
+                self.answer(pid, &ToJvm::Chosen { skipped });
+            }
+            (FromJvm::Choose(candidates), State::Early(_)) => {
+                self.answer(pid, &ToJvm::Chosen { skipped: vec![None; candidates.len()] });
+            }
+            (message, State::Early(early)) => early.push(message),
+            (message, State::Goal(_)) => return Some(message),
+        }
+        None
+    }
+
+    fn answer(&mut self, pid: u32, message: &ToJvm) {
+        if let Some(jvm) = self.launched.get_mut(&pid) {
+            // A JVM that has gone away needs no answer.
+            let _ = tamis_wire::write(&mut jvm.answers, message);
+        }
+    }
+
+    fn launch(&mut self, pid: u32, launch: &Launch) {
+        let refused = self.launch_refused(pid, launch);
+        let taken = refused.is_none();
+        if let Some(why) = refused {
+            self.say(&format!(
+                "{why}: these test classes run each time, and are recorded with the command only"
+            ));
+        }
+        self.answer(pid, &ToJvm::Goal { arguments: taken.then(String::new) });
+    }
+
+    /// Makes the JVM a goal; why not.
+    fn launch_refused(&mut self, pid: u32, launch: &Launch) -> Option<String> {
+        if let Some(why) = &launch.unknown {
+            return Some(why.clone());
+        }
+        let jvm = self.launched.get_mut(&pid)?;
+        if matches!(jvm.state, State::Goal(_)) {
+            return Some("one JVM runs tests from several classpaths".into());
+        }
+        let mut facts = facts(self.project, launch, &jvm.hello);
+        if let Some(why) = facts.index.blind().first() {
+            return Some(format!("the classpath of the tests cannot be read: {why}"));
+        }
+        // Started in another way than before in this command: tests of their own.
+        let usual = facts.scope.clone();
+        let differs = |facts: &GoalFacts, known: &GoalState| {
+            (&known.facts.scope, &known.facts.folder) == (&facts.scope, &facts.folder)
+                && known.facts.configuration != facts.configuration
+        };
+        for n in 2.. {
+            if !self.goals.iter().any(|known| differs(&facts, known)) {
+                break;
+            }
+            facts.scope = format!("{usual}/{n}");
+        }
+        let number = self.goals.len();
+        let mut model = Jvm::new(Arc::clone(&facts.index));
+        if jvm.hello.version != VERSION {
+            model.trouble("the agent is of another version");
+        }
+        let blind = !jvm.hello.blind.is_empty();
+        let State::Early(early) = std::mem::replace(&mut jvm.state, State::Goal(number)) else {
+            return None;
+        };
+        self.session.told.add_index(&facts.index);
+        self.collected.goals += 1;
+        self.goals.push(GoalState {
+            facts,
+            test_classes: String::new(),
+            graph: None,
+            refusal: None,
+            ended_well: false,
+            jvms_ended_well: true,
+            ran_outside: BTreeSet::new(),
+            units: HashMap::new(),
+            asks: Some(Asks::default()),
+        });
+        for message in early {
+            match message {
+                FromJvm::Class(class) => model.class(&class),
+                FromJvm::Window(mut window) => {
+                    // Nothing that began so far is a test of its own.
+                    window.open.clear();
+                    model.window(&window);
+                }
+                FromJvm::Trouble(why) => model.trouble(&why),
+                _ => {}
+            }
+        }
+        let host = Host { goal: number, jvm: model, units: HashMap::new(), blind, said_bye: false };
+        self.hosts.insert(pid, host);
+        None
+    }
+
+    /// Why each of these need not run; nothing for those that have to.
+    fn choose(&mut self, number: usize, pid: u32, candidates: &[Candidate]) -> Vec<Option<String>> {
+        let mut answers = vec![None; candidates.len()];
+        let mut open = Vec::new();
+        let goal = &mut self.goals[number];
+        let (asks, facts) = (goal.asks.get_or_insert_default(), &mut goal.facts);
+        for (n, candidate) in candidates.iter().enumerate() {
+            let class = &candidate.class;
+            let choice = Value::text(candidate.choice.as_bytes());
+            match asks.answers.get(class) {
+                Some((known, skipped)) if *known == choice => answers[n].clone_from(skipped),
+                Some(_) => drop(asks.mixed.insert(class.clone())),
+                None => {
+                    asks.answers.insert(class.clone(), (choice, None));
+                    Arc::make_mut(&mut facts.choices).insert(class.clone(), choice);
+                    open.push(n);
+                }
+            }
+        }
+        let facts = facts.clone();
+        // Explanations are poorer without it, nothing else.
+        let _ = saved::save(self.project, &facts);
+        let again = |c: &Candidate| {
+            let ran = self.runs.contains_key(&key(&facts, &c.class));
+            ran.then(|| "it ran before in this command".to_owned())
+        };
+        let mut asked = Vec::new();
+        for n in open {
+            let candidate = &candidates[n];
+            match candidate.needed.clone().or_else(|| again(candidate)) {
+                None => asked.push(n),
+                Some(why) => {
+                    let decision = Decision::Run(Cause::Effect(why.clone()));
+                    let report = TestReport::new(key(&facts, &candidate.class), decision, why);
+                    let at = self.collected.reports.len();
+                    self.goals[number].units.insert(candidate.class.clone(), at);
+                    self.collected.reports.push(report);
+                }
+            }
+        }
+        if self.store.is_none() {
+            self.store = self.project.open_store();
+        }
+        let names: Vec<String> = asked.iter().map(|&n| candidates[n].class.clone()).collect();
+        for skip in self.decide(number, &names) {
+            let Some(&n) = asked.get(skip as usize) else { continue };
+            let class = &candidates[n].class;
+            let Some(&report) = self.goals[number].units.get(class) else { continue };
+            let report = &self.collected.reports[report];
+            let proof = report.proof.as_deref().map(|proof| format!(" ({proof})"));
+            let why = format!("{}{}", report.reason, proof.unwrap_or_default());
+            let asks = self.goals[number].asks.get_or_insert_default();
+            if let Some((_, skipped)) = asks.answers.get_mut(class) {
+                *skipped = Some(why.clone());
+            }
+            answers[n] = Some(why);
+        }
+        if let Some(host) = self.hosts.get_mut(&pid) {
+            candidates.iter().for_each(|candidate| host.jvm.add_test(&candidate.class));
+        }
+        answers
+    }
+
+    /// Whether the agent tells about this file.
+    pub(super) fn is_told(&self, observed: &Observed) -> bool {
+        use tamis_observe::Hosts as _;
+        let Some(path) = observed.question.path() else { return false };
+        let path = self.project.paths.to_absolute(path);
+        self.session.told.is_told_otherwise(path.as_os_str().as_encoded_bytes())
+    }
+
+    /// Whether a folder of classes was listed to find tests: each of them is a test of its own, and
+    /// whether there are more is nothing to it.
+    pub(super) fn found_by_listing(&self, facts: &GoalFacts, observed: &Observed) -> bool {
+        match &observed.question {
+            Question::Path(path, Scheme::Listing) if !facts.choices.is_empty() => {
+                self.session.told.holds_classes(&self.project.paths.to_absolute(path))
+            }
+            _ => false,
+        }
+    }
+}
+
+/// Properties that name places, or the process itself: what they lead to is looked at by itself.
+const NO_PROPERTY: &[&str] = &[
+    "java.class.path",
+    "sun.java.command",
+    "os.version",
+    "java.vm.compressedOopsMode",
+    "sun.nio.MaxDirectMemorySize",
+];
+
+fn facts(project: &Project, launch: &Launch, hello: &Hello) -> GoalFacts {
+    let class_path: Vec<PathBuf> = launch.class_path.iter().map(PathBuf::from).collect();
+    let folder = project.paths.to_portable(Path::new(&launch.folder)).to_string();
+    let mut parts: Vec<Vec<u8>> = vec![jdk(Path::new(&hello.java_home))];
+    let mut add = |text: &str| parts.push(project.paths.neutral_text(text.as_bytes()));
+    add(&hello.command);
+    for argument in &hello.vm_arguments {
+        // Ours is another one each time.
+        if !argument.starts_with("-agentpath:") || !argument.contains("role=launched") {
+            add(argument);
+        }
+    }
+    for (name, value) in &launch.properties {
+        if !NO_PROPERTY.contains(&name.as_str()) {
+            add(name);
+            add(value);
+        }
+    }
+    GoalFacts {
+        scope: scope(&hello.command, &folder),
+        folder,
+        index: Arc::new(ClassIndex::load(&class_path, &caches(project))),
+        class_path,
+        configuration: Value::Text(Hash::of_parts(parts.iter().map(Vec::as_slice))),
+        choices: Arc::default(),
+    }
+}
+
+/// The suite's name: what was started, and where.
+fn scope(command: &str, folder: &str) -> String {
+    let main = command.split(' ').next().unwrap_or_default();
+    let name = match main.strip_suffix(".jar") {
+        Some(jar) => without_version(jar.rsplit('/').next().unwrap_or(jar)),
+        None => main.rsplit(['.', '/']).next().unwrap_or(main),
+    };
+    match folder {
+        "." => format!("java:{name}"),
+        _ => format!("java:{folder}/{name}"),
+    }
+}
+
+/// `thing` of `thing-1.2.3`.
+fn without_version(name: &str) -> &str {
+    let number = |at: &usize| name[at + 1..].starts_with(|c: char| c.is_ascii_digit());
+    let at = name.match_indices('-').map(|(at, _)| at).find(number);
+    at.map_or(name, |at| &name[..at])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn suites_are_called_after_what_was_started() {
+        let console = "/x/junit-platform-console-standalone-1.10.2.jar execute -c a.B";
+        assert_eq!(scope(console, "."), "java:junit-platform-console-standalone");
+        assert_eq!(scope("org.junit.runner.JUnitCore a.B", "sub"), "java:sub/JUnitCore");
+        assert_eq!(scope("", "."), "java:");
+    }
+
+    #[test]
+    fn a_test_class_without_an_answer_runs() {
+        let mut asks = Asks::default();
+        assert!(asks.runs("a.B"));
+        let value = Value::text(b"x");
+        asks.answers.insert("a.B".into(), (value, Some("proof".into())));
+        asks.answers.insert("a.C".into(), (value, None));
+        assert!(!asks.runs("a.B") && asks.runs("a.C"));
+    }
+}
