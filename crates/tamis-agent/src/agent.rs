@@ -132,6 +132,11 @@ impl Agent {
         self.desk().tests.open().len()
     }
 
+    /// What the tracer saw outside of tests until now is nothing to the tests to come.
+    pub(crate) fn outside_anew(&self) {
+        look_at(&Mark::outside_anew(std::process::id()).path(&self.options.token));
+    }
+
     pub(crate) fn test_failed(&self) {
         self.desk().tests.failed();
     }

@@ -7,6 +7,7 @@ use tamis_classfile::rewrite::Argument;
 
 pub(crate) const HOOKS: &str = "java/lang/TamisHooks";
 pub(crate) const LAUNCHER: &str = "java/lang/TamisLauncher";
+const ANT: &str = "java/lang/TamisAnt";
 const MAVEN: &str = "java/lang/TamisMaven";
 
 #[derive(Debug, Clone, Copy)]
@@ -47,6 +48,13 @@ pub(crate) fn of_tests(class: &[u8], name: &[u8], descriptor: &[u8]) -> Option<H
             b"org/junit/platform/engine/TestExecutionResult" if name == b"<init>" => descriptor
                 .starts_with(b"(Lorg/junit/platform/engine/TestExecutionResult$Status;")
                 .then(|| call("platformResult", &[Argument::Local(1)]))?,
+            b"org/apache/tools/ant/types/CommandlineJava" => {
+                (name == b"getCommandline" && descriptor == b"()[Ljava/lang/String;").then_some(
+                    Hook::AtStart { owner: ANT, name: "forks", arguments: &[Argument::Local(0)] },
+                )
+            }
+            _ if is_ant_task(class) => (name == b"execute" && descriptor == b"()V")
+                .then_some(Hook::AtStart { owner: ANT, name: "taskBegins", arguments: &[] }),
             b"org/testng/TestRunner" | b"org/testng/SuiteRunner" => {
                 (name == b"run" && descriptor == b"()V").then_some(Hook::Around("testng"))
             }
@@ -78,6 +86,16 @@ pub(crate) fn of_tests(class: &[u8], name: &[u8], descriptor: &[u8]) -> Option<H
             _ => None,
         },
     }
+}
+
+/// Ant's tasks that run tests.
+fn is_ant_task(class: &[u8]) -> bool {
+    class.strip_prefix(b"org/apache/tools/ant/taskdefs/optional/junit").is_some_and(|rest| {
+        matches!(
+            rest,
+            b"/JUnitTask" | b"launcher/JUnitLauncherTask" | b"launcher/confined/JUnitLauncherTask"
+        )
+    })
 }
 
 /// Whether a class of a build tool has a method with a hook, by its name alone.

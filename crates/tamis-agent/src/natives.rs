@@ -94,6 +94,25 @@ extern "system" fn Java_java_lang_TamisHooks_call(
     })
 }
 
+/// `static native boolean run(Object self, String name, String descriptor, Object[] arguments)`
+#[unsafe(no_mangle)]
+extern "system" fn Java_java_lang_TamisHooks_run(
+    jni: Jni,
+    _: Object,
+    on: Object,
+    name: Object,
+    descriptor: Object,
+    arguments: Object,
+) -> u8 {
+    guarded(0, |_| {
+        let run = || {
+            let (name, descriptor) = (name_text(jni, name)?, name_text(jni, descriptor)?);
+            Some(jni.call_void(on, &name, &descriptor, &jni.elements(arguments)))
+        };
+        u8::from(run().unwrap_or(false))
+    })
+}
+
 /// `static native boolean has(Object self, String name, String descriptor)`
 #[unsafe(no_mangle)]
 extern "system" fn Java_java_lang_TamisHooks_has(

@@ -18,7 +18,7 @@ extern "system" fn Java_java_lang_TamisLauncher_openTests(_: Jni, _: Object) -> 
 }
 
 /// `static native boolean launchBegins(String folder, String[] classPath, String[] properties,
-/// String unknown)`
+/// String[] ownFolders, String unknown)`
 #[unsafe(no_mangle)]
 extern "system" fn Java_java_lang_TamisUnits_launchBegins(
     jni: Jni,
@@ -26,6 +26,7 @@ extern "system" fn Java_java_lang_TamisUnits_launchBegins(
     folder: Object,
     class_path: Object,
     properties: Object,
+    own_folders: Object,
     unknown: Object,
 ) -> u8 {
     guarded(0, |agent| {
@@ -33,6 +34,7 @@ extern "system" fn Java_java_lang_TamisUnits_launchBegins(
             folder: jni.text(folder).unwrap_or_default(),
             class_path: jni.texts(class_path),
             properties: crate::natives::pairs(jni.texts(properties)),
+            own_folders: jni.texts(own_folders),
             unknown: jni.text(unknown),
         });
         u8::from(matches!(agent.ask(&question), Some(ToJvm::Goal { arguments: Some(_) })))
@@ -68,5 +70,26 @@ extern "system" fn Java_java_lang_TamisUnits_choose(
             }
             _ => Object::NULL,
         }
+    })
+}
+
+/// `static native void taskBegins()`
+#[unsafe(no_mangle)]
+extern "system" fn Java_java_lang_TamisAnt_taskBegins(_: Jni, _: Object) {
+    guarded((), crate::agent::Agent::outside_anew);
+}
+
+/// `static native String agentArgument()`
+#[unsafe(no_mangle)]
+extern "system" fn Java_java_lang_TamisAnt_agentArgument(jni: Jni, _: Object) -> Object {
+    guarded(Object::NULL, |agent| {
+        if agent.options.role != Role::Launched {
+            return Object::NULL;
+        }
+        let ours = |argument: &String| {
+            argument.starts_with("-agentpath:") && argument.contains(&agent.options.token)
+        };
+        let argument = crate::hello::vm_arguments(jni).into_iter().find(ours);
+        argument.and_then(|argument| jni.string(&argument)).unwrap_or(Object::NULL)
     })
 }

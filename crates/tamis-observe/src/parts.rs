@@ -15,6 +15,9 @@
 //! A host may read class files and jars before it is known which of them its agent tells about. Outside
 //! of tests these are observed apart, and the listener decides.
 //!
+//! A host can also tell that what it did so far is nothing to its tests: a build tool does other work
+//! before it runs tests in its own process.
+//!
 //! A process whose parents are gone may belong to any test: it counts for all that are open.
 
 use crate::observer::{Context, Observer};
@@ -192,6 +195,12 @@ impl<'a, 's> Parted<'a, 's> {
         }
         self.ask_owners_again();
         let host = self.hosts.entry(mark.pid).or_default();
+        if mark.test == Mark::OUTSIDE {
+            if let Some(outside) = &mut host.outside {
+                *outside = Outside::new(context);
+            }
+            return;
+        }
         if mark.begins {
             if let Some(outside) = host.outside.take() {
                 let _ = self.ended.send(PartEnded::Outside {

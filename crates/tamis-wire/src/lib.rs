@@ -208,6 +208,8 @@ pub struct Launch {
     pub class_path: Vec<String>,
     /// System properties, sorted by name.
     pub properties: Vec<(String, String)>,
+    /// Folders that the runner itself writes.
+    pub own_folders: Vec<String>,
     /// Why the class path is not known.
     pub unknown: Option<String>,
 }

@@ -128,7 +128,7 @@ pub(crate) fn execute(job: Job<'_>) -> Result<Executed> {
         let why = "its test classes were chosen by the graph of types";
         observer.taint(Taint::Unobserved(why.into()));
     }
-    let outputs = if jvm::is_maven(&case.words) { observer.written() } else { Vec::new() };
+    let outputs = if jvm::is_build(&case.words) { observer.written() } else { Vec::new() };
     let Observations { mut observed, mut taints, notes, left_behind } =
         observer.finish(finish.no_new_privileges);
     observed.append(&mut surroundings);
@@ -215,10 +215,12 @@ fn watch_with_agent<'a>(
             return watch(job, Observer::new(context), command);
         }
     };
-    command.words = jvm::launch::words(&session, &command.words);
-    if jvm::is_maven(&job.case.words) {
-        command.environment = session.environment(command.environment);
-    }
+    let words = &job.case.words;
+    command.words = jvm::launch::words(&session, words);
+    command.environment = match jvm::is_maven(words) {
+        true => session.environment(command.environment),
+        false => jvm::launch::environment(&session, words, command.environment),
+    };
     let (tell, parts) = std::sync::mpsc::channel();
     let mut whole = None;
     let (finish, inside) = std::thread::scope(|scope| {

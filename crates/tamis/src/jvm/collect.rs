@@ -194,7 +194,7 @@ impl<'env> Collector<'env> {
                 Input::Said { pid, message } => self.said(scope, pid, message),
                 Input::Gone { pid } => {
                     self.builds.remove(&pid);
-                    self.launched.remove(&pid);
+                    self.launched_gone(pid);
                     if let Some(host) = self.hosts.remove(&pid) {
                         let goal = &mut self.goals[host.goal];
                         goal.jvms_ended_well &= host.said_bye;
@@ -500,9 +500,8 @@ impl<'env> Collector<'env> {
         looked.add(class_facts(&facts, &said, class_files));
         looked.add(files.observed.iter().cloned());
         for piece in self.outside.get(&pid).into_iter().flatten() {
-            let listed =
-                |o: &&Observed| said.depends.found_only && self.found_by_listing(&facts, o);
-            looked.add(piece.observed.iter().filter(|o| !listed(o)).cloned());
+            let counts = |o: &&Observed| self.counts_outside(&facts, &said, o);
+            looked.add(piece.observed.iter().filter(counts).cloned());
             looked.taints.extend(piece.taints.iter().cloned());
         }
         for piece in self.class_like.get(&pid).into_iter().flatten() {
@@ -655,11 +654,14 @@ impl<'env> Collector<'env> {
 /// The test class that a class which began stands for. One that is nested in a test class stands for it
 /// where nobody told of that one, as with a `suite()` of JUnit 3.
 fn test_class(goal: &GoalState, host: &Host, began: &str) -> Option<String> {
+    if let Some(asks) = &goal.asks {
+        // What was to be skipped, and a class nested in what was asked about, is a part only.
+        let whole = goal.units.contains_key(began) && asks.runs(began);
+        return whole.then(|| began.to_owned());
+    }
     let outer = outermost(began);
     let is_open = || host.units.values().any(|unit| unit.class == outer);
     let class = match goal.units.contains_key(began) {
-        // It was to be skipped; what runs of it nevertheless is not all of it.
-        true if goal.asks.as_ref().is_some_and(|asks| !asks.runs(began)) => return None,
         true => began,
         false if goal.units.contains_key(outer) && !is_open() => outer,
         false => return None,

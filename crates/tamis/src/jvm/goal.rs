@@ -150,6 +150,13 @@ struct ToldPaths {
     own: Vec<Vec<u8>>,
 }
 
+impl ToldPaths {
+    fn is_own(&self, path: &[u8]) -> bool {
+        let below = |own: &Vec<u8>| path.strip_prefix(own.as_slice());
+        self.own.iter().filter_map(below).any(|rest| matches!(rest.first(), None | Some(b'/')))
+    }
+}
+
 impl Told {
     pub(crate) fn add(&self, goal: &Goal, index: &ClassIndex) {
         self.add_index(index);
@@ -158,6 +165,17 @@ impl Told {
         let output = Path::new(&goal.test_classes).parent().unwrap_or(Path::new(&goal.folder));
         let own = |f: &String| output.join(f).into_os_string().into_encoded_bytes();
         paths.own.extend(goal.own_folders.iter().map(own));
+    }
+
+    pub(crate) fn add_own(&self, folder: &str) {
+        let mut paths = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        paths.own.push(folder.as_bytes().to_vec());
+    }
+
+    /// Whether a build tool or runner writes this for itself.
+    pub(crate) fn is_own(&self, path: &Path) -> bool {
+        let paths = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        paths.is_own(path.as_os_str().as_encoded_bytes())
     }
 
     pub(crate) fn add_index(&self, index: &ClassIndex) {
@@ -186,9 +204,6 @@ impl tamis_observe::Hosts for Told {
         let paths = self.0.read().unwrap_or_else(PoisonError::into_inner);
         paths.jars.contains(path)
             || (path.ends_with(b".class") && paths.folders.iter().any(|f| path.starts_with(f)))
-            || paths.own.iter().any(|own| {
-                path.strip_prefix(own.as_slice())
-                    .is_some_and(|r| matches!(r.first(), None | Some(b'/')))
-            })
+            || paths.is_own(path)
     }
 }

@@ -166,7 +166,7 @@ const BUILD: &str = "build";
 /// The path of a socket has room for about a hundred bytes.
 const LONGEST_FOLDER: usize = 80;
 
-fn socket_folder() -> std::io::Result<tempfile::TempDir> {
+pub(crate) fn socket_folder() -> std::io::Result<tempfile::TempDir> {
     let usual = std::env::temp_dir();
     let folder = match usual.as_os_str().len() > LONGEST_FOLDER {
         true => Path::new("/tmp"),

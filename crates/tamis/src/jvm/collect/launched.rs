@@ -8,7 +8,7 @@
 //! A test class that was to be skipped and runs nevertheless (a suite has it as a member, say) is no test
 //! of its own: what it does counts for those around it.
 
-use super::{Collector, GoalState, Host, key};
+use super::{Collector, GoalState, Host, Said, key};
 use crate::jvm::goal::{GoalFacts, caches, jdk};
 use crate::jvm::saved;
 use crate::project::Project;
@@ -84,6 +84,18 @@ impl Collector<'_> {
         None
     }
 
+    /// A JVM ended. What kept it from asking about tests is said.
+    pub(super) fn launched_gone(&mut self, pid: u32) {
+        let Some(Launched { state: State::Early(early), .. }) = self.launched.remove(&pid) else {
+            return;
+        };
+        for message in early {
+            if let FromJvm::Trouble(why) = message {
+                self.say(&format!("the agent: {why}"));
+            }
+        }
+    }
+
     fn answer(&mut self, pid: u32, message: &ToJvm) {
         if let Some(jvm) = self.launched.get_mut(&pid) {
             // A JVM that has gone away needs no answer.
@@ -137,6 +149,7 @@ impl Collector<'_> {
             return None;
         };
         self.session.told.add_index(&facts.index);
+        launch.own_folders.iter().for_each(|folder| self.session.told.add_own(folder));
         self.collected.goals += 1;
         self.goals.push(GoalState {
             facts,
@@ -237,14 +250,24 @@ impl Collector<'_> {
         self.session.told.is_told_otherwise(path.as_os_str().as_encoded_bytes())
     }
 
-    /// Whether a folder of classes was listed to find tests: each of them is a test of its own, and
-    /// whether there are more is nothing to it.
-    pub(super) fn found_by_listing(&self, facts: &GoalFacts, observed: &Observed) -> bool {
+    /// Whether something that was looked at outside of tests counts for a test. What a runner writes for
+    /// itself does not; nor that it listed folders of classes to find tests: each of them is a test of
+    /// its own, and whether there are more is nothing to it.
+    pub(super) fn counts_outside(
+        &self,
+        facts: &GoalFacts,
+        said: &Said,
+        observed: &Observed,
+    ) -> bool {
+        let asked = !facts.choices.is_empty();
         match &observed.question {
-            Question::Path(path, Scheme::Listing) if !facts.choices.is_empty() => {
-                self.session.told.holds_classes(&self.project.paths.to_absolute(path))
+            Question::Path(path, scheme) if asked => {
+                let path = self.project.paths.to_absolute(path);
+                let told = &self.session.told;
+                let found = *scheme == Scheme::Listing && told.holds_classes(&path);
+                !told.is_own(&path) && !(found && said.depends.found_only)
             }
-            _ => false,
+            _ => true,
         }
     }
 }
@@ -263,7 +286,11 @@ fn facts(project: &Project, launch: &Launch, hello: &Hello) -> GoalFacts {
     let folder = project.paths.to_portable(Path::new(&launch.folder)).to_string();
     let mut parts: Vec<Vec<u8>> = vec![jdk(Path::new(&hello.java_home))];
     let mut add = |text: &str| parts.push(project.paths.neutral_text(text.as_bytes()));
-    add(&hello.command);
+    // Ant's own arguments choose tests and name working files.
+    match hello.command.split(' ').next() {
+        Some(main) if main.starts_with(ANT) => add(main),
+        _ => add(&hello.command),
+    }
     for argument in &hello.vm_arguments {
         // Ours is another one each time.
         if !argument.starts_with("-agentpath:") || !argument.contains("role=launched") {
@@ -286,9 +313,23 @@ fn facts(project: &Project, launch: &Launch, hello: &Hello) -> GoalFacts {
     }
 }
 
+const ANT: &str = "org.apache.tools.ant.";
+
 /// The suite's name: what was started, and where.
 fn scope(command: &str, folder: &str) -> String {
     let main = command.split(' ').next().unwrap_or_default();
+    if main.starts_with(ANT) {
+        // By task; tests inside Ant's own JVM may be of any.
+        let task = match main.rsplit('.').next() {
+            Some("JUnitTestRunner") => "junit",
+            Some("StandaloneLauncher") => "junitlauncher",
+            _ => "inside",
+        };
+        return match folder {
+            "." => format!("ant:{task}"),
+            _ => format!("ant:{folder}/{task}"),
+        };
+    }
     let name = match main.strip_suffix(".jar") {
         Some(jar) => without_version(jar.rsplit('/').next().unwrap_or(jar)),
         None => main.rsplit(['.', '/']).next().unwrap_or(main),
@@ -316,6 +357,9 @@ mod tests {
         assert_eq!(scope(console, "."), "java:junit-platform-console-standalone");
         assert_eq!(scope("org.junit.runner.JUnitCore a.B", "sub"), "java:sub/JUnitCore");
         assert_eq!(scope("", "."), "java:");
+        let junit = "org.apache.tools.ant.taskdefs.optional.junit.JUnitTestRunner a.B x=y";
+        assert_eq!(scope(junit, "."), "ant:junit");
+        assert_eq!(scope("org.apache.tools.ant.launch.Launcher test", "x"), "ant:x/inside");
     }
 
     #[test]

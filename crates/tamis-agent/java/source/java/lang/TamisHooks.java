@@ -130,6 +130,9 @@ public final class TamisHooks {
     /** Calls a method without parameters; null if there is none or it throws. */
     static native Object call(Object self, String name, String descriptor);
 
+    /** Calls a method that returns nothing; false if there is none or it throws. */
+    static native boolean run(Object self, String name, String descriptor, Object[] arguments);
+
     static native boolean has(Object self, String name, String descriptor);
 
     /** A field's value; null if there is none. */

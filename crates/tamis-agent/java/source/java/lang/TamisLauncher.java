@@ -108,7 +108,7 @@ public final class TamisLauncher implements InvocationHandler {
     }
 
     /** Whether a runner of JUnit 4 need not run; it is told as ignored then. */
-    static boolean skipsJunit4(Object runner, String name, Object notifier) throws Exception {
+    static boolean skipsJunit4(Object runner, String name, Object notifier) {
         if (isInside()) {
             return false;
         }
@@ -119,7 +119,7 @@ public final class TamisLauncher implements InvocationHandler {
         if (TamisUnits.reason(name, choice4(description), loader) == null) {
             return false;
         }
-        invoke(notifier, "fireTestIgnored", description);
+        run(notifier, "fireTestIgnored", "(Lorg/junit/runner/Description;)V", description);
         LEAVING.set(runner);
         return true;
     }
@@ -194,7 +194,7 @@ public final class TamisLauncher implements InvocationHandler {
     }
 
     /** The engine has told that it runs; now its classes can be told as skipped and taken away. */
-    void engineStarted() throws Exception {
+    void engineStarted() {
         List<Object> descriptors = new ArrayList<Object>();
         TamisUnits asked = new TamisUnits();
         for (Object child : children(root)) {
@@ -204,8 +204,10 @@ public final class TamisLauncher implements InvocationHandler {
         for (int i = 0; i < descriptors.size(); i++) {
             String reason = asked.reason(i);
             if (reason != null) {
-                invoke(listener, "executionSkipped", descriptors.get(i), "tamis: " + reason);
-                invoke(descriptors.get(i), "removeFromHierarchy");
+                run(listener, "executionSkipped",
+                        "(Lorg/junit/platform/engine/TestDescriptor;Ljava/lang/String;)V",
+                        descriptors.get(i), "tamis: " + reason);
+                run(descriptors.get(i), "removeFromHierarchy", "()V");
             }
         }
     }
@@ -256,17 +258,22 @@ public final class TamisLauncher implements InvocationHandler {
         }
         try {
             intercept(runner);
-        } catch (Exception problem) {
+        } catch (Throwable problem) {
             TamisHooks.trouble("the methods of TestNG could not be intercepted: " + problem);
         }
     }
 
     private static void intercept(Object runner) throws Exception {
+        // Of one suite; those of all suites stand side by side.
+        Object output = TamisHooks.call(runner, "getOutputDirectory", "()Ljava/lang/String;");
+        if (output instanceof String) {
+            TamisUnits.ownFolder = new java.io.File((String) output).getAbsoluteFile().getParent();
+        }
         ClassLoader loader = runner.getClass().getClassLoader();
         Class<?> type = Class.forName("org.testng.IMethodInterceptor", false, loader);
         Object interceptor = Proxy.newProxyInstance(
                 loader, new Class<?>[] {type}, new TamisLauncher(null, null));
-        invoke(runner, "addMethodInterceptor", interceptor);
+        run(runner, "addMethodInterceptor", "(Lorg/testng/IMethodInterceptor;)V", interceptor);
     }
 
     @Override
@@ -362,23 +369,15 @@ public final class TamisLauncher implements InvocationHandler {
         return texts.size() + "-" + Long.toHexString(hash);
     }
 
-    /** Calls a method by its name and number of arguments, of whatever visibility. */
-    private static void invoke(Object self, String name, Object... arguments) throws Exception {
-        for (Class<?> type = self.getClass(); type != null; type = type.getSuperclass()) {
-            for (Method method : type.getDeclaredMethods()) {
-                if (method.getName().equals(name) && !method.isBridge()
-                        && method.getParameterTypes().length == arguments.length) {
-                    method.setAccessible(true);
-                    method.invoke(self, arguments);
-                    return;
-                }
-            }
+    /** Calls a method that returns nothing. */
+    private static void run(Object self, String name, String descriptor, Object... arguments) {
+        if (!TamisHooks.run(self, name, descriptor, arguments)) {
+            TamisHooks.trouble(name + " of the runner could not be called");
         }
-        throw new NoSuchMethodException(self.getClass().getName() + "." + name);
     }
 
     private static native boolean launched();
 
     /** How many tests are open in this JVM. */
-    private static native int openTests();
+    static native int openTests();
 }

@@ -14,6 +14,9 @@ final class TamisUnits {
     /** Whether tamis takes tests that are found on this class path. */
     private static final Map<String, Boolean> PATHS = new HashMap<String, Boolean>();
 
+    /** Where the runner writes its reports; null if it is not known. */
+    static String ownFolder;
+
     private final List<String> names = new ArrayList<String>();
     private final List<String> choices = new ArrayList<String>();
     private final List<ClassLoader> loaders = new ArrayList<ClassLoader>();
@@ -76,7 +79,8 @@ final class TamisUnits {
         Boolean taken = PATHS.get(path);
         if (taken == null) {
             taken = launchBegins(System.getProperty("user.dir"), loaders.path.toArray(new String[0]),
-                    properties(), loaders.unknown);
+                    properties(), ownFolder == null ? new String[0] : new String[] {ownFolder},
+                    loaders.unknown);
             PATHS.put(path, taken);
         }
         return taken;
@@ -102,7 +106,8 @@ final class TamisUnits {
 
     /** Whether tamis takes tests from this class path; unknown is null where it is known. */
     private static native boolean launchBegins(
-            String folder, String[] classPath, String[] properties, String unknown);
+            String folder, String[] classPath, String[] properties, String[] ownFolders,
+            String unknown);
 
     /** One line for each class: why it need not run, empty if it has to. */
     private static native String choose(String[] names, String[] choices, String needed);

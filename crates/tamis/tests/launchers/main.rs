@@ -1,0 +1,10 @@
+//! `tamis java ...` with real runners of tests: what must run does, what is left out is said by the
+//! runner, and nothing is left out wrongly.
+
+#[path = "../shared/ended.rs"]
+mod ended;
+mod harness;
+mod junit4;
+mod platform;
+mod strange;
+mod testng;
