@@ -40,6 +40,8 @@ pub(crate) fn of_tests(class: &[u8], name: &[u8], descriptor: &[u8]) -> Option<H
             b"org/junit/platform/engine/support/hierarchical/NodeTestTask" => {
                 (name == b"execute" && descriptor == b"()V").then_some(Hook::Around("platform"))
             }
+            b"org/junit/platform/launcher/core/DefaultLauncher" => (name == b"execute")
+                .then_some(Hook::AtStart { owner: LAUNCHER, name: "platformRuns", arguments: &[] }),
             b"org/junit/platform/launcher/core/ExecutionListenerAdapter" => match name {
                 b"executionStarted" => Some(Hook::Around("platform-start")),
                 b"executionFinished" => call("platformEnds", &[Argument::Local(1)]),
@@ -52,6 +54,11 @@ pub(crate) fn of_tests(class: &[u8], name: &[u8], descriptor: &[u8]) -> Option<H
                 (name == b"getCommandline" && descriptor == b"()[Ljava/lang/String;").then_some(
                     Hook::AtStart { owner: ANT, name: "forks", arguments: &[Argument::Local(0)] },
                 )
+            }
+            b"org/apache/tools/ant/taskdefs/optional/junit/JUnitTestRunner"
+            | b"org/apache/tools/ant/taskdefs/optional/junitlauncher/LauncherSupport" => {
+                (matches!(name, b"run" | b"launch") && descriptor == b"()V")
+                    .then_some(Hook::AtStart { owner: ANT, name: "testsBegin", arguments: &[] })
             }
             _ if is_ant_task(class) => (name == b"execute" && descriptor == b"()V")
                 .then_some(Hook::AtStart { owner: ANT, name: "taskBegins", arguments: &[] }),

@@ -18,7 +18,7 @@ extern "system" fn Java_java_lang_TamisLauncher_openTests(_: Jni, _: Object) -> 
 }
 
 /// `static native boolean launchBegins(String folder, String[] classPath, String[] properties,
-/// String[] ownFolders, String unknown)`
+/// String[] ownFolders, boolean otherTask, String unknown)`
 #[unsafe(no_mangle)]
 extern "system" fn Java_java_lang_TamisUnits_launchBegins(
     jni: Jni,
@@ -27,6 +27,7 @@ extern "system" fn Java_java_lang_TamisUnits_launchBegins(
     class_path: Object,
     properties: Object,
     own_folders: Object,
+    other_task: u8,
     unknown: Object,
 ) -> u8 {
     guarded(0, |agent| {
@@ -35,6 +36,7 @@ extern "system" fn Java_java_lang_TamisUnits_launchBegins(
             class_path: jni.texts(class_path),
             properties: crate::natives::pairs(jni.texts(properties)),
             own_folders: jni.texts(own_folders),
+            other_task: other_task != 0,
             unknown: jni.text(unknown),
         });
         u8::from(matches!(agent.ask(&question), Some(ToJvm::Goal { arguments: Some(_) })))
@@ -73,9 +75,9 @@ extern "system" fn Java_java_lang_TamisUnits_choose(
     })
 }
 
-/// `static native void taskBegins()`
+/// `static native void outsideAnew()`
 #[unsafe(no_mangle)]
-extern "system" fn Java_java_lang_TamisAnt_taskBegins(_: Jni, _: Object) {
+extern "system" fn Java_java_lang_TamisAnt_outsideAnew(_: Jni, _: Object) {
     guarded((), crate::agent::Agent::outside_anew);
 }
 

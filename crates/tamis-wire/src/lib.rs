@@ -210,6 +210,9 @@ pub struct Launch {
     pub properties: Vec<(String, String)>,
     /// Folders that the runner itself writes.
     pub own_folders: Vec<String>,
+    /// A task of a build tool began in this JVM since its tests were asked about, and may have set other
+    /// properties.
+    pub other_task: bool,
     /// Why the class path is not known.
     pub unknown: Option<String>,
 }

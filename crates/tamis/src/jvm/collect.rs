@@ -64,6 +64,8 @@ pub(crate) struct Collected {
     pub(crate) by_graph: bool,
     /// JVMs that were launched with our agent.
     pub(crate) launched: usize,
+    /// A runner of tests was seen whose classes could not be told apart, which was said.
+    pub(crate) refused: bool,
 }
 
 /// How the user wants the tests inside a build to be treated.

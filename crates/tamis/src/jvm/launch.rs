@@ -75,6 +75,8 @@ pub(crate) fn tell_nothing_seen(words: &[OsString], inside: &Collected, passed: 
         if passed {
             eprintln!("tamis: no test goal was seen in this build; it was observed as a whole");
         }
+    } else if inside.refused {
+        // Said already.
     } else if inside.launched == 0 {
         eprintln!(
             "tamis: WARNING: the agent did not start in any JVM of this command (`tamis doctor` \

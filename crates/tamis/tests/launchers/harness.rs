@@ -141,7 +141,8 @@ impl Project {
         let mut all = vec!["--json"];
         all.extend(options);
         all.extend(words);
-        read(&self.tamis(&all), words[0])
+        let command = words.join(" ");
+        read(&self.tamis(&all), command.split(' ').next().unwrap_or_default())
     }
 }
 

@@ -1,6 +1,7 @@
 //! `tamis java ...` with real runners of tests: what must run does, what is left out is said by the
 //! runner, and nothing is left out wrongly.
 
+mod ant;
 #[path = "../shared/ended.rs"]
 mod ended;
 mod harness;

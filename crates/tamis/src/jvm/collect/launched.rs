@@ -29,6 +29,8 @@ pub(super) struct Launched {
     answers: UnixStream,
     /// Its goal, and what it said before it had one.
     state: State,
+    /// When it got its goal.
+    properties: Vec<(String, String)>,
 }
 
 #[derive(Debug)]
@@ -63,7 +65,7 @@ impl Collector<'_> {
     pub(super) fn launched(&mut self, hello: Hello, answers: UnixStream) {
         self.collected.launched += 1;
         let state = State::Early(Vec::new());
-        self.launched.insert(hello.pid, Launched { hello, answers, state });
+        self.launched.insert(hello.pid, Launched { hello, answers, state, properties: Vec::new() });
     }
 
     /// Takes what only a launched JVM says, and what it says early; gives back what is left.
@@ -107,6 +109,7 @@ impl Collector<'_> {
         let refused = self.launch_refused(pid, launch);
         let taken = refused.is_none();
         if let Some(why) = refused {
+            self.collected.refused = true;
             self.say(&format!(
                 "{why}: these test classes run each time, and are recorded with the command only"
             ));
@@ -120,10 +123,14 @@ impl Collector<'_> {
             return Some(why.clone());
         }
         let jvm = self.launched.get_mut(&pid)?;
-        if matches!(jvm.state, State::Goal(_)) {
-            return Some("one JVM runs tests from several classpaths".into());
-        }
         let mut facts = facts(self.project, launch, &jvm.hello);
+        if let State::Goal(number) = jvm.state {
+            let property = match launch.other_task {
+                true => other_property(&jvm.properties, &launch.properties),
+                false => None,
+            };
+            return differs_from(&self.goals[number].facts, &facts).or(property);
+        }
         if let Some(why) = facts.index.blind().first() {
             return Some(format!("the classpath of the tests cannot be read: {why}"));
         }
@@ -144,6 +151,7 @@ impl Collector<'_> {
         if jvm.hello.version != VERSION {
             model.trouble("the agent is of another version");
         }
+        jvm.properties.clone_from(&launch.properties);
         let blind = !jvm.hello.blind.is_empty();
         let State::Early(early) = std::mem::replace(&mut jvm.state, State::Goal(number)) else {
             return None;
@@ -265,11 +273,42 @@ impl Collector<'_> {
                 let path = self.project.paths.to_absolute(path);
                 let told = &self.session.told;
                 let found = *scheme == Scheme::Listing && told.holds_classes(&path);
-                !told.is_own(&path) && !(found && said.depends.found_only)
+                let own = told.is_own(&path) || facts.scope.starts_with("ant:") && is_of_ant(&path);
+                !own && !(found && said.depends.found_only)
             }
             _ => true,
         }
     }
+}
+
+/// Why more tests of a JVM cannot be taken: what is known of its classes holds for the first ones only.
+fn differs_from(known: &GoalFacts, now: &GoalFacts) -> Option<String> {
+    if known.class_path != now.class_path {
+        Some("one JVM runs tests from several classpaths".into())
+    } else if known.index.digest() != now.index.digest() {
+        Some("classes were compiled since the first tests of this JVM".into())
+    } else {
+        None
+    }
+}
+
+/// Says which system property is another one now; tests may have set some, but so may a build tool for
+/// the tests to come.
+fn other_property(known: &[(String, String)], now: &[(String, String)]) -> Option<String> {
+    let missing = |all: &[(String, String)], one: &&(String, String)| {
+        !NO_PROPERTY.contains(&one.0.as_str()) && !all.contains(one)
+    };
+    let gone = known.iter().find(|one| missing(now, one));
+    let (name, _) = gone.or_else(|| now.iter().find(|one| missing(known, one)))?;
+    Some(format!("the system property {name} changed since the first tests of this JVM"))
+}
+
+/// Files by which Ant tells the JVM that it starts what to run: `junit123.properties`.
+fn is_of_ant(path: &Path) -> bool {
+    let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+    let number = name.strip_prefix("junit").and_then(|rest| rest.strip_suffix(".properties"));
+    let number = number.map(|n| n.trim_start_matches("vmwatcher").trim_start_matches("testcases"));
+    number.is_some_and(|n| !n.is_empty() && n.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
 /// Properties that name places, or the process itself: what they lead to is looked at by itself.
@@ -360,6 +399,29 @@ mod tests {
         let junit = "org.apache.tools.ant.taskdefs.optional.junit.JUnitTestRunner a.B x=y";
         assert_eq!(scope(junit, "."), "ant:junit");
         assert_eq!(scope("org.apache.tools.ant.launch.Launcher test", "x"), "ant:x/inside");
+    }
+
+    #[test]
+    fn properties_that_a_task_sets_are_noticed() {
+        let all = |texts: &[(&str, &str)]| -> Vec<(String, String)> {
+            texts.iter().map(|(n, v)| ((*n).to_owned(), (*v).to_owned())).collect()
+        };
+        let known = all(&[("a", "1"), ("sun.java.command", "x")]);
+        assert_eq!(other_property(&known, &all(&[("a", "1"), ("sun.java.command", "y")])), None);
+        for now in [all(&[("a", "2")]), all(&[]), all(&[("a", "1"), ("b", "1")])] {
+            assert!(other_property(&known, &now).is_some(), "{now:?}");
+        }
+    }
+
+    #[test]
+    fn working_files_of_ant() {
+        for name in ["junit32671.properties", "junitvmwatcher1.properties"] {
+            assert!(is_of_ant(&Path::new("/x").join(name)), "{name}");
+        }
+        for name in ["junit.properties", "junit-platform.properties", "junit1.xml", "a1.properties"]
+        {
+            assert!(!is_of_ant(Path::new(name)), "{name}");
+        }
     }
 
     #[test]

@@ -60,6 +60,7 @@ public final class TamisLauncher implements InvocationHandler {
         if (isInside()) {
             return;
         }
+        TamisUnits.forget(false);
         try {
             Map<Object, String> units = new LinkedHashMap<Object, String>();
             units4(TamisHooks.call(runner, "getDescription", "()Lorg/junit/runner/Description;"), units);
@@ -164,6 +165,13 @@ public final class TamisLauncher implements InvocationHandler {
     }
 
     // The JUnit platform
+
+    /** A launcher of the JUnit platform is going to run its engines. */
+    public static void platformRuns() {
+        if (!isInside()) {
+            TamisUnits.forget(false);
+        }
+    }
 
     /** An engine of the JUnit platform starts; null if there is nothing to do. */
     static TamisLauncher engineStarts(Object listener, Object descriptor) {

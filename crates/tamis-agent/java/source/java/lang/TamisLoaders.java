@@ -13,6 +13,8 @@ import java.util.List;
  * path unknown: a class could be taken from another place than the one that is looked at.
  */
 final class TamisLoaders {
+    private static final String ANT = "org.apache.tools.ant.AntClassLoader";
+
     final List<String> path = new ArrayList<String>();
     /** Why the path is not known; null if it is. */
     String unknown;
@@ -45,7 +47,10 @@ final class TamisLoaders {
         } else if (name.equals("org.gradle.internal.classloader.FilteringClassLoader")) {
             // Lets some of what is above it through.
             add(loader.getParent());
-        } else if (name.startsWith("org.apache.tools.ant.") && name.contains("AntClassLoader")) {
+        } else if (name.equals(ANT) || name.equals("org.apache.tools.ant.loader.AntClassLoader5")
+                // These take only classes of Ant itself in another order.
+                || name.equals("org.apache.tools.ant.util.SplitClassLoader")
+                || name.startsWith("org.apache.tools.ant.taskdefs.optional.junitlauncher.")) {
             addAnt(loader);
         } else if (!name.startsWith("jdk.internal.loader.") && !name.startsWith("sun.misc.Launcher$")) {
             unknown = "the class loader " + name + " is not known";
@@ -54,7 +59,7 @@ final class TamisLoaders {
 
     private void addAnt(ClassLoader loader) throws Exception {
         Class<?> type = loader.getClass();
-        while (!type.getName().equals("org.apache.tools.ant.AntClassLoader")) {
+        while (!type.getName().equals(ANT)) {
             type = type.getSuperclass();
         }
         Field parentFirst = type.getDeclaredField("parentFirst");

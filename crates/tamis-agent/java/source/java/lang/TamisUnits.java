@@ -14,12 +14,24 @@ final class TamisUnits {
     /** Whether tamis takes tests that are found on this class path. */
     private static final Map<String, Boolean> PATHS = new HashMap<String, Boolean>();
 
+    /** Since the last question a task of a build tool began, which may have set other properties. */
+    private static boolean otherTask;
+
     /** Where the runner writes its reports; null if it is not known. */
     static String ownFolder;
 
     private final List<String> names = new ArrayList<String>();
     private final List<String> choices = new ArrayList<String>();
     private final List<ClassLoader> loaders = new ArrayList<ClassLoader>();
+
+    /** Tests begin to run: what was said about earlier ones is said about classes as they were. */
+    static void forget(boolean isOtherTask) {
+        synchronized (DECIDED) {
+            otherTask |= isOtherTask;
+            DECIDED.clear();
+            PATHS.clear();
+        }
+    }
 
     /** The choice is a text for which of its tests are going to run. */
     void add(String name, String choice, ClassLoader loader) {
@@ -80,8 +92,9 @@ final class TamisUnits {
         if (taken == null) {
             taken = launchBegins(System.getProperty("user.dir"), loaders.path.toArray(new String[0]),
                     properties(), ownFolder == null ? new String[0] : new String[] {ownFolder},
-                    loaders.unknown);
+                    otherTask, loaders.unknown);
             PATHS.put(path, taken);
+            otherTask = false;
         }
         return taken;
     }
@@ -107,7 +120,7 @@ final class TamisUnits {
     /** Whether tamis takes tests from this class path; unknown is null where it is known. */
     private static native boolean launchBegins(
             String folder, String[] classPath, String[] properties, String[] ownFolders,
-            String unknown);
+            boolean otherTask, String unknown);
 
     /** One line for each class: why it need not run, empty if it has to. */
     private static native String choose(String[] names, String[] choices, String needed);
