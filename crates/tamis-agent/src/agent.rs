@@ -122,9 +122,9 @@ impl Agent {
         self.pass(jni, &mut desk, boundary);
     }
 
-    pub(crate) fn class_ends(&self, jni: Jni, class: &str) {
+    pub(crate) fn class_ends(&self, jni: Jni, class: &str, failed: bool) {
         let mut desk = self.desk();
-        let boundary = desk.tests.end_class(class);
+        let boundary = desk.tests.end_class(class, failed);
         self.pass(jni, &mut desk, boundary);
     }
 

@@ -42,7 +42,20 @@ extern "system" fn Java_java_lang_TamisHooks_testEnds(jni: Jni, _: Object, test:
 /// `static native void classEnds(String name)`
 #[unsafe(no_mangle)]
 extern "system" fn Java_java_lang_TamisHooks_classEnds(jni: Jni, _: Object, name: Object) {
-    guarded((), |agent| agent.class_ends(jni, &jni.text(name).unwrap_or_default()));
+    guarded((), |agent| agent.class_ends(jni, &jni.text(name).unwrap_or_default(), false));
+}
+
+/// `static native void entityEnds(String name, boolean failed)`
+#[unsafe(no_mangle)]
+extern "system" fn Java_java_lang_TamisHooks_entityEnds(
+    jni: Jni,
+    _: Object,
+    name: Object,
+    failed: u8,
+) {
+    guarded((), |agent| {
+        agent.class_ends(jni, &jni.text(name).unwrap_or_default(), failed != 0);
+    });
 }
 
 /// `static native void groupBegins(String framework)`

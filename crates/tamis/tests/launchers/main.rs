@@ -4,6 +4,7 @@
 mod ant;
 #[path = "../shared/ended.rs"]
 mod ended;
+mod entity;
 mod harness;
 mod junit4;
 mod platform;

@@ -11,3 +11,5 @@ mod harness;
 mod modules;
 mod property;
 mod semantics;
+#[path = "../shared/tools.rs"]
+mod tools;

@@ -274,7 +274,7 @@ impl Collector<'_> {
                 let told = &self.session.told;
                 let found = *scheme == Scheme::Listing && told.holds_classes(&path);
                 let own = told.is_own(&path) || facts.scope.starts_with("ant:") && is_of_ant(&path);
-                !own && !(found && said.depends.found_only)
+                !(own || found && said.depends.found_only)
             }
             _ => true,
         }

@@ -104,7 +104,7 @@ public final class TamisHooks {
         }
     }
 
-    private static Object begin(String framework, String name) {
+    static Object begin(String framework, String name) {
         return name == null ? null : new int[] {testBegins(framework, name)};
     }
 
@@ -119,6 +119,9 @@ public final class TamisHooks {
 
     /** Ends the test of this class one level up, if it is open. */
     private static native void classEnds(String name);
+
+    /** The same for a test that somebody else tells about. */
+    static native void entityEnds(String name, boolean failed);
 
     /** Several test classes that end together. */
     private static native void groupBegins(String framework);
