@@ -119,6 +119,9 @@ pub(crate) fn execute(job: Job<'_>) -> Result<Executed> {
     if failed > 0 {
         observer.taint(Taint::FailedInside(failed as u64));
     }
+    if let Some(why) = jvm::launch::unseen(&case.words) {
+        observer.taint(Taint::Unobserved(why));
+    }
     if inside.unread > 0 {
         let why = "a record that a test class was skipped on could not be read again";
         observer.taint(Taint::Unobserved(why.into()));

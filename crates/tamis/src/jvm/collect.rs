@@ -504,11 +504,13 @@ impl<'env> Collector<'env> {
         for piece in self.outside.get(&pid).into_iter().flatten() {
             let counts = |o: &&Observed| self.counts_outside(&facts, &said, o);
             looked.add(piece.observed.iter().filter(counts).cloned());
-            looked.taints.extend(piece.taints.iter().cloned());
+            let taints = piece.taints.iter().filter(|t| !launched::is_channel(&facts, t));
+            looked.taints.extend(taints.cloned());
         }
         for piece in self.class_like.get(&pid).into_iter().flatten() {
             looked.add(piece.observed.iter().filter(|o| !self.is_told(o)).cloned());
-            looked.taints.extend(piece.taints.iter().cloned());
+            let taints = piece.taints.iter().filter(|t| !launched::is_channel(&facts, t));
+            looked.taints.extend(taints.cloned());
         }
         looked.taints.extend(self.goals[said.goal].taint_of(&said.class));
         if said.depends.uses_bundles {

@@ -1,7 +1,8 @@
 //! Commands that start a JVM without a build tool that tamis knows: how they get our agent.
 //!
 //! `java` gets it as its first argument, Ant by `ANT_OPTS`: nothing is printed, and the JVMs that tests
-//! start have none.
+//! start have none. Gradle gets it by `JAVA_TOOL_OPTIONS`, which each JVM mentions in one line, and is
+//! told not to use a daemon.
 
 use crate::jvm::collect::Collected;
 use crate::jvm::is_maven;
@@ -21,8 +22,18 @@ pub(crate) fn is_ant(words: &[OsString]) -> bool {
     program(words) == Some("ant")
 }
 
+pub(crate) fn is_gradle(words: &[OsString]) -> bool {
+    matches!(program(words), Some("gradle" | "gradlew"))
+}
+
+/// Why what a command does is not seen, where that is known beforehand.
+pub(crate) fn unseen(words: &[OsString]) -> Option<String> {
+    let by_daemon = is_gradle(words) && words.iter().any(|word| word == "--daemon");
+    by_daemon.then(|| "Gradle's daemon runs the tests outside of what tamis sees".to_owned())
+}
+
 /// The environment with the agent in it: Ant's own JVM has it from there, and hands it on to those that
-/// its tasks start.
+/// its tasks start. Gradle starts several JVMs before the one with the tests, so all get it.
 pub(crate) fn environment(
     session: &Session,
     words: &[OsString],
@@ -30,6 +41,7 @@ pub(crate) fn environment(
 ) -> Vec<(OsString, OsString)> {
     match session.launch_argument() {
         Some(argument) if is_ant(words) => put_first("ANT_OPTS", argument, environment),
+        Some(argument) if is_gradle(words) => put_first("JAVA_TOOL_OPTIONS", argument, environment),
         _ => environment,
     }
 }
@@ -48,13 +60,18 @@ fn put_first(
     environment
 }
 
-/// Targets whose names say that they do something elsewhere.
-pub(crate) fn ant_effect(words: &[OsString]) -> Option<String> {
+/// Targets of Ant and tasks of Gradle whose names say that they do something elsewhere.
+pub(crate) fn effect(words: &[OsString]) -> Option<String> {
     const EFFECTS: &[&str] = &["install", "deploy", "publish", "upload", "release"];
     let targets = words.iter().skip(1).filter_map(|word| word.to_str());
+    let is_effect = |part: &str| {
+        // Gradle writes `publishToMavenLocal`.
+        let after = EFFECTS.iter().filter_map(|effect| part.strip_prefix(effect));
+        after.into_iter().any(|rest| !rest.starts_with(char::is_lowercase))
+    };
     let target = targets
-        .filter(|t| !t.starts_with('-'))
-        .find(|target| target.split(['-', '.', '_']).any(|part| EFFECTS.contains(&part)));
+        .filter(|target| !target.starts_with('-'))
+        .find(|target| target.split(['-', '.', '_', ':']).any(is_effect));
     target.map(|target| format!("what `{target}` does elsewhere is not known"))
 }
 
@@ -65,6 +82,10 @@ pub(crate) fn words(session: &Session, words: &[OsString]) -> Vec<OsString> {
         && let Some(argument) = session.launch_argument()
     {
         words.insert(1, argument.into());
+    }
+    if is_gradle(&words) && unseen(&words).is_none() {
+        // A daemon that is there already is not among the processes that are seen.
+        words.insert(1, "--no-daemon".into());
     }
     words
 }
@@ -104,11 +125,14 @@ mod tests {
 
     #[test]
     fn targets_with_effects_elsewhere() {
-        let effect = |text: &str| {
-            ant_effect(&text.split(' ').map(OsString::from).collect::<Vec<_>>()).is_some()
-        };
-        assert!(!effect("ant test") && !effect("ant -Dinstall=x check"));
-        assert!(effect("ant test deploy-all") && effect("ant publish"));
+        let has_effect =
+            |text: &str| effect(&text.split(' ').map(OsString::from).collect::<Vec<_>>()).is_some();
+        assert!(!has_effect("ant test") && !has_effect("ant -Dinstall=x check"));
+        assert!(has_effect("ant test deploy-all") && has_effect("ant publish"));
+        assert!(
+            has_effect("gradle :core:publishToMavenLocal") && has_effect("gradle uploadArchives")
+        );
+        assert!(!has_effect("gradle installedTest") && !has_effect("gradle check"));
     }
 
     #[test]

@@ -32,7 +32,7 @@ pub(crate) fn is_maven(words: &[OsString]) -> bool {
 
 /// Whether a suite is made of the test classes of a build or a JVM.
 pub(crate) fn is_scope(suite: &str) -> bool {
-    ["mvn:", "java:", "ant:"].iter().any(|tool| suite.starts_with(tool))
+    ["mvn:", "java:", "ant:", "gradle:"].iter().any(|tool| suite.starts_with(tool))
 }
 
 /// Whether tests inside a command can be told apart.
@@ -42,13 +42,13 @@ pub(crate) fn has_agent(words: &[OsString]) -> bool {
 
 /// Whether a command is a build: what it makes has to be there still for it to be skipped.
 pub(crate) fn is_build(words: &[OsString]) -> bool {
-    is_maven(words) || launch::is_ant(words)
+    is_maven(words) || launch::is_ant(words) || launch::is_gradle(words)
 }
 
 /// What a build does elsewhere than in its own folders, if anything: it must not be skipped.
 pub(crate) fn effect_elsewhere(words: &[OsString]) -> Option<String> {
-    if launch::is_ant(words) {
-        return launch::ant_effect(words);
+    if launch::is_ant(words) || launch::is_gradle(words) {
+        return launch::effect(words);
     }
     if !is_maven(words) {
         return None;

@@ -106,6 +106,10 @@ impl Collector<'_> {
     }
 
     fn launch(&mut self, pid: u32, launch: &Launch) {
+        if self.is_below_tests(pid) {
+            // Its tests are the business of the test that started it.
+            return self.answer(pid, &ToJvm::Goal { arguments: None });
+        }
         let refused = self.launch_refused(pid, launch);
         let taken = refused.is_none();
         if let Some(why) = refused {
@@ -115,6 +119,16 @@ impl Collector<'_> {
             ));
         }
         self.answer(pid, &ToJvm::Goal { arguments: taken.then(String::new) });
+    }
+
+    /// Whether a JVM was started by one that runs tests. That one had asked before, so it is known.
+    fn is_below_tests(&self, pid: u32) -> bool {
+        let parent = |pid: u32| -> Option<u32> {
+            let status = std::fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
+            status.lines().find_map(|line| line.strip_prefix("PPid:"))?.trim().parse().ok()
+        };
+        std::iter::successors(parent(pid), |&pid| parent(pid).filter(|_| pid > 1))
+            .any(|above| self.hosts.contains_key(&above))
     }
 
     /// Makes the JVM a goal; why not.
@@ -303,6 +317,15 @@ fn other_property(known: &[(String, String)], now: &[(String, String)]) -> Optio
     Some(format!("the system property {name} changed since the first tests of this JVM"))
 }
 
+/// Whether a JVM that Gradle started for tests only talked to Gradle: it asks there for each test class.
+/// What tests talk to by themselves is seen while they run.
+pub(super) fn is_channel(facts: &GoalFacts, taint: &Taint) -> bool {
+    let local = ["127.0.0.1:", "[::1]:", "[::ffff:127.0.0.1]:"];
+    let is_local = |peer: &String| local.iter().any(|address| peer.starts_with(address));
+    facts.scope.starts_with("gradle:")
+        && matches!(taint, Taint::RunningService(peer) if is_local(peer))
+}
+
 /// Files by which Ant tells the JVM that it starts what to run: `junit123.properties`.
 fn is_of_ant(path: &Path) -> bool {
     let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
@@ -318,6 +341,7 @@ const NO_PROPERTY: &[&str] = &[
     "os.version",
     "java.vm.compressedOopsMode",
     "sun.nio.MaxDirectMemorySize",
+    "org.gradle.test.worker",
 ];
 
 fn facts(project: &Project, launch: &Launch, hello: &Hello) -> GoalFacts {
@@ -325,9 +349,9 @@ fn facts(project: &Project, launch: &Launch, hello: &Hello) -> GoalFacts {
     let folder = project.paths.to_portable(Path::new(&launch.folder)).to_string();
     let mut parts: Vec<Vec<u8>> = vec![jdk(Path::new(&hello.java_home))];
     let mut add = |text: &str| parts.push(project.paths.neutral_text(text.as_bytes()));
-    // Ant's own arguments choose tests and name working files.
+    // Their own arguments choose tests and name working files.
     match hello.command.split(' ').next() {
-        Some(main) if main.starts_with(ANT) => add(main),
+        Some(main) if main.starts_with(ANT) || main.starts_with(GRADLE) => add(main),
         _ => add(&hello.command),
     }
     for argument in &hello.vm_arguments {
@@ -353,10 +377,14 @@ fn facts(project: &Project, launch: &Launch, hello: &Hello) -> GoalFacts {
 }
 
 const ANT: &str = "org.apache.tools.ant.";
+const GRADLE: &str = "worker.org.gradle.";
 
 /// The suite's name: what was started, and where.
 fn scope(command: &str, folder: &str) -> String {
     let main = command.split(' ').next().unwrap_or_default();
+    if main.starts_with(GRADLE) {
+        return format!("gradle:{folder}");
+    }
     if main.starts_with(ANT) {
         // By task; tests inside Ant's own JVM may be of any.
         let task = match main.rsplit('.').next() {
