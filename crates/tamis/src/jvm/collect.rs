@@ -508,7 +508,7 @@ impl<'env> Collector<'env> {
             looked.taints.extend(taints.cloned());
         }
         for piece in self.class_like.get(&pid).into_iter().flatten() {
-            looked.add(piece.observed.iter().filter(|o| !self.is_told(o)).cloned());
+            looked.add(piece.observed.iter().filter(|o| !self.is_told(&facts, o)).cloned());
             let taints = piece.taints.iter().filter(|t| !launched::is_channel(&facts, t));
             looked.taints.extend(taints.cloned());
         }

@@ -190,13 +190,6 @@ impl Told {
             }
         }
     }
-
-    /// Whether a folder holds classes of some goal, or is the root of such a folder.
-    pub(crate) fn holds_classes(&self, folder: &Path) -> bool {
-        let folder = [folder.as_os_str().as_encoded_bytes(), b"/"].concat();
-        let paths = self.0.read().unwrap_or_else(PoisonError::into_inner);
-        paths.folders.iter().any(|classes| folder.starts_with(classes))
-    }
 }
 
 impl tamis_observe::Hosts for Told {

@@ -11,6 +11,9 @@
 //!    ([`tamis_dynamic`]), the tracer which files ([`tamis_observe::Parted`]).
 //! 3. As soon as both are known, the record of that test class is written ([`collect`]).
 //!
+//! Other launchers (`tamis java`, `tamis ant`, `tamis gradle`): the runner in the JVM asks itself, so that the
+//! first step happens there ([`launch`], `collect/launched.rs`).
+//!
 //! What the command as a whole relied on then is what it looked at itself, and what the test classes
 //! that were skipped had looked at.
 

@@ -121,14 +121,16 @@ impl Collector<'_> {
         self.answer(pid, &ToJvm::Goal { arguments: taken.then(String::new) });
     }
 
-    /// Whether a JVM was started by one that runs tests. That one had asked before, so it is known.
+    /// Whether a JVM was started by one that runs tests. That one had asked before, so it is known. Ant
+    /// hands the agent on only while no test runs inside it.
     fn is_below_tests(&self, pid: u32) -> bool {
         let parent = |pid: u32| -> Option<u32> {
             let status = std::fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
             status.lines().find_map(|line| line.strip_prefix("PPid:"))?.trim().parse().ok()
         };
         std::iter::successors(parent(pid), |&pid| parent(pid).filter(|_| pid > 1))
-            .any(|above| self.hosts.contains_key(&above))
+            .filter(|above| self.hosts.contains_key(above))
+            .any(|above| !self.launched.get(&above).is_some_and(|jvm| is_ant(&jvm.hello.command)))
     }
 
     /// Makes the JVM a goal; why not.
@@ -265,11 +267,11 @@ impl Collector<'_> {
     }
 
     /// Whether the agent tells about this file.
-    pub(super) fn is_told(&self, observed: &Observed) -> bool {
-        use tamis_observe::Hosts as _;
+    pub(super) fn is_told(&self, facts: &GoalFacts, observed: &Observed) -> bool {
         let Some(path) = observed.question.path() else { return false };
         let path = self.project.paths.to_absolute(path);
-        self.session.told.is_told_otherwise(path.as_os_str().as_encoded_bytes())
+        let is_class = path.extension().is_some_and(|extension| extension == "class");
+        facts.index.has_jar(&path) || is_class && holds_classes(&facts.index, &path)
     }
 
     /// Whether something that was looked at outside of tests counts for a test. What a runner writes for
@@ -286,7 +288,7 @@ impl Collector<'_> {
             Question::Path(path, scheme) if asked => {
                 let path = self.project.paths.to_absolute(path);
                 let told = &self.session.told;
-                let found = *scheme == Scheme::Listing && told.holds_classes(&path);
+                let found = *scheme == Scheme::Listing && holds_classes(&facts.index, &path);
                 let own = told.is_own(&path) || facts.scope.starts_with("ant:") && is_of_ant(&path);
                 !(own || found && said.depends.found_only)
             }
@@ -315,6 +317,11 @@ fn other_property(known: &[(String, String)], now: &[(String, String)]) -> Optio
     let gone = known.iter().find(|one| missing(now, one));
     let (name, _) = gone.or_else(|| now.iter().find(|one| missing(known, one)))?;
     Some(format!("the system property {name} changed since the first tests of this JVM"))
+}
+
+/// Whether a path is below a folder of the classpath, or is one.
+fn holds_classes(index: &ClassIndex, path: &Path) -> bool {
+    index.paths().any(|(folder, is_folder)| is_folder && path.starts_with(folder))
 }
 
 /// Whether a JVM that Gradle started for tests only talked to Gradle: it asks there for each test class.
@@ -374,6 +381,12 @@ fn facts(project: &Project, launch: &Launch, hello: &Hello) -> GoalFacts {
         configuration: Value::Text(Hash::of_parts(parts.iter().map(Vec::as_slice))),
         choices: Arc::default(),
     }
+}
+
+/// Ant itself, not what it starts.
+fn is_ant(command: &str) -> bool {
+    let mains = ["org.apache.tools.ant.launch.Launcher", "org.apache.tools.ant.Main"];
+    command.split(' ').next().is_some_and(|main| mains.contains(&main))
 }
 
 const ANT: &str = "org.apache.tools.ant.";
