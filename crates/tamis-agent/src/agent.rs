@@ -122,10 +122,19 @@ impl Agent {
         self.pass(jni, &mut desk, boundary);
     }
 
-    pub(crate) fn class_ends(&self, jni: Jni, class: &str) {
+    pub(crate) fn class_ends(&self, jni: Jni, class: &str, failed: bool) {
         let mut desk = self.desk();
-        let boundary = desk.tests.end_class(class);
+        let boundary = desk.tests.end_class(class, failed);
         self.pass(jni, &mut desk, boundary);
+    }
+
+    pub(crate) fn open_tests(&self) -> usize {
+        self.desk().tests.open().len()
+    }
+
+    /// What the tracer saw outside of tests until now is nothing to the tests to come.
+    pub(crate) fn outside_anew(&self) {
+        look_at(&Mark::outside_anew(std::process::id()).path(&self.options.token));
     }
 
     pub(crate) fn test_failed(&self) {

@@ -29,7 +29,7 @@ pub(crate) fn hello(jni: Jni, role: Role, blind: Vec<String>) -> Hello {
 
 /// As the JVM took them, options from the environment and from files included. JDK 8 does not tell;
 /// there the command line of the process has to do.
-fn vm_arguments(jni: Jni) -> Vec<String> {
+pub(crate) fn vm_arguments(jni: Jni) -> Vec<String> {
     let told = jni.find_class(c"jdk/internal/misc/VM").and_then(|class| {
         jni.call_static(class, c"getRuntimeArguments", c"()[Ljava/lang/String;", &[])
     });

@@ -6,12 +6,16 @@
 use tamis_classfile::rewrite::Argument;
 
 pub(crate) const HOOKS: &str = "java/lang/TamisHooks";
+pub(crate) const LAUNCHER: &str = "java/lang/TamisLauncher";
+const ANT: &str = "java/lang/TamisAnt";
 const MAVEN: &str = "java/lang/TamisMaven";
 
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Hook {
     /// `TamisHooks.enter` and `leave` around the method, with this kind.
     Around(&'static str),
+    /// The same for a void method of a runner that may be left at once: what need not run.
+    AroundOrLeave(&'static str),
     /// A call at the start of the method.
     AtStart { owner: &'static str, name: &'static str, arguments: &'static [Argument<'static>] },
 }
@@ -23,8 +27,10 @@ fn call(name: &'static str, arguments: &'static [Argument<'static>]) -> Option<H
 /// Runners of tests.
 pub(crate) fn of_tests(class: &[u8], name: &[u8], descriptor: &[u8]) -> Option<Hook> {
     match (name, descriptor) {
-        (b"run", b"(Lorg/junit/runner/notification/RunNotifier;)V") => Some(Hook::Around("junit4")),
-        (b"run", b"(Ljunit/framework/TestResult;)V") => Some(Hook::Around("junit3")),
+        (b"run", b"(Lorg/junit/runner/notification/RunNotifier;)V") => {
+            Some(Hook::AroundOrLeave("junit4"))
+        }
+        (b"run", b"(Ljunit/framework/TestResult;)V") => Some(Hook::AroundOrLeave("junit3")),
         (b"fireTestFailure", b"(Lorg/junit/runner/notification/Failure;)V")
         | (b"addError", b"(Ljunit/framework/Test;Ljava/lang/Throwable;)V")
         | (b"addFailure", b"(Ljunit/framework/Test;Ljunit/framework/AssertionFailedError;)V") => {
@@ -34,16 +40,44 @@ pub(crate) fn of_tests(class: &[u8], name: &[u8], descriptor: &[u8]) -> Option<H
             b"org/junit/platform/engine/support/hierarchical/NodeTestTask" => {
                 (name == b"execute" && descriptor == b"()V").then_some(Hook::Around("platform"))
             }
+            b"org/junit/platform/launcher/core/DefaultLauncher" => (name == b"execute")
+                .then_some(Hook::AtStart { owner: LAUNCHER, name: "platformRuns", arguments: &[] }),
             b"org/junit/platform/launcher/core/ExecutionListenerAdapter" => match name {
-                b"executionStarted" => call("platformStarts", &[Argument::Local(1)]),
+                b"executionStarted" => Some(Hook::Around("platform-start")),
                 b"executionFinished" => call("platformEnds", &[Argument::Local(1)]),
                 _ => None,
             },
             b"org/junit/platform/engine/TestExecutionResult" if name == b"<init>" => descriptor
                 .starts_with(b"(Lorg/junit/platform/engine/TestExecutionResult$Status;")
                 .then(|| call("platformResult", &[Argument::Local(1)]))?,
+            b"org/apache/tools/ant/types/CommandlineJava" => {
+                (name == b"getCommandline" && descriptor == b"()[Ljava/lang/String;").then_some(
+                    Hook::AtStart { owner: ANT, name: "forks", arguments: &[Argument::Local(0)] },
+                )
+            }
+            b"org/apache/tools/ant/taskdefs/optional/junit/JUnitTestRunner"
+            | b"org/apache/tools/ant/taskdefs/optional/junitlauncher/LauncherSupport" => {
+                (matches!(name, b"run" | b"launch") && descriptor == b"()V")
+                    .then_some(Hook::AtStart { owner: ANT, name: "testsBegin", arguments: &[] })
+            }
+            _ if is_ant_task(class) => (name == b"execute" && descriptor == b"()V")
+                .then_some(Hook::AtStart { owner: ANT, name: "taskBegins", arguments: &[] }),
             b"org/testng/TestRunner" | b"org/testng/SuiteRunner" => {
                 (name == b"run" && descriptor == b"()V").then_some(Hook::Around("testng"))
+            }
+            b"org/junit/runner/JUnitCore" => (name == b"run"
+                && descriptor.starts_with(b"(Lorg/junit/runner/Runner;)"))
+            .then_some(Hook::AtStart {
+                owner: LAUNCHER,
+                name: "junit4Batch",
+                arguments: &[Argument::Local(1)],
+            }),
+            b"org/testng/internal/ExitCodeListener" => {
+                matches!(name, b"noTestsFound" | b"hasTests").then_some(Hook::AtStart {
+                    owner: LAUNCHER,
+                    name: "testngFound",
+                    arguments: &[Argument::Local(0)],
+                })
             }
             b"org/testng/internal/TestResult" => (name == b"setStatus" && descriptor == b"(I)V")
                 .then_some(Hook::Around("testng-status")),
@@ -67,6 +101,16 @@ pub(crate) fn may_be_in_tests(class: &[u8], file: &[u8]) -> bool {
     class.starts_with(b"org/junit/")
         || class.starts_with(b"org/testng/")
         || NAMED.iter().any(|name| file.windows(name.len()).any(|w| w == *name))
+}
+
+/// Ant's tasks that run tests.
+fn is_ant_task(class: &[u8]) -> bool {
+    class.strip_prefix(b"org/apache/tools/ant/taskdefs/optional/junit").is_some_and(|rest| {
+        matches!(
+            rest,
+            b"/JUnitTask" | b"launcher/JUnitLauncherTask" | b"launcher/confined/JUnitLauncherTask"
+        )
+    })
 }
 
 /// Whether a class of a build tool has a method with a hook, by its name alone.

@@ -1,8 +1,8 @@
 //! What happens to the bytes of one class.
 
-use crate::hooked::{HOOKS, Hook};
+use crate::hooked::{HOOKS, Hook, LAUNCHER};
 use tamis_classfile::ClassFile;
-use tamis_classfile::rewrite::{Editor, Prefix, Wrap};
+use tamis_classfile::rewrite::{Argument, Editor, Prefix, Wrap};
 
 pub(crate) const PROBE: &str = "java/lang/TamisProbe";
 const FIELD: &str = "HITS";
@@ -64,6 +64,18 @@ fn add_hook(editor: &mut Editor<'_>, method: usize, hook_of: HookOf) -> Result<b
         Some(Hook::Around(kind)) => {
             editor.wrap(method, Wrap { owner: HOOKS, enter: "enter", leave: "leave", kind })
         }
+        Some(Hook::AroundOrLeave(kind)) => editor
+            .prefix(
+                method,
+                Prefix::ReturnIf {
+                    owner: LAUNCHER,
+                    name: "leaves",
+                    arguments: &[Argument::Local(0)],
+                },
+            )
+            .and_then(|()| {
+                editor.wrap(method, Wrap { owner: HOOKS, enter: "enter", leave: "leave", kind })
+            }),
         Some(Hook::AtStart { owner, name, arguments }) => {
             editor.prefix(method, Prefix::Call { owner, name, arguments })
         }

@@ -27,6 +27,7 @@ mod link;
 mod load;
 mod lookups;
 mod natives;
+mod natives_launcher;
 mod open_tests;
 mod probes;
 
@@ -41,10 +42,15 @@ use std::panic::catch_unwind;
 use tamis_wire::{Options, Role};
 
 /// The classes of `java/`, compiled; in the order in which they can be defined.
-const CLASSES: [(&CStr, &[u8]); 5] = [
+const CLASSES: [(&CStr, &[u8]); 10] = [
     (c"java/lang/TamisProbe", include_bytes!("../java/classes/java/lang/TamisProbe.class")),
     (c"java/lang/TamisRunners", include_bytes!("../java/classes/java/lang/TamisRunners.class")),
     (c"java/lang/TamisMaven", include_bytes!("../java/classes/java/lang/TamisMaven.class")),
+    (c"java/lang/TamisLoaders", include_bytes!("../java/classes/java/lang/TamisLoaders.class")),
+    (c"java/lang/TamisUnits", include_bytes!("../java/classes/java/lang/TamisUnits.class")),
+    (c"java/lang/TamisLauncher", include_bytes!("../java/classes/java/lang/TamisLauncher.class")),
+    (c"java/lang/TamisEntity", include_bytes!("../java/classes/java/lang/TamisEntity.class")),
+    (c"java/lang/TamisAnt", include_bytes!("../java/classes/java/lang/TamisAnt.class")),
     (c"java/lang/TamisLookups", include_bytes!("../java/classes/java/lang/TamisLookups.class")),
     (c"java/lang/TamisHooks", include_bytes!("../java/classes/java/lang/TamisHooks.class")),
 ];
@@ -69,7 +75,7 @@ fn start(vm: Vm, options: *const c_char) -> Option<()> {
     let jvmti = vm.jvmti()?;
     let jdk = match options.role {
         Role::Build | Role::Outcomes => None,
-        Role::Tests => Some(Jdk::prepare(vm, on_jdk_class).ok()?),
+        Role::Tests | Role::Launched => Some(Jdk::prepare(vm, on_jdk_class).ok()?),
     };
     // Without events there is no greeting, and tamis knows.
     let agent = Agent::install(jvmti, jdk, options, link)?;

@@ -79,7 +79,7 @@ pub(crate) fn on_class(agent: &Agent, offer: Offer<'_>) -> Option<Vec<u8>> {
         return None;
     }
     match agent.options.role {
-        Role::Tests => on_class_of_tests(agent, offer),
+        Role::Tests | Role::Launched => on_class_of_tests(agent, offer),
         Role::Build => {
             let name = offer.name.filter(|name| hooked::in_build(name))?;
             hook_alone(agent, offer, name, hooked::of_build)

@@ -42,7 +42,20 @@ extern "system" fn Java_java_lang_TamisHooks_testEnds(jni: Jni, _: Object, test:
 /// `static native void classEnds(String name)`
 #[unsafe(no_mangle)]
 extern "system" fn Java_java_lang_TamisHooks_classEnds(jni: Jni, _: Object, name: Object) {
-    guarded((), |agent| agent.class_ends(jni, &jni.text(name).unwrap_or_default()));
+    guarded((), |agent| agent.class_ends(jni, &jni.text(name).unwrap_or_default(), false));
+}
+
+/// `static native void entityEnds(String name, boolean failed)`
+#[unsafe(no_mangle)]
+extern "system" fn Java_java_lang_TamisHooks_entityEnds(
+    jni: Jni,
+    _: Object,
+    name: Object,
+    failed: u8,
+) {
+    guarded((), |agent| {
+        agent.class_ends(jni, &jni.text(name).unwrap_or_default(), failed != 0);
+    });
 }
 
 /// `static native void groupBegins(String framework)`
@@ -91,6 +104,25 @@ extern "system" fn Java_java_lang_TamisHooks_call(
     guarded(Object::NULL, |_| {
         let call = || jni.call_object(on, &name_text(jni, name)?, &name_text(jni, descriptor)?);
         call().unwrap_or(Object::NULL)
+    })
+}
+
+/// `static native boolean run(Object self, String name, String descriptor, Object[] arguments)`
+#[unsafe(no_mangle)]
+extern "system" fn Java_java_lang_TamisHooks_run(
+    jni: Jni,
+    _: Object,
+    on: Object,
+    name: Object,
+    descriptor: Object,
+    arguments: Object,
+) -> u8 {
+    guarded(0, |_| {
+        let run = || {
+            let (name, descriptor) = (name_text(jni, name)?, name_text(jni, descriptor)?);
+            Some(jni.call_void(on, &name, &descriptor, &jni.elements(arguments)))
+        };
+        u8::from(run().unwrap_or(false))
     })
 }
 
@@ -169,7 +201,7 @@ extern "system" fn Java_java_lang_TamisMaven_goalBegins(
     })
 }
 
-fn pairs(texts: Vec<String>) -> Vec<(String, String)> {
+pub(crate) fn pairs(texts: Vec<String>) -> Vec<(String, String)> {
     let mut texts = texts.into_iter();
     let mut pairs = Vec::new();
     while let (Some(name), Some(value)) = (texts.next(), texts.next()) {

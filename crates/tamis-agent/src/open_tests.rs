@@ -92,9 +92,9 @@ impl Tests {
         Some(Boundary { open, message: FromJvm::Ended(ended), test: id, begins: false })
     }
 
-    pub(crate) fn end_class(&mut self, class: &str) -> Option<Boundary> {
+    pub(crate) fn end_class(&mut self, class: &str, failed: bool) -> Option<Boundary> {
         let id = self.open.iter().find(|test| test.class == class)?.id;
-        self.end(id, false)
+        self.end(id, failed)
     }
 
     /// Which of them failed cannot be told when several are open: all did.
@@ -198,8 +198,8 @@ mod tests {
         let mut tests = Tests::default();
         let one = tests.begin("platform", "a.T").0;
         tests.begin("platform", "a.T");
-        assert_eq!(tests.end_class("a.T"), None);
-        assert_eq!(tests.end_class("a.Other"), None);
+        assert_eq!(tests.end_class("a.T", false), None);
+        assert_eq!(tests.end_class("a.Other", true), None);
         assert_eq!(tests.end(one, false).map(|b| b.open), Some(vec![one]));
     }
 }

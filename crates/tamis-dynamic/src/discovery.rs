@@ -32,6 +32,16 @@ impl Discovery {
         Self { tests, classes }
     }
 
+    pub(crate) fn add(&mut self, test: &str, index: &ClassIndex) {
+        let outer = outermost(test);
+        if !self.tests.contains_key(outer) {
+            let nested = index.project_classes().filter(|class| outermost(class) == outer);
+            let nested: Vec<String> = nested.map(str::to_owned).collect();
+            self.classes.extend(closure(nested.clone(), index));
+            self.tests.insert(outer.to_owned(), nested);
+        }
+    }
+
     /// Whether all these classes are of the tests, so that only discovery can have run.
     pub(crate) fn did_all<'c>(&self, mut ran: impl Iterator<Item = &'c str>) -> bool {
         ran.all(|class| self.classes.contains(class))

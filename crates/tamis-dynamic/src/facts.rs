@@ -27,6 +27,8 @@ pub enum Kind {
     Jars,
     /// How the tests are started: arguments, properties, JDK.
     Configuration,
+    /// Which tests of a test class the runner chose.
+    Choice(String),
 }
 
 impl fmt::Display for Fact {
@@ -39,6 +41,7 @@ impl fmt::Display for Fact {
             Kind::Resource(name) => write!(f, "resource {name}"),
             Kind::Jars => write!(f, "the jars of the classpath"),
             Kind::Configuration => write!(f, "test configuration"),
+            Kind::Choice(class) => write!(f, "chosen tests of {class}"),
         }
     }
 }
@@ -60,6 +63,8 @@ impl Fact {
             Kind::Jars
         } else if rest == "test configuration" {
             Kind::Configuration
+        } else if let Some(name) = rest.strip_prefix("chosen tests of ") {
+            Kind::Choice(name.into())
         } else {
             return None;
         };
@@ -80,7 +85,7 @@ pub fn answer(index: &ClassIndex, kind: &Kind) -> Option<Value> {
         Kind::Body(class, method) => index.body(class, method).map_or(Value::Absent, text),
         Kind::Resource(name) => index.resource(name),
         Kind::Jars => index.jars(),
-        Kind::Configuration => return None,
+        Kind::Configuration | Kind::Choice(_) => return None,
     })
 }
 
@@ -97,6 +102,7 @@ mod tests {
             Kind::Resource("META-INF/services/a.B".into()),
             Kind::Jars,
             Kind::Configuration,
+            Kind::Choice("a.FooTest".into()),
         ] {
             let fact = Fact { scope: "mvn:core".into(), kind };
             assert_eq!(Fact::parse(&fact.to_string()), Some(fact));

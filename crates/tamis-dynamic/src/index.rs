@@ -140,6 +140,26 @@ impl ClassIndex {
         all(self.entries.iter().filter(|e| !e.is_folder).map(|jar| jar.content))
     }
 
+    /// One value for everything on the classpath, to be compared within one run.
+    pub fn digest(&self) -> Hash {
+        let mut parts: Vec<Vec<u8>> = Vec::new();
+        for entry in &self.entries {
+            parts.push(entry.path.as_os_str().as_encoded_bytes().to_vec());
+            parts.push(entry.content.0.to_le_bytes().to_vec());
+            if entry.is_folder {
+                let classes = entry.block.classes.iter();
+                let mut raw: Vec<(&[u8], Hash)> =
+                    classes.map(|class| (entry.block.names.get(class.name), class.raw)).collect();
+                raw.sort_unstable_by(|a, b| a.0.cmp(b.0));
+                for (name, raw) in raw {
+                    parts.push(name.to_vec());
+                    parts.push(raw.0.to_le_bytes().to_vec());
+                }
+            }
+        }
+        Hash::of_parts(parts.iter().map(Vec::as_slice))
+    }
+
     /// The class whose file this is, where the classpath takes it from there.
     pub fn class_at(&self, file: &[u8]) -> Option<String> {
         self.entries.iter().filter(|e| e.is_folder).find_map(|entry| {

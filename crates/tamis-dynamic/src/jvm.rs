@@ -26,6 +26,8 @@ pub struct Depends {
     /// It may use resource bundles, which the JDK keeps: those that earlier tests of this JVM read
     /// count for it.
     pub uses_bundles: bool,
+    /// Nothing of the project ran outside of tests before it began, but for finding tests.
+    pub found_only: bool,
     /// Why the set is not complete.
     pub incomplete: Option<String>,
 }
@@ -57,6 +59,7 @@ pub struct Jvm {
 struct Seen {
     /// The test class.
     own_class: String,
+    found_only: bool,
     loaded: BTreeSet<String>,
     hits: RoaringBitmap,
     classes: BTreeSet<String>,
@@ -120,6 +123,11 @@ impl Jvm {
     pub fn with_tests<'t>(mut self, tests: impl IntoIterator<Item = &'t str>) -> Self {
         self.discovery = Discovery::of(tests, &self.index);
         self
+    }
+
+    /// One more test class that a framework may look at.
+    pub fn add_test(&mut self, test: &str) {
+        self.discovery.add(test, &self.index);
     }
 
     /// Nothing from here on is complete.
@@ -216,6 +224,7 @@ impl Jvm {
         let ran = ran.filter(|l| matches!(l.place, Place::Project | Place::Changed));
         if self.discovery.did_all(ran.map(|l| l.name.as_str())) {
             self.discovery.leave_out(&mut seen.classes, class, &self.index);
+            seen.found_only = true;
         }
         self.open.insert(test, seen);
     }
@@ -226,7 +235,9 @@ impl Jvm {
             let incomplete = Some("the agent did not tell when it began".to_owned());
             return Depends { incomplete, ..Depends::default() };
         };
-        let mut depends = Depends { incomplete: self.incomplete.clone(), ..Depends::default() };
+        let incomplete = self.incomplete.clone();
+        let found_only = seen.found_only;
+        let mut depends = Depends { incomplete, found_only, ..Depends::default() };
         let (hits, mut touched) = self.close(&seen);
         let inherited = &hits - &seen.hits;
         let mut others = seen.others.clone();

@@ -9,13 +9,20 @@
 //! What a host loads as classes is told by its agent in more detail, so the tracer's view of class
 //! files and jars is left out for the host itself ([`Hosts::is_told_otherwise`]), but how often each
 //! class file was opened is counted: who reads one without loading it depends on its bytes. Processes
-//! that the host started have no agent: everything that they do counts.
+//! that the host started have no agent, or one that tells of other tests: everything that they do
+//! counts. A process below an open test is never a host.
+//!
+//! A host may read class files and jars before it is known which of them its agent tells about. Outside
+//! of tests these are observed apart, and the listener decides.
+//!
+//! A host can also tell that what it did so far is nothing to its tests: a build tool does other work
+//! before it runs tests in its own process.
 //!
 //! A process whose parents are gone may belong to any test: it counts for all that are open.
 
 use crate::observer::{Context, Observer};
 use crate::result::Observations;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::mpsc::Sender;
 use tamis_core::Taint;
 use tamis_trace::{Action, Blind, Event, Peer, Sink, Timing};
@@ -51,6 +58,9 @@ pub enum PartEnded {
     Outside {
         host: u32,
         observations: Observations,
+        /// Of the class files and jars that the host itself read and of which nobody knew whether its
+        /// agent tells about them.
+        class_like: Observations,
     },
     Test {
         host: u32,
@@ -70,6 +80,8 @@ pub struct Parted<'a, 's> {
     context: Context<'a>,
     agent: Agent<'s>,
     hosts: HashMap<u32, Host<'a>>,
+    /// Processes with the agent below an open test, which has all that they do.
+    below_tests: HashSet<u32>,
     /// Where a thread belongs; asked again after every mark, because numbers are used again.
     owners: HashMap<u32, Owner>,
     /// The answers from before, for threads that have ended by the time we hear of them.
@@ -79,10 +91,24 @@ pub struct Parted<'a, 's> {
     ended: Sender<PartEnded>,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Host<'a> {
-    outside: Option<Observer<'a>>,
+    outside: Option<Outside<'a>>,
     open: Vec<(u32, Part<'a>)>,
+    /// The hosts that it runs below.
+    above: Vec<u32>,
+}
+
+#[derive(Debug)]
+struct Outside<'a> {
+    observer: Observer<'a>,
+    class_like: Observer<'a>,
+}
+
+impl<'a> Outside<'a> {
+    fn new(context: Context<'a>) -> Self {
+        Self { observer: Observer::new(context), class_like: Observer::new(context) }
+    }
 }
 
 #[derive(Debug)]
@@ -109,6 +135,7 @@ impl<'a, 's> Parted<'a, 's> {
             context,
             agent,
             hosts: HashMap::new(),
+            below_tests: HashSet::new(),
             owners: HashMap::new(),
             last_owners: HashMap::new(),
             first: None,
@@ -162,13 +189,25 @@ impl<'a, 's> Parted<'a, 's> {
     }
 
     fn mark(&mut self, mark: Mark) {
-        self.ask_owners_again();
         let context = self.context;
-        let host = self.hosts.entry(mark.pid).or_insert(Host { outside: None, open: Vec::new() });
+        if self.below_tests.contains(&mark.pid) {
+            return;
+        }
+        self.ask_owners_again();
+        let host = self.hosts.entry(mark.pid).or_default();
+        if mark.test == Mark::OUTSIDE {
+            if let Some(outside) = &mut host.outside {
+                *outside = Outside::new(context);
+            }
+            return;
+        }
         if mark.begins {
             if let Some(outside) = host.outside.take() {
-                let observations = outside.finish(false);
-                let _ = self.ended.send(PartEnded::Outside { host: mark.pid, observations });
+                let _ = self.ended.send(PartEnded::Outside {
+                    host: mark.pid,
+                    observations: outside.observer.finish(false),
+                    class_like: outside.class_like.finish(false),
+                });
             }
             let part = Part { observer: Observer::new(context), class_files: ClassFiles::new() };
             host.open.push((mark.test, part));
@@ -182,7 +221,7 @@ impl<'a, 's> Parted<'a, 's> {
         // Nobody listens once the run is being stopped.
         let _ = self.ended.send(ended);
         if host.open.is_empty() {
-            host.outside = Some(Observer::new(context));
+            host.outside = Some(Outside::new(context));
         }
     }
 
@@ -195,29 +234,79 @@ impl<'a, 's> Parted<'a, 's> {
             }
             Owner::Host(pid) => {
                 let Some(host) = self.hosts.get_mut(&pid) else { return };
+                let above = host.above.clone();
                 match path_read(&event.action) {
                     Some(path) if self.agent.hosts.is_told_otherwise(path) => {
                         if path.ends_with(b".class") {
                             host.count(path, opened(event));
                         }
                     }
+                    Some(path) if path.ends_with(b".class") || path.ends_with(b".jar") => {
+                        host.give_class_like(event);
+                    }
                     _ => host.give(event),
                 }
+                self.give_to(&above, event);
             }
             Owner::Below(pid) => {
-                if let Some(host) = self.hosts.get_mut(&pid) {
-                    host.give(event);
-                }
+                let Some(host) = self.hosts.get_mut(&pid) else { return };
+                let above = host.above.clone();
+                host.give(event);
+                self.give_to(&above, event);
             }
             Owner::Nobody | Owner::Unknown => {}
         }
+    }
+
+    fn give_to(&mut self, hosts: &[u32], event: &Event<'_>) {
+        for host in hosts {
+            if let Some(host) = self.hosts.get_mut(host) {
+                host.give(event);
+            }
+        }
+    }
+
+    /// A process loads the agent. It becomes a host unless it runs below an open test.
+    fn engaged(&mut self, thread: u32) {
+        let Some((pid, _)) = process(thread) else { return };
+        if self.hosts.contains_key(&pid) {
+            return;
+        }
+        let mut above = Vec::new();
+        if let Owner::Below(host) = self.owner(thread) {
+            above.extend(self.hosts.get(&host).into_iter().flat_map(|h| h.above.iter().copied()));
+            above.push(host);
+        }
+        let is_open = |host: &u32| self.hosts.get(host).is_some_and(|h| !h.open.is_empty());
+        if above.iter().any(is_open) {
+            self.below_tests.insert(pid);
+            return;
+        }
+        self.below_tests.remove(&pid);
+        let outside = Some(Outside::new(self.context));
+        self.hosts.insert(pid, Host { outside, open: Vec::new(), above });
+        self.ask_owners_again();
+        self.last_owners.insert(pid, Owner::Host(pid));
     }
 }
 
 impl Host<'_> {
     fn give(&mut self, event: &Event<'_>) {
         if let Some(outside) = &mut self.outside {
-            outside.event(event.clone());
+            outside.observer.event(event.clone());
+            // What was written is no input, whoever reads it.
+            if path_read(&event.action).is_none() {
+                outside.class_like.event(event.clone());
+            }
+        }
+        for (_, part) in &mut self.open {
+            part.observer.event(event.clone());
+        }
+    }
+
+    fn give_class_like(&mut self, event: &Event<'_>) {
+        if let Some(outside) = &mut self.outside {
+            outside.class_like.event(event.clone());
         }
         for (_, part) in &mut self.open {
             part.observer.event(event.clone());
@@ -245,13 +334,8 @@ impl Sink for Parted<'_, '_> {
         }
         if let Action::Open { path, .. } = &event.action
             && **path == *self.agent.library
-            && let Some((pid, _)) = process(event.thread)
-            && !self.hosts.contains_key(&pid)
         {
-            let outside = Some(Observer::new(self.context));
-            self.hosts.insert(pid, Host { outside, open: Vec::new() });
-            self.ask_owners_again();
-            self.last_owners.insert(pid, Owner::Host(pid));
+            self.engaged(event.thread);
         }
         if !self.hosts.is_empty() {
             self.give(&event);

@@ -39,7 +39,10 @@ fn play(engine: &str, script: &str) -> Option<Seen> {
     };
     let dir = tempfile::tempdir().unwrap();
     let root = dir.path().canonicalize().unwrap();
-    for name in ["agent", "start", "one", "two", "both", "between", "child", "A.class", "B.class"] {
+    for name in [
+        "c.jar", "d.jar", "agent", "start", "one", "two", "both", "between", "child", "A.class",
+        "B.class",
+    ] {
         fs::write(root.join(name), name).unwrap();
     }
     // What was there before is told from what changed by the time stamps.
@@ -92,7 +95,10 @@ fn play(engine: &str, script: &str) -> Option<Seen> {
     add("whole".into(), parted.into_whole().finish(false));
     for ended in told {
         match ended {
-            PartEnded::Outside { observations, .. } => add("outside".into(), observations),
+            PartEnded::Outside { host: _, observations, class_like } => {
+                add("outside".into(), observations);
+                add("outside, perhaps told".into(), class_like);
+            }
             PartEnded::Test { test, observations, class_files, .. } => {
                 let counted = class_files.iter().map(|(path, times)| {
                     let name = Path::new(std::str::from_utf8(path).unwrap()).file_name().unwrap();
@@ -122,6 +128,28 @@ fn tests_keep_apart(engine: &str) {
     assert!(seen.contains_key("1 classes A.class x2"), "{seen:?}");
     let all = ["A.class", "B.class", "agent", "between", "child", "one", "start", "two"];
     expect(&seen, "whole", &all);
+}
+
+/// Jars that the host reads before anybody knows whether they are told about stand apart; those that
+/// its children read do not. And a host may say that what it did before is nothing to its tests.
+fn what_was_before_stands_apart(engine: &str) {
+    let script =
+        "look start\nend 0\nlook between\nlook c.jar\n(cat d.jar)\nbegin 1\nlook one\nend 1\n";
+    let Some(seen) = play(engine, script) else { return };
+    expect(&seen, "outside", &["between", "d.jar"]);
+    expect(&seen, "outside, perhaps told", &["c.jar"]);
+    expect(&seen, "1", &["one"]);
+}
+
+/// A process with the agent below an open test is a part of that test, whatever it says itself.
+fn a_host_below_a_test_is_none(engine: &str) {
+    let below = "sh -c 'look() { while read -r x; do :; done < $1; }; look agent; \
+                 [ -e /.tamis-mark/tok/$$/b/7 ]; look two; [ -e /.tamis-mark/tok/$$/e/7 ]; sleep 0.3'";
+    let script = format!("begin 1\nlook one\n{below}\nend 1\nlook between\n{below}\n");
+    let Some(seen) = play(engine, &script) else { return };
+    expect(&seen, "1", &["agent", "one", "two"]);
+    // Behind the test it is a host of its own.
+    expect(&seen, "7", &["two"]);
 }
 
 fn tests_that_overlap_share(engine: &str) {
@@ -157,6 +185,14 @@ macro_rules! with_every_engine {
             #[test]
             fn what_has_lost_its_parent_counts_for_all() {
                 super::what_has_lost_its_parent_counts_for_all(stringify!($engine));
+            }
+            #[test]
+            fn what_was_before_stands_apart() {
+                super::what_was_before_stands_apart(stringify!($engine));
+            }
+            #[test]
+            fn a_host_below_a_test_is_none() {
+                super::a_host_below_a_test_is_none(stringify!($engine));
             }
             #[test]
             fn a_file_of_another_test_is_an_input() {

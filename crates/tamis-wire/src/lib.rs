@@ -3,7 +3,8 @@
 //! The agent in a JVM connects to a Unix socket of the tamis process that started the command and
 //! sends [`FromJvm`] messages in order: each class as it is loaded, then what happened between two
 //! boundaries ([`Window`]). Tests that are open at the same time share a window: what cannot be told
-//! apart belongs to all of them. Only the hooks in a build tool ask for an answer ([`ToJvm`]).
+//! apart belongs to all of them. Only hooks in a build tool, and in runners that no build tool prepared,
+//! ask for an answer ([`ToJvm`]).
 //!
 //! Everything that was sent survives the death of the JVM; a frame that was cut short by it is no
 //! message. Files are not told here: the tracer sees them. So that it can tell which test a file
@@ -40,6 +41,10 @@ pub enum FromJvm {
     Goal(Goal),
     /// The test classes that the goal found; answered by [`ToJvm::Skip`].
     Scanned(Scanned),
+    /// A runner in a launched JVM is about to run its first tests; answered by [`ToJvm::Goal`].
+    Launch(Launch),
+    /// Test classes that the runner is about to run; answered by [`ToJvm::Chosen`].
+    Choose(Vec<Candidate>),
     /// The goal ended; `error` is what it threw.
     GoalEnded {
         goal: u32,
@@ -55,6 +60,8 @@ pub enum ToJvm {
     Goal { arguments: Option<String> },
     /// Indices into [`Scanned::classes`] that need not run.
     Skip { classes: Vec<u32> },
+    /// For each of [`FromJvm::Choose`] why it need not run, or nothing if it has to.
+    Chosen { skipped: Vec<Option<String>> },
 }
 
 /// The first message of every JVM.
@@ -82,6 +89,8 @@ pub enum Role {
     Tests,
     /// Runs tests: only where they begin and end, and how.
     Outcomes,
+    /// Runs tests, and nobody decided about them before: its runner asks.
+    Launched,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -190,4 +199,32 @@ pub struct Goal {
 pub struct Scanned {
     pub goal: u32,
     pub classes: Vec<String>,
+}
+
+/// A runner of tests in a JVM that no build tool prepared.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Launch {
+    /// The working folder of the JVM.
+    pub folder: String,
+    /// What the loader of the test classes and those above it search, in order.
+    pub class_path: Vec<String>,
+    /// System properties, sorted by name.
+    pub properties: Vec<(String, String)>,
+    /// Folders that the runner itself writes.
+    pub own_folders: Vec<String>,
+    /// A task of a build tool began in this JVM since its tests were asked about, and may have set other
+    /// properties.
+    pub other_task: bool,
+    /// Why the class path is not known.
+    pub unknown: Option<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Candidate {
+    /// Binary name of the test class, or the name of an entity.
+    pub class: String,
+    /// Which of its tests the runner chose: a text that is the same for the same choice.
+    pub choice: String,
+    /// Why it has to run in any case.
+    pub needed: Option<String>,
 }

@@ -14,6 +14,13 @@ pub struct Mark {
 pub const PREFIX: &str = "/.tamis-mark/";
 
 impl Mark {
+    /// No test has this number: time outside of tests begins anew, and what was before does not count.
+    pub const OUTSIDE: u32 = 0;
+
+    pub fn outside_anew(pid: u32) -> Self {
+        Self { pid, test: Self::OUTSIDE, begins: false }
+    }
+
     /// The path that the agent looks at.
     pub fn path(self, token: &str) -> String {
         let kind = if self.begins { 'b' } else { 'e' };

@@ -40,6 +40,7 @@ impl Options {
                 Some(("role", "build")) => role = Some(Role::Build),
                 Some(("role", "tests")) => role = Some(Role::Tests),
                 Some(("role", "outcomes")) => role = Some(Role::Outcomes),
+                Some(("role", "launched")) => role = Some(Role::Launched),
                 _ => return Err(format!("unknown option {part}")),
             }
         }
@@ -57,6 +58,7 @@ impl fmt::Display for Options {
             Role::Build => "build",
             Role::Tests => "tests",
             Role::Outcomes => "outcomes",
+            Role::Launched => "launched",
         };
         let socket = encode(self.socket.as_os_str().as_bytes());
         write!(f, "socket={socket},token={},role={role}", encode(self.token.as_bytes()))

@@ -20,6 +20,7 @@ use std::path::PathBuf;
         tamis ./check.sh             run it, or skip it while nothing it looked at has changed\n  \
         tamis npm test               any command; tamis's own options stand before it\n  \
         tamis mvn test               Maven: each test class by itself, no build file touched\n  \
+        tamis ant test               the same with Ant, Gradle, and java with JUnit or TestNG\n  \
         tamis run -- status          a command with the name of a tamis verb\n  \
         tamis                        the suites of tamis.toml, several tests at once\n  \
         tamis select                 what would run now, and why; runs nothing\n  \
@@ -70,7 +71,7 @@ pub(crate) struct Selecting {
     /// Only tests that did not pass when they last ran
     #[arg(long)]
     pub(crate) failed: bool,
-    /// Start the build (Maven) even if nothing that it looked at has changed; its test classes are
+    /// Start the build or JVM even if nothing that it looked at has changed; its test classes are
     /// still decided about one by one
     #[arg(long)]
     pub(crate) no_command_skip: bool,

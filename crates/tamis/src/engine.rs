@@ -74,7 +74,7 @@ impl Engines {
 
 /// Whether the processes have to stop at each call for the test to be observed completely.
 fn must_stop(case: &Case, newest: Option<&RecordSummary>) -> bool {
-    crate::jvm::is_maven(&case.words) || was_too_quick(newest)
+    crate::jvm::has_agent(&case.words) || was_too_quick(newest)
 }
 
 /// Whether the test changed something before an engine that hears of it afterwards could look.

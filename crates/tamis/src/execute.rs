@@ -97,7 +97,7 @@ pub(crate) fn execute(job: Job<'_>) -> Result<Executed> {
         watch_stdin,
     };
     let started = SystemTime::now();
-    let Watched { finish, mut observer, inside } = match jvm::is_maven(&case.words) {
+    let Watched { finish, mut observer, inside } = match jvm::has_agent(&case.words) {
         true => watch_with_agent(job, context, command)?,
         false => watch(job, Observer::new(context), command)?,
     };
@@ -126,6 +126,9 @@ pub(crate) fn execute(job: Job<'_>) -> Result<Executed> {
         let why = "some of its test classes were not asked for";
         observer.taint(Taint::Unobserved(why.into()));
     }
+    if let Some(why) = jvm::launch::unseen(&case.words) {
+        observer.taint(Taint::Unobserved(why));
+    }
     if inside.unread > 0 {
         let why = "a record that a test class was skipped on could not be read again";
         observer.taint(Taint::Unobserved(why.into()));
@@ -135,7 +138,7 @@ pub(crate) fn execute(job: Job<'_>) -> Result<Executed> {
         let why = "its test classes were chosen by the graph of types";
         observer.taint(Taint::Unobserved(why.into()));
     }
-    let outputs = if jvm::is_maven(&case.words) { observer.written() } else { Vec::new() };
+    let outputs = if jvm::is_build(&case.words) { observer.written() } else { Vec::new() };
     let Observations { mut observed, mut taints, notes, left_behind } =
         observer.finish(finish.no_new_privileges);
     observed.append(&mut surroundings);
@@ -222,7 +225,12 @@ fn watch_with_agent<'a>(
             return watch(job, Observer::new(context), command);
         }
     };
-    command.environment = session.environment(command.environment);
+    let words = &job.case.words;
+    command.words = jvm::launch::words(&session, words);
+    command.environment = match jvm::is_maven(words) {
+        true => session.environment(command.environment),
+        false => jvm::launch::environment(&session, words, command.environment),
+    };
     let (tell, parts) = std::sync::mpsc::channel();
     let mut whole = None;
     let (finish, inside) = std::thread::scope(|scope| {
@@ -243,8 +251,12 @@ fn watch_with_agent<'a>(
         Ok::<_, anyhow::Error>((finish?, inside))
     })?;
     let observer = whole.unwrap_or_else(|| Observer::new(context));
-    if inside.goals == 0 && finish.ending == Ending::Exited(0) && !job.wishes.quiet {
-        eprintln!("tamis: no test goal was seen in this build; it was observed as a whole");
+    if inside.goals == 0 && !job.wishes.quiet && matches!(finish.ending, Ending::Exited(_)) {
+        jvm::launch::tell_nothing_seen(
+            &job.case.words,
+            &inside,
+            finish.ending == Ending::Exited(0),
+        );
     }
     Ok(Watched { finish, observer, inside })
 }

@@ -46,7 +46,7 @@ pub(crate) fn run(
     let failed: Vec<Case>;
     let mut cases = cases;
     // Which tests of a build failed is asked inside it.
-    if options.selecting.failed && !cases.iter().any(|case| crate::jvm::is_maven(&case.words)) {
+    if options.selecting.failed && !cases.iter().any(|case| crate::jvm::has_agent(&case.words)) {
         (failed, planned) = plan::only_failed(cases, planned);
         cases = &failed;
         if cases.is_empty() {

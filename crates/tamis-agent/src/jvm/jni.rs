@@ -112,6 +112,46 @@ impl Jni {
         self.settled(result)
     }
 
+    /// Calls a method that takes `arguments`, all objects, and returns nothing; whether that worked.
+    pub(crate) fn call_void(
+        self,
+        on: Object,
+        name: &CStr,
+        kind: &CStr,
+        arguments: &[Object],
+    ) -> bool {
+        let method =
+            self.class_of(on).and_then(|c| self.member(slot::GET_METHOD_ID, c, name, kind));
+        let Some(method) = method else { return false };
+        let values: Vec<u64> = arguments.iter().map(|object| object.0 as u64).collect();
+        // SAFETY: the method is of this object and takes these arguments, as its descriptor says.
+        unsafe {
+            call!(
+                self.0,
+                slot::CALL_VOID_METHOD_A,
+                (Object, *mut c_void, *const u64) -> (),
+                (on, method, values.as_ptr())
+            );
+        }
+        !self.clear_exception()
+    }
+
+    /// The elements of an array of objects, as local references.
+    pub(crate) fn elements(self, array: Object) -> Vec<Object> {
+        let element = |index: i32| {
+            // SAFETY: an array of objects, and the index is below its length.
+            unsafe {
+                call!(
+                    self.0,
+                    slot::GET_OBJECT_ARRAY_ELEMENT,
+                    (Object, i32) -> Object,
+                    (array, index)
+                )
+            }
+        };
+        (0..self.length(array)).map(element).collect()
+    }
+
     pub(crate) fn has_method(self, on: Object, name: &CStr, kind: &CStr) -> bool {
         let class = self.class_of(on);
         class.is_some_and(|class| self.member(slot::GET_METHOD_ID, class, name, kind).is_some())

@@ -25,6 +25,7 @@ pub(crate) mod jni {
         GET_OBJECT_CLASS = 31 => "GetObjectClass";
         GET_METHOD_ID = 33 => "GetMethodID";
         CALL_OBJECT_METHOD_A = 36 => "CallObjectMethodA";
+        CALL_VOID_METHOD_A = 63 => "CallVoidMethodA";
         GET_FIELD_ID = 94 => "GetFieldID";
         GET_OBJECT_FIELD = 95 => "GetObjectField";
         GET_STATIC_METHOD_ID = 113 => "GetStaticMethodID";

@@ -11,9 +11,11 @@ fn the_committed_classes_are_the_sources() {
     for option in ["--release", "8", "-g:none", "-Xlint:-options"] {
         sources = sources.option(option);
     }
-    for entry in std::fs::read_dir(folder.join("source/java/lang")).expect("sources").flatten() {
-        let text = std::fs::read_to_string(entry.path()).expect("a readable source");
-        sources = sources.file(&format!("java/lang/{}", entry.file_name().display()), &text);
+    for (place, package) in [("source/java/lang", "java/lang/"), ("check", "")] {
+        for entry in std::fs::read_dir(folder.join(place)).expect("sources").flatten() {
+            let text = std::fs::read_to_string(entry.path()).expect("a readable source");
+            sources = sources.file(&format!("{package}{}", entry.file_name().display()), &text);
+        }
     }
     let compiled = class_files(&sources.compile(&jdk()));
     let committed = class_files(&folder.join("classes"));

@@ -197,7 +197,11 @@ impl Told {
                 }
                 FromJvm::Trouble(what) => told.troubles.push(what.clone()),
                 FromJvm::Bye => told.bye = true,
-                FromJvm::Goal(_) | FromJvm::Scanned(_) | FromJvm::GoalEnded { .. } => {}
+                FromJvm::Goal(_)
+                | FromJvm::Scanned(_)
+                | FromJvm::Launch(_)
+                | FromJvm::Choose(_)
+                | FromJvm::GoalEnded { .. } => {}
             }
         }
         told.messages = messages;

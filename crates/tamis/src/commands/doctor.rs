@@ -1,6 +1,7 @@
 //! `tamis doctor`: can tamis observe here, and which tests have habits that one wants to hear of.
 
 use crate::args::Options;
+use crate::commands::doctor_jvm;
 use crate::commands::why::{print_or_pipe_closed, some_of};
 use crate::project::{Project, cache_folder};
 use anyhow::Result;
@@ -12,6 +13,7 @@ pub(crate) fn doctor(options: &Options) -> Result<i32> {
         let _ = writeln!(text, "kernel    {}", kernel.trim());
     }
     let mut well = check_engines(&mut text);
+    well &= doctor_jvm::check(&mut text);
     let project = match Project::find(options) {
         Ok(project) => project,
         Err(error) => {

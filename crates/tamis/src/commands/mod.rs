@@ -3,6 +3,7 @@
 pub(crate) mod clean;
 pub(crate) mod deps;
 pub(crate) mod doctor;
+mod doctor_jvm;
 pub(crate) mod init;
 pub(crate) mod run;
 pub(crate) mod select;

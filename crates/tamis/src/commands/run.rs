@@ -10,6 +10,7 @@ use crate::terminal;
 use anyhow::{Result, bail};
 use std::ffi::OsString;
 use std::time::Duration;
+use tamis_core::TestKey;
 use tamis_core::decide::Demand;
 use tamis_settings::NameGlobs;
 
@@ -67,12 +68,12 @@ pub(crate) fn command(options: &Options, words: &[OsString], in_any_case: bool) 
         bail!("--engine static is for Maven (tamis --engine static mvn test); see `tamis static`");
     }
     let mut case = command_case(&project, options, words, demand)?;
-    if options.selecting.failed && jvm::is_maven(words) {
+    if options.selecting.failed && jvm::has_agent(words) {
         if options.running.engine == Some(EngineName::Static) {
             bail!("--failed needs records of outcomes, which --engine static has not");
         }
-        if !any_failed_class(&project)? {
-            terminal::say(options, "no test class failed the last time");
+        if !any_failed(&project, &case.key)? {
+            terminal::say(options, "nothing failed the last time");
             return Ok(0);
         }
         case.demand = Demand::Requested;
@@ -80,11 +81,12 @@ pub(crate) fn command(options: &Options, words: &[OsString], in_any_case: bool) 
     run(&project, options, &[case], Shape::Command)
 }
 
-/// Whether the newest run of any test class of a build did not pass.
-fn any_failed_class(project: &Project) -> Result<bool> {
+/// Whether the newest run of any test class of a build, or of the command itself, did not pass.
+fn any_failed(project: &Project, command: &TestKey) -> Result<bool> {
     let Some(store) = project.existing_store()? else { return Ok(false) };
-    let mut classes = store.tests()?.into_iter().filter(|test| jvm::is_scope(&test.key.suite));
-    Ok(classes.any(|test| !test.last.outcome.passed()))
+    let tests = store.tests()?.into_iter();
+    let mut inside = tests.filter(|t| jvm::is_scope(&t.key.suite) || t.key == *command);
+    Ok(inside.any(|test| !test.last.outcome.passed()))
 }
 
 /// A command as a test. What a build does besides testing, or the user's wish, may keep it from being
@@ -95,16 +97,17 @@ pub(crate) fn command_case(
     words: &[OsString],
     demand: Demand,
 ) -> Result<Case> {
-    if !options.selecting.only.is_empty() && !jvm::is_maven(words) {
+    if !options.selecting.only.is_empty() && !jvm::has_agent(words) {
         bail!("--only chooses among the tests of suites; a command is one test");
     }
-    if options.selecting.no_command_skip && !jvm::is_maven(words) {
+    if options.selecting.no_command_skip && !jvm::has_agent(words) {
         bail!(
-            "--no-command-skip is for Maven (tamis --no-command-skip mvn test); --all runs any command"
+            "--no-command-skip is for commands whose test classes are known (tamis --no-command-skip \
+             mvn test); --all runs any command"
         );
     }
     let mut case = cases::of_command(project, words, demand, timeout(options)?);
-    if case.demand == Demand::None && jvm::is_maven(words) {
+    if case.demand == Demand::None && jvm::has_agent(words) {
         let by_graph = options.running.engine == Some(EngineName::Static);
         if options.selecting.no_command_skip || by_graph {
             case.demand = Demand::Requested;

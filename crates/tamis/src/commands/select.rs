@@ -26,7 +26,7 @@ pub(crate) fn select(options: &Options, arguments: &SelectArguments) -> Result<i
     let began = std::time::Instant::now();
     let store = project.existing_store()?;
     let mut cases = cases;
-    if jvm::is_maven(words) {
+    if jvm::has_agent(words) {
         let wishes = Wishes { only: only(options)?, ..Wishes::default() };
         let classes = known_classes(&project, store.as_ref(), &demand)?;
         cases.extend(classes.into_iter().filter(|case| wishes.wants(&case.key)));

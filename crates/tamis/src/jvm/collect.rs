@@ -5,6 +5,8 @@
 //! the record is written when both are there. A test class that runs more than once in one build has
 //! one record with everything, which did not pass if any of its runs did not.
 
+mod launched;
+
 use crate::cases::{self, Case};
 use crate::jvm::always::AlwaysRun;
 use crate::jvm::by_graph::ByGraph;
@@ -64,6 +66,10 @@ pub(crate) struct Collected {
     pub(crate) by_graph: bool,
     /// Test classes that the user did not ask for, and nothing proves.
     pub(crate) left_out: usize,
+    /// JVMs that were launched with our agent.
+    pub(crate) launched: usize,
+    /// A runner of tests was seen whose classes could not be told apart, which was said.
+    pub(crate) refused: bool,
 }
 
 /// How the user wants the tests inside a build to be treated.
@@ -98,9 +104,13 @@ pub(crate) struct Collector<'env> {
     goals: Vec<GoalState>,
     builds: HashMap<u32, Build>,
     hosts: HashMap<u32, Host>,
+    /// JVMs whose runners ask.
+    launched: HashMap<u32, launched::Launched>,
     halves: HashMap<(u32, u32), Half>,
     /// What each JVM looked at outside of tests, and what its ended tests looked at.
     outside: HashMap<u32, Vec<Arc<Observations>>>,
+    /// What each JVM read as classes before it was known which of them its agent tells about.
+    class_like: HashMap<u32, Vec<Observations>>,
     files: HashMap<(u32, u32), Arc<Observations>>,
     /// Ended, no test class of a goal, and their files not told yet.
     nobodys: HashSet<(u32, u32)>,
@@ -134,6 +144,8 @@ struct GoalState {
     ran_outside: BTreeSet<String>,
     /// From test class to its report.
     units: HashMap<String, usize>,
+    /// What is known where the runner itself asks.
+    asks: Option<launched::Asks>,
 }
 
 /// A JVM that runs tests.
@@ -188,8 +200,10 @@ impl<'env> Collector<'env> {
             goals: Vec::new(),
             builds: HashMap::new(),
             hosts: HashMap::new(),
+            launched: HashMap::new(),
             halves: HashMap::new(),
             outside: HashMap::new(),
+            class_like: HashMap::new(),
             files: HashMap::new(),
             nobodys: HashSet::new(),
             runs: HashMap::new(),
@@ -208,6 +222,7 @@ impl<'env> Collector<'env> {
                 Input::Said { pid, message } => self.said(scope, pid, message),
                 Input::Gone { pid } => {
                     self.builds.remove(&pid);
+                    self.launched_gone(pid);
                     if let Some(host) = self.hosts.remove(&pid) {
                         let goal = &mut self.goals[host.goal];
                         goal.jvms_ended_well &= host.said_bye;
@@ -217,8 +232,9 @@ impl<'env> Collector<'env> {
                         goal.ran_outside.append(&mut host.jvm.ran_outside());
                     }
                 }
-                Input::Part(PartEnded::Outside { host, observations }) => {
+                Input::Part(PartEnded::Outside { host, observations, class_like }) => {
                     self.outside.entry(host).or_default().push(Arc::new(observations));
+                    self.class_like.entry(host).or_default().push(class_like);
                 }
                 Input::Part(PartEnded::Test { host, test, observations, class_files }) => {
                     let observations = Arc::new(observations);
@@ -258,6 +274,7 @@ impl<'env> Collector<'env> {
                 self.goals[goal].jvms += 1;
             }
             (Role::Tests | Role::Outcomes, None) => {}
+            (Role::Launched, _) => self.launched(hello, answers),
         }
     }
 
@@ -279,6 +296,7 @@ impl<'env> Collector<'env> {
             }
             return;
         }
+        let Some(message) = self.said_by_launched(pid, message) else { return };
         let observes = self.observes();
         let Some(host) = self.hosts.get_mut(&pid) else { return };
         match message {
@@ -347,6 +365,7 @@ impl<'env> Collector<'env> {
             looked_at: HashSet::new(),
             ran_outside: BTreeSet::new(),
             units: HashMap::new(),
+            asks: None,
         });
         let build = self.builds.get_mut(&pid).expect("asked by this build");
         build.goals.insert(goal.id, number);
@@ -461,8 +480,11 @@ impl<'env> Collector<'env> {
     fn tell_how_many(&self, number: usize, all: usize, skipped: usize, left_out: usize) {
         let scope = &self.goals[number].facts.scope;
         let run = all - skipped;
+        // A runner that asks for one class after the other is not commented each time.
+        let one_by_one = all == 1 && self.goals[number].asks.is_some();
         match (all, left_out) {
             (0, _) => {}
+            _ if one_by_one => {}
             (_, 0) => self.say(&format!("{scope}: {run} of {all} test classes need to run")),
             _ => self.say(&format!(
                 "{scope}: {run} of {all} test classes run; {left_out} were not asked for"
@@ -582,9 +604,17 @@ impl<'env> Collector<'env> {
         looked.add(class_facts(&facts, &said, class_files));
         looked.add(files.observed.iter().cloned());
         for piece in self.outside.get(&pid).into_iter().flatten() {
-            looked.add(piece.observed.iter().cloned());
-            looked.taints.extend(piece.taints.iter().cloned());
+            let counts = |o: &&Observed| self.counts_outside(&facts, &said, o);
+            looked.add(piece.observed.iter().filter(counts).cloned());
+            let taints = piece.taints.iter().filter(|t| !launched::is_channel(&facts, t));
+            looked.taints.extend(taints.cloned());
         }
+        for piece in self.class_like.get(&pid).into_iter().flatten() {
+            looked.add(piece.observed.iter().filter(|o| !self.is_told(&facts, o)).cloned());
+            let taints = piece.taints.iter().filter(|t| !launched::is_channel(&facts, t));
+            looked.taints.extend(taints.cloned());
+        }
+        looked.taints.extend(self.goals[said.goal].taint_of(&said.class));
         if said.depends.uses_bundles {
             let is_bundle = |o: &&Observed| {
                 let path = o.question.path().map(tamis_core::PortablePath::as_bytes);
@@ -662,10 +692,10 @@ impl<'env> Collector<'env> {
             }
         }
         let mut files: Vec<_> = Vec::new();
-        for goal in self.goals.iter().filter(|g| g.refusal.is_none()) {
-            for (path, is_folder) in goal.facts.index.paths() {
-                add_files(path, is_folder, &mut files);
-            }
+        let goals = self.goals.iter().filter(|g| g.refusal.is_none());
+        let paths: BTreeSet<_> = goals.flat_map(|goal| goal.facts.index.paths()).collect();
+        for (path, is_folder) in paths {
+            add_files(path, is_folder, &mut files);
         }
         files.sort_unstable();
         files.dedup();
@@ -750,6 +780,11 @@ impl<'env> Collector<'env> {
 /// The test class that a class which began stands for. One that is nested in a test class stands for it
 /// where nobody told of that one, as with a `suite()` of JUnit 3.
 fn test_class(goal: &GoalState, host: &Host, began: &str) -> Option<String> {
+    if let Some(asks) = &goal.asks {
+        // What was to be skipped, and a class nested in what was asked about, is a part only.
+        let whole = goal.units.contains_key(began) && asks.runs(began);
+        return whole.then(|| began.to_owned());
+    }
     let outer = outermost(began);
     let is_open = || host.units.values().any(|unit| unit.class == outer);
     let class = match goal.units.contains_key(began) {
@@ -790,6 +825,9 @@ fn class_facts(facts: &GoalFacts, said: &Said, class_files: &ClassFiles) -> Vec<
         kinds.insert(fact.kind, value);
     };
     add(Kind::Configuration);
+    if facts.choices.contains_key(&said.class) {
+        add(Kind::Choice(said.class.clone()));
+    }
     if said.blind {
         add(Kind::Jars);
     }

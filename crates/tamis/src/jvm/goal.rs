@@ -1,6 +1,7 @@
 //! One test goal of a build: its name, classpath and configuration.
 
 use crate::project::Project;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError, RwLock};
 use tamis_core::{Hash, Value};
@@ -18,6 +19,8 @@ pub(crate) struct GoalFacts {
     pub(crate) class_path: Vec<PathBuf>,
     pub(crate) index: Arc<ClassIndex>,
     pub(crate) configuration: Value,
+    /// Which tests of a test class the runner chose, where it tells.
+    pub(crate) choices: Arc<BTreeMap<String, Value>>,
 }
 
 impl GoalFacts {
@@ -30,6 +33,7 @@ impl GoalFacts {
             class_path,
             folder,
             configuration: configuration(project, goal, java_home),
+            choices: Arc::default(),
         }
     }
 
@@ -40,6 +44,9 @@ impl GoalFacts {
         }
         match fact.kind {
             Kind::Configuration => Some(self.configuration),
+            Kind::Choice(ref class) => {
+                Some(self.choices.get(class).copied().unwrap_or(Value::Absent))
+            }
             ref kind => tamis_dynamic::answer(&self.index, kind),
         }
     }
@@ -108,12 +115,16 @@ fn configuration(project: &Project, goal: &Goal, java_home: &str) -> Value {
     }
     // The `java` of the fork is in its JDK's `bin`.
     let home = goal.java.as_deref().map(Path::new).and_then(|java| java.parent()?.parent());
-    let home = home.unwrap_or(Path::new(java_home));
-    parts.push(std::fs::read(home.join("release")).unwrap_or_else(|_| {
+    parts.push(jdk(home.unwrap_or(Path::new(java_home))));
+    Value::Text(Hash::of_parts(parts.iter().map(Vec::as_slice)))
+}
+
+/// What tells one JDK from another.
+pub(crate) fn jdk(home: &Path) -> Vec<u8> {
+    std::fs::read(home.join("release")).unwrap_or_else(|_| {
         let place = home.canonicalize().unwrap_or_else(|_| home.to_path_buf());
         place.into_os_string().into_encoded_bytes()
-    }));
-    Value::Text(Hash::of_parts(parts.iter().map(Vec::as_slice)))
+    })
 }
 
 /// Why the test classes of a goal are neither skipped nor recorded, where that is so.
@@ -139,8 +150,35 @@ struct ToldPaths {
     own: Vec<Vec<u8>>,
 }
 
+impl ToldPaths {
+    fn is_own(&self, path: &[u8]) -> bool {
+        let below = |own: &Vec<u8>| path.strip_prefix(own.as_slice());
+        self.own.iter().filter_map(below).any(|rest| matches!(rest.first(), None | Some(b'/')))
+    }
+}
+
 impl Told {
     pub(crate) fn add(&self, goal: &Goal, index: &ClassIndex) {
+        self.add_index(index);
+        let mut paths = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        // Surefire's working folder is given by its name in the module's output folder.
+        let output = Path::new(&goal.test_classes).parent().unwrap_or(Path::new(&goal.folder));
+        let own = |f: &String| output.join(f).into_os_string().into_encoded_bytes();
+        paths.own.extend(goal.own_folders.iter().map(own));
+    }
+
+    pub(crate) fn add_own(&self, folder: &str) {
+        let mut paths = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        paths.own.push(folder.as_bytes().to_vec());
+    }
+
+    /// Whether a build tool or runner writes this for itself.
+    pub(crate) fn is_own(&self, path: &Path) -> bool {
+        let paths = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        paths.is_own(path.as_os_str().as_encoded_bytes())
+    }
+
+    pub(crate) fn add_index(&self, index: &ClassIndex) {
         let bytes = |path: &Path| path.as_os_str().as_encoded_bytes().to_vec();
         let folder = |path: &Path| [bytes(path).as_slice(), b"/"].concat();
         let mut paths = self.0.write().unwrap_or_else(PoisonError::into_inner);
@@ -151,9 +189,6 @@ impl Told {
                 paths.jars.insert(bytes(path));
             }
         }
-        // Surefire's working folder is given by its name in the module's output folder.
-        let output = Path::new(&goal.test_classes).parent().unwrap_or(Path::new(&goal.folder));
-        paths.own.extend(goal.own_folders.iter().map(|f| bytes(&output.join(f))));
     }
 }
 
@@ -162,9 +197,6 @@ impl tamis_observe::Hosts for Told {
         let paths = self.0.read().unwrap_or_else(PoisonError::into_inner);
         paths.jars.contains(path)
             || (path.ends_with(b".class") && paths.folders.iter().any(|f| path.starts_with(f)))
-            || paths.own.iter().any(|own| {
-                path.strip_prefix(own.as_slice())
-                    .is_some_and(|r| matches!(r.first(), None | Some(b'/')))
-            })
+            || paths.is_own(path)
     }
 }

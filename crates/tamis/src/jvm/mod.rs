@@ -11,6 +11,9 @@
 //!    ([`tamis_dynamic`]), the tracer which files ([`tamis_observe::Parted`]).
 //! 3. As soon as both are known, the record of that test class is written ([`collect`]).
 //!
+//! Other launchers (`tamis java`, `tamis ant`, `tamis gradle`): the runner in the JVM asks itself, so that the
+//! first step happens there ([`launch`], `collect/launched.rs`).
+//!
 //! What the command as a whole relied on then is what it looked at itself, and what the test classes
 //! that were skipped had looked at.
 
@@ -18,6 +21,7 @@ pub(crate) mod always;
 pub(crate) mod by_graph;
 pub(crate) mod collect;
 pub(crate) mod goal;
+pub(crate) mod launch;
 pub(crate) mod saved;
 pub(crate) mod session;
 
@@ -30,13 +34,29 @@ pub(crate) fn is_maven(words: &[OsString]) -> bool {
     matches!(name, Some("mvn" | "mvnw"))
 }
 
-/// Whether a suite is made of the test classes of a build.
+/// Whether a suite is made of the test classes of a build or a JVM.
 pub(crate) fn is_scope(suite: &str) -> bool {
-    suite.starts_with("mvn:")
+    ["mvn:", "java:", "ant:", "gradle:"].iter().any(|tool| suite.starts_with(tool))
 }
 
-/// What a Maven command does elsewhere than in its own folders, if anything: it must not be skipped.
+/// Whether tests inside a command can be told apart.
+pub(crate) fn has_agent(words: &[OsString]) -> bool {
+    is_build(words) || launch::is_java(words)
+}
+
+/// Whether a command is a build: what it makes has to be there still for it to be skipped.
+pub(crate) fn is_build(words: &[OsString]) -> bool {
+    is_maven(words) || launch::is_ant(words) || launch::is_gradle(words)
+}
+
+/// What a build does elsewhere than in its own folders, if anything: it must not be skipped.
 pub(crate) fn effect_elsewhere(words: &[OsString]) -> Option<String> {
+    if launch::is_ant(words) || launch::is_gradle(words) {
+        return launch::effect(words);
+    }
+    if !is_maven(words) {
+        return None;
+    }
     const PHASES: &[&str] = &["install", "deploy", "site-deploy"];
     // Options that take the next word, which may well hold a colon.
     const WITH_VALUE: &[&str] =

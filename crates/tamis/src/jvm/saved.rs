@@ -4,6 +4,7 @@
 use crate::jvm::goal::{GoalFacts, caches};
 use crate::project::Project;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 use tamis_core::{Hash, PortablePath, Value};
@@ -16,6 +17,8 @@ struct Saved {
     folder: String,
     class_path: Vec<PortablePath>,
     configuration: Value,
+    #[serde(default)]
+    choices: BTreeMap<String, Value>,
 }
 
 const VERSION: u32 = 1;
@@ -32,6 +35,7 @@ pub(crate) fn save(project: &Project, goal: &GoalFacts) -> Option<()> {
         folder: goal.folder.clone(),
         class_path: goal.class_path.iter().map(|p| project.paths.to_portable(p)).collect(),
         configuration: goal.configuration,
+        choices: (*goal.choices).clone(),
     };
     let folder = folder(project)?;
     std::fs::create_dir_all(&folder).ok()?;
@@ -61,6 +65,7 @@ pub(crate) fn load(project: &Project) -> Vec<GoalFacts> {
             index: Arc::new(ClassIndex::load(&class_path, &caches(project))),
             class_path,
             configuration: saved.configuration,
+            choices: Arc::new(saved.choices),
         });
     }
     goals.sort_by(|a, b| (&a.scope, &a.folder).cmp(&(&b.scope, &b.folder)));

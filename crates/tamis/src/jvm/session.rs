@@ -82,6 +82,11 @@ impl Session {
         environment
     }
 
+    /// The argument for a JVM that is started without a build tool; its runner asks.
+    pub(crate) fn launch_argument(&self) -> Option<String> {
+        self.argument(&self.folder.path().join(BUILD), Role::Launched)
+    }
+
     /// The argument that gives a JVM the agent.
     pub(crate) fn argument(&self, socket: &Path, role: Role) -> Option<String> {
         options(socket, &self.token, role).argument(&self.library)
@@ -161,7 +166,7 @@ const BUILD: &str = "build";
 /// The path of a socket has room for about a hundred bytes.
 const LONGEST_FOLDER: usize = 80;
 
-fn socket_folder() -> std::io::Result<tempfile::TempDir> {
+pub(crate) fn socket_folder() -> std::io::Result<tempfile::TempDir> {
     let usual = std::env::temp_dir();
     let folder = match usual.as_os_str().len() > LONGEST_FOLDER {
         true => Path::new("/tmp"),

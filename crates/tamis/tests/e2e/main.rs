@@ -12,3 +12,5 @@ mod paper_cases;
 mod property;
 mod static_select;
 mod support;
+#[path = "../shared/tools.rs"]
+mod tools;

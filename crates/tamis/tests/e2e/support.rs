@@ -4,7 +4,8 @@
 //! something ran is read from tamis's own decision events, so that no test needs a side effect to
 //! be seen.
 
-pub(crate) use crate::ended::{Decided, Ended, copy_tree, ended, has, wait_for};
+pub(crate) use crate::ended::{Decided, Ended, ended, wait_for};
+pub(crate) use crate::tools::{copy_tree, has};
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::fs;

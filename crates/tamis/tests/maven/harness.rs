@@ -4,7 +4,8 @@
 //! offline: `scripts/test` fetches what the fixtures need. Which test classes ran is read from tamis's
 //! decisions, and compared with the reports that Surefire wrote.
 
-use crate::ended::{Ended, copy_tree, ended};
+use crate::ended::{Ended, ended};
+use crate::tools::copy_tree;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -43,7 +44,7 @@ impl Maven {
     }
 
     pub(crate) fn empty(jdk: &Jdk, name: &str) -> Option<Self> {
-        if !crate::ended::has("mvn") {
+        if !crate::tools::has("mvn") {
             return None;
         }
         let base = tempfile::tempdir().expect("a temp folder");

@@ -12,3 +12,5 @@ mod harness;
 mod modules;
 mod property;
 mod semantics;
+#[path = "../shared/tools.rs"]
+mod tools;

@@ -98,7 +98,7 @@ impl World {
     fn keep(&self) -> std::path::PathBuf {
         let kept = std::env::temp_dir().join(format!("tamis-property-{}", self.project.seed));
         let _ = fs::remove_dir_all(&kept);
-        crate::ended::copy_tree(&self.maven.path(""), &kept);
+        crate::tools::copy_tree(&self.maven.path(""), &kept);
         kept
     }
 }

@@ -13,15 +13,27 @@ public final class TamisHooks {
         try {
             switch (kind) {
                 case "junit4":
-                    return begin(kind, TamisRunners.junit4(self));
+                    String runs = TamisRunners.junit4(self);
+                    if (runs != null && TamisLauncher.skipsJunit4(self, runs, arguments[0])) {
+                        return null;
+                    }
+                    return begin(kind, runs);
                 case "junit3":
-                    return begin(kind, TamisRunners.junit3(self));
+                    String test = TamisRunners.junit3(self);
+                    if (test != null && TamisLauncher.skipsJunit3(self, test)) {
+                        return null;
+                    }
+                    return begin(kind, test);
+                case "platform-start":
+                    begin("platform", TamisRunners.platform(arguments[0]));
+                    return TamisLauncher.engineStarts(self, arguments[0]);
                 case "platform":
                     Object descriptor = field(
                             self, "testDescriptor", "Lorg/junit/platform/engine/TestDescriptor;");
                     return begin(kind, TamisRunners.platform(descriptor));
                 case "testng":
                     groupBegins(kind);
+                    TamisLauncher.testng(self);
                     return kind;
                 case "testng-status":
                     // ITestResult: 2 is a failure, 4 one within the tolerated percentage.
@@ -50,20 +62,13 @@ public final class TamisHooks {
                 testEnds(((int[]) token)[0], thrown != null);
             } else if (token instanceof TamisMaven) {
                 ((TamisMaven) token).leave(thrown);
+            } else if (token instanceof TamisLauncher) {
+                ((TamisLauncher) token).engineStarted();
             } else if (token != null) {
                 groupEnds(kind, thrown != null);
             }
         } catch (Throwable problem) {
             trouble("the hook " + kind + " failed: " + problem);
-        }
-    }
-
-    /** A test of the JUnit platform, whatever its engine, starts. */
-    public static void platformStarts(Object descriptor) {
-        try {
-            begin("platform", TamisRunners.platform(descriptor));
-        } catch (Throwable problem) {
-            trouble("the hook of the JUnit platform failed: " + problem);
         }
     }
 
@@ -74,6 +79,7 @@ public final class TamisHooks {
             if (name != null) {
                 classEnds(name);
             }
+            TamisLauncher.engineEnds(descriptor);
         } catch (Throwable problem) {
             trouble("the hook of the JUnit platform failed: " + problem);
         }
@@ -98,7 +104,7 @@ public final class TamisHooks {
         }
     }
 
-    private static Object begin(String framework, String name) {
+    static Object begin(String framework, String name) {
         return name == null ? null : new int[] {testBegins(framework, name)};
     }
 
@@ -114,6 +120,9 @@ public final class TamisHooks {
     /** Ends the test of this class one level up, if it is open. */
     private static native void classEnds(String name);
 
+    /** The same for a test that somebody else tells about. */
+    static native void entityEnds(String name, boolean failed);
+
     /** Several test classes that end together. */
     private static native void groupBegins(String framework);
 
@@ -123,6 +132,9 @@ public final class TamisHooks {
 
     /** Calls a method without parameters; null if there is none or it throws. */
     static native Object call(Object self, String name, String descriptor);
+
+    /** Calls a method that returns nothing; false if there is none or it throws. */
+    static native boolean run(Object self, String name, String descriptor, Object[] arguments);
 
     static native boolean has(Object self, String name, String descriptor);
 

@@ -1,0 +1,485 @@
+//! JVMs that no build tool prepared: `tamis java ...`, `tamis ant ...`.
+//!
+//! The runner inside asks before its first tests: it tells where their classes come from, and with that
+//! the JVM becomes a goal like those of a build tool. Then it asks about the test classes, many at once
+//! where it knows them. What the JVM said until then waits, because only the classpath tells what it
+//! means.
+//!
+//! A test class that was to be skipped and runs nevertheless (a suite has it as a member, say) is no test
+//! of its own: what it does counts for those around it.
+
+use super::{Collector, GoalState, Host, Said, key};
+use crate::jvm::goal::{GoalFacts, caches, jdk};
+use crate::jvm::saved;
+use crate::project::Project;
+use std::collections::{BTreeSet, HashMap, HashSet};
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use tamis_core::record::Observed;
+use tamis_core::{Cause, Decision, Hash, Question, Scheme, Taint, Value};
+use tamis_dynamic::{ClassIndex, Jvm};
+use tamis_report::TestReport;
+use tamis_wire::{Candidate, FromJvm, Hello, Launch, ToJvm, VERSION};
+
+/// A JVM with our agent.
+#[derive(Debug)]
+pub(super) struct Launched {
+    hello: Hello,
+    answers: UnixStream,
+    /// Its goal, and what it said before it had one.
+    state: State,
+    /// When it got its goal.
+    properties: Vec<(String, String)>,
+}
+
+#[derive(Debug)]
+enum State {
+    Early(Vec<FromJvm>),
+    Goal(usize),
+}
+
+/// What a runner asked about.
+#[derive(Debug, Default)]
+pub(super) struct Asks {
+    answers: HashMap<String, (Value, Option<String>)>,
+    /// Test classes of which several choices were made in one JVM.
+    mixed: HashSet<String>,
+}
+
+impl Asks {
+    /// Whether a test class was not to be skipped.
+    pub(super) fn runs(&self, class: &str) -> bool {
+        self.answers.get(class).is_none_or(|(_, skipped)| skipped.is_none())
+    }
+}
+
+impl GoalState {
+    pub(super) fn taint_of(&self, class: &str) -> Option<Taint> {
+        let mixed = self.asks.as_ref().is_some_and(|asks| asks.mixed.contains(class));
+        mixed.then(|| Taint::Unobserved("its runner ran different parts of it one by one".into()))
+    }
+}
+
+impl Collector<'_> {
+    pub(super) fn launched(&mut self, hello: Hello, answers: UnixStream) {
+        self.collected.launched += 1;
+        let state = State::Early(Vec::new());
+        self.launched.insert(hello.pid, Launched { hello, answers, state, properties: Vec::new() });
+    }
+
+    /// Takes what only a launched JVM says, and what it says early; gives back what is left.
+    pub(super) fn said_by_launched(&mut self, pid: u32, message: FromJvm) -> Option<FromJvm> {
+        let Some(jvm) = self.launched.get_mut(&pid) else { return Some(message) };
+        match (message, &mut jvm.state) {
+            (FromJvm::Launch(launch), _) => self.launch(pid, &launch),
+            (FromJvm::Choose(candidates), &mut State::Goal(goal)) => {
+                let skipped = self.choose(goal, pid, &candidates);
+                self.answer(pid, &ToJvm::Chosen { skipped });
+            }
+            (FromJvm::Choose(candidates), State::Early(_)) => {
+                self.answer(pid, &ToJvm::Chosen { skipped: vec![None; candidates.len()] });
+            }
+            (message, State::Early(early)) => early.push(message),
+            (message, State::Goal(_)) => return Some(message),
+        }
+        None
+    }
+
+    /// A JVM ended. What kept it from asking about tests is said.
+    pub(super) fn launched_gone(&mut self, pid: u32) {
+        let Some(Launched { state: State::Early(early), .. }) = self.launched.remove(&pid) else {
+            return;
+        };
+        for message in early {
+            if let FromJvm::Trouble(why) = message {
+                self.say(&format!("the agent: {why}"));
+            }
+        }
+    }
+
+    fn answer(&mut self, pid: u32, message: &ToJvm) {
+        if let Some(jvm) = self.launched.get_mut(&pid) {
+            // A JVM that has gone away needs no answer.
+            let _ = tamis_wire::write(&mut jvm.answers, message);
+        }
+    }
+
+    fn launch(&mut self, pid: u32, launch: &Launch) {
+        if self.is_below_tests(pid) {
+            // Its tests are the business of the test that started it.
+            return self.answer(pid, &ToJvm::Goal { arguments: None });
+        }
+        let refused = self.launch_refused(pid, launch);
+        let taken = refused.is_none();
+        if let Some(why) = refused {
+            self.collected.refused = true;
+            self.say(&format!(
+                "{why}: these test classes run each time, and are recorded with the command only"
+            ));
+        }
+        self.answer(pid, &ToJvm::Goal { arguments: taken.then(String::new) });
+    }
+
+    /// Whether a JVM was started by one that runs tests. That one had asked before, so it is known. Ant
+    /// hands the agent on only while no test runs inside it.
+    fn is_below_tests(&self, pid: u32) -> bool {
+        let parent = |pid: u32| -> Option<u32> {
+            let status = std::fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
+            status.lines().find_map(|line| line.strip_prefix("PPid:"))?.trim().parse().ok()
+        };
+        std::iter::successors(parent(pid), |&pid| parent(pid).filter(|_| pid > 1))
+            .filter(|above| self.hosts.contains_key(above))
+            .any(|above| !self.launched.get(&above).is_some_and(|jvm| is_ant(&jvm.hello.command)))
+    }
+
+    /// Makes the JVM a goal; why not.
+    fn launch_refused(&mut self, pid: u32, launch: &Launch) -> Option<String> {
+        if let Some(why) = &launch.unknown {
+            return Some(why.clone());
+        }
+        let jvm = self.launched.get_mut(&pid)?;
+        let mut facts = facts(self.project, launch, &jvm.hello);
+        if let State::Goal(number) = jvm.state {
+            let property = match launch.other_task {
+                true => other_property(&jvm.properties, &launch.properties),
+                false => None,
+            };
+            return differs_from(&self.goals[number].facts, &facts).or(property);
+        }
+        if let Some(why) = facts.index.blind().first() {
+            return Some(format!("the classpath of the tests cannot be read: {why}"));
+        }
+        // Started in another way than before in this command: tests of their own.
+        let usual = facts.scope.clone();
+        let differs = |facts: &GoalFacts, known: &GoalState| {
+            (&known.facts.scope, &known.facts.folder) == (&facts.scope, &facts.folder)
+                && known.facts.configuration != facts.configuration
+        };
+        for n in 2.. {
+            if !self.goals.iter().any(|known| differs(&facts, known)) {
+                break;
+            }
+            facts.scope = format!("{usual}/{n}");
+        }
+        let number = self.goals.len();
+        let mut model = Jvm::new(Arc::clone(&facts.index));
+        if jvm.hello.version != VERSION {
+            model.trouble("the agent is of another version");
+        }
+        jvm.properties.clone_from(&launch.properties);
+        let blind = !jvm.hello.blind.is_empty();
+        let State::Early(early) = std::mem::replace(&mut jvm.state, State::Goal(number)) else {
+            return None;
+        };
+        self.session.told.add_index(&facts.index);
+        launch.own_folders.iter().for_each(|folder| self.session.told.add_own(folder));
+        self.collected.goals += 1;
+        self.goals.push(GoalState {
+            facts,
+            test_classes: String::new(),
+            graph: None,
+            refusal: None,
+            ended_well: false,
+            jvms_ended_well: true,
+            ended_green: false,
+            jvms: 1,
+            looked_at: HashSet::new(),
+            ran_outside: BTreeSet::new(),
+            units: HashMap::new(),
+            asks: Some(Asks::default()),
+        });
+        for message in early {
+            match message {
+                FromJvm::Class(class) => model.class(&class),
+                FromJvm::Window(mut window) => {
+                    // Nothing that began so far is a test of its own.
+                    window.open.clear();
+                    model.window(&window);
+                }
+                FromJvm::Trouble(why) => model.trouble(&why),
+                _ => {}
+            }
+        }
+        let (units, loaded) = (HashMap::new(), HashSet::new());
+        let host = Host { goal: number, jvm: model, units, blind, said_bye: false, loaded };
+        self.hosts.insert(pid, host);
+        None
+    }
+
+    /// Why each of these need not run; nothing for those that have to.
+    fn choose(&mut self, number: usize, pid: u32, candidates: &[Candidate]) -> Vec<Option<String>> {
+        let mut answers = vec![None; candidates.len()];
+        let mut open = Vec::new();
+        let goal = &mut self.goals[number];
+        let (asks, facts) = (goal.asks.get_or_insert_default(), &mut goal.facts);
+        for (n, candidate) in candidates.iter().enumerate() {
+            let class = &candidate.class;
+            let choice = Value::text(candidate.choice.as_bytes());
+            match asks.answers.get(class) {
+                Some((known, skipped)) if *known == choice => answers[n].clone_from(skipped),
+                Some(_) => drop(asks.mixed.insert(class.clone())),
+                None => {
+                    asks.answers.insert(class.clone(), (choice, None));
+                    Arc::make_mut(&mut facts.choices).insert(class.clone(), choice);
+                    open.push(n);
+                }
+            }
+        }
+        let facts = facts.clone();
+        // Explanations are poorer without it, nothing else.
+        let _ = saved::save(self.project, &facts);
+        let again = |c: &Candidate| {
+            let ran = self.runs.contains_key(&key(&facts, &c.class));
+            ran.then(|| "it ran before in this command".to_owned())
+        };
+        let mut asked = Vec::new();
+        for n in open {
+            let candidate = &candidates[n];
+            match candidate.needed.clone().or_else(|| again(candidate)) {
+                None => asked.push(n),
+                Some(why) => {
+                    let decision = Decision::Run(Cause::Effect(why.clone()));
+                    let report = TestReport::new(key(&facts, &candidate.class), decision, why);
+                    let at = self.collected.reports.len();
+                    self.goals[number].units.insert(candidate.class.clone(), at);
+                    self.collected.reports.push(report);
+                }
+            }
+        }
+        if self.store.is_none() {
+            self.store = self.project.open_store();
+        }
+        let names: Vec<String> = asked.iter().map(|&n| candidates[n].class.clone()).collect();
+        for skip in self.decide(number, &names) {
+            let Some(&n) = asked.get(skip as usize) else { continue };
+            let class = &candidates[n].class;
+            let why = match self.goals[number].units.get(class) {
+                Some(&report) => {
+                    let report = &self.collected.reports[report];
+                    let proof = report.proof.as_deref().map(|proof| format!(" ({proof})"));
+                    format!("{}{}", report.reason, proof.unwrap_or_default())
+                }
+                None => "it was not asked for".to_owned(),
+            };
+            let asks = self.goals[number].asks.get_or_insert_default();
+            if let Some((_, skipped)) = asks.answers.get_mut(class) {
+                *skipped = Some(why.clone());
+            }
+            answers[n] = Some(why);
+        }
+        if let Some(host) = self.hosts.get_mut(&pid) {
+            candidates.iter().for_each(|candidate| host.jvm.add_test(&candidate.class));
+        }
+        answers
+    }
+
+    /// Whether the agent tells about this file.
+    pub(super) fn is_told(&self, facts: &GoalFacts, observed: &Observed) -> bool {
+        let Some(path) = observed.question.path() else { return false };
+        let path = self.project.paths.to_absolute(path);
+        let is_class = path.extension().is_some_and(|extension| extension == "class");
+        facts.index.has_jar(&path) || is_class && holds_classes(&facts.index, &path)
+    }
+
+    /// Whether something that was looked at outside of tests counts for a test. What a runner writes for
+    /// itself does not; nor that it listed folders of classes to find tests: each of them is a test of
+    /// its own, and whether there are more is nothing to it.
+    pub(super) fn counts_outside(
+        &self,
+        facts: &GoalFacts,
+        said: &Said,
+        observed: &Observed,
+    ) -> bool {
+        let asked = !facts.choices.is_empty();
+        match &observed.question {
+            Question::Path(path, scheme) if asked => {
+                let path = self.project.paths.to_absolute(path);
+                let told = &self.session.told;
+                let found = *scheme == Scheme::Listing && holds_classes(&facts.index, &path);
+                let own = told.is_own(&path) || facts.scope.starts_with("ant:") && is_of_ant(&path);
+                !(own || found && said.depends.found_only)
+            }
+            _ => true,
+        }
+    }
+}
+
+/// Why more tests of a JVM cannot be taken: what is known of its classes holds for the first ones only.
+fn differs_from(known: &GoalFacts, now: &GoalFacts) -> Option<String> {
+    if known.class_path != now.class_path {
+        Some("one JVM runs tests from several classpaths".into())
+    } else if known.index.digest() != now.index.digest() {
+        Some("classes were compiled since the first tests of this JVM".into())
+    } else {
+        None
+    }
+}
+
+/// Says which system property is another one now; tests may have set some, but so may a build tool for
+/// the tests to come.
+fn other_property(known: &[(String, String)], now: &[(String, String)]) -> Option<String> {
+    let missing = |all: &[(String, String)], one: &&(String, String)| {
+        !NO_PROPERTY.contains(&one.0.as_str()) && !all.contains(one)
+    };
+    let gone = known.iter().find(|one| missing(now, one));
+    let (name, _) = gone.or_else(|| now.iter().find(|one| missing(known, one)))?;
+    Some(format!("the system property {name} changed since the first tests of this JVM"))
+}
+
+/// Whether a path is below a folder of the classpath, or is one.
+fn holds_classes(index: &ClassIndex, path: &Path) -> bool {
+    index.paths().any(|(folder, is_folder)| is_folder && path.starts_with(folder))
+}
+
+/// Whether a JVM that Gradle started for tests only talked to Gradle: it asks there for each test class.
+/// What tests talk to by themselves is seen while they run.
+pub(super) fn is_channel(facts: &GoalFacts, taint: &Taint) -> bool {
+    let local = ["127.0.0.1:", "[::1]:", "[::ffff:127.0.0.1]:"];
+    let is_local = |peer: &String| local.iter().any(|address| peer.starts_with(address));
+    facts.scope.starts_with("gradle:")
+        && matches!(taint, Taint::RunningService(peer) if is_local(peer))
+}
+
+/// Files by which Ant tells the JVM that it starts what to run: `junit123.properties`.
+fn is_of_ant(path: &Path) -> bool {
+    let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+    let number = name.strip_prefix("junit").and_then(|rest| rest.strip_suffix(".properties"));
+    let number = number.map(|n| n.trim_start_matches("vmwatcher").trim_start_matches("testcases"));
+    number.is_some_and(|n| !n.is_empty() && n.bytes().all(|byte| byte.is_ascii_digit()))
+}
+
+/// Properties that name places, or the process itself: what they lead to is looked at by itself.
+const NO_PROPERTY: &[&str] = &[
+    "java.class.path",
+    "sun.java.command",
+    "os.version",
+    "java.vm.compressedOopsMode",
+    "sun.nio.MaxDirectMemorySize",
+    "org.gradle.test.worker",
+];
+
+fn facts(project: &Project, launch: &Launch, hello: &Hello) -> GoalFacts {
+    let class_path: Vec<PathBuf> = launch.class_path.iter().map(PathBuf::from).collect();
+    let folder = project.paths.to_portable(Path::new(&launch.folder)).to_string();
+    let mut parts: Vec<Vec<u8>> = vec![jdk(Path::new(&hello.java_home))];
+    let mut add = |text: &str| parts.push(project.paths.neutral_text(text.as_bytes()));
+    // Their own arguments choose tests and name working files.
+    match hello.command.split(' ').next() {
+        Some(main) if main.starts_with(ANT) || main.starts_with(GRADLE) => add(main),
+        _ => add(&hello.command),
+    }
+    for argument in &hello.vm_arguments {
+        // Ours is another one each time.
+        if !argument.starts_with("-agentpath:") || !argument.contains("role=launched") {
+            add(argument);
+        }
+    }
+    for (name, value) in &launch.properties {
+        if !NO_PROPERTY.contains(&name.as_str()) {
+            add(name);
+            add(value);
+        }
+    }
+    GoalFacts {
+        scope: scope(&hello.command, &folder),
+        folder,
+        index: Arc::new(ClassIndex::load(&class_path, &caches(project))),
+        class_path,
+        configuration: Value::Text(Hash::of_parts(parts.iter().map(Vec::as_slice))),
+        choices: Arc::default(),
+    }
+}
+
+/// Ant itself, not what it starts.
+fn is_ant(command: &str) -> bool {
+    let mains = ["org.apache.tools.ant.launch.Launcher", "org.apache.tools.ant.Main"];
+    command.split(' ').next().is_some_and(|main| mains.contains(&main))
+}
+
+const ANT: &str = "org.apache.tools.ant.";
+const GRADLE: &str = "worker.org.gradle.";
+
+/// The suite's name: what was started, and where.
+fn scope(command: &str, folder: &str) -> String {
+    let main = command.split(' ').next().unwrap_or_default();
+    if main.starts_with(GRADLE) {
+        return format!("gradle:{folder}");
+    }
+    if main.starts_with(ANT) {
+        // By task; tests inside Ant's own JVM may be of any.
+        let task = match main.rsplit('.').next() {
+            Some("JUnitTestRunner") => "junit",
+            Some("StandaloneLauncher") => "junitlauncher",
+            _ => "inside",
+        };
+        return match folder {
+            "." => format!("ant:{task}"),
+            _ => format!("ant:{folder}/{task}"),
+        };
+    }
+    let name = match main.strip_suffix(".jar") {
+        Some(jar) => without_version(jar.rsplit('/').next().unwrap_or(jar)),
+        None => main.rsplit(['.', '/']).next().unwrap_or(main),
+    };
+    match folder {
+        "." => format!("java:{name}"),
+        _ => format!("java:{folder}/{name}"),
+    }
+}
+
+/// `thing` of `thing-1.2.3`.
+fn without_version(name: &str) -> &str {
+    let number = |at: &usize| name[at + 1..].starts_with(|c: char| c.is_ascii_digit());
+    let at = name.match_indices('-').map(|(at, _)| at).find(number);
+    at.map_or(name, |at| &name[..at])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn suites_are_called_after_what_was_started() {
+        let console = "/x/junit-platform-console-standalone-1.10.2.jar execute -c a.B";
+        assert_eq!(scope(console, "."), "java:junit-platform-console-standalone");
+        assert_eq!(scope("org.junit.runner.JUnitCore a.B", "sub"), "java:sub/JUnitCore");
+        assert_eq!(scope("", "."), "java:");
+        let junit = "org.apache.tools.ant.taskdefs.optional.junit.JUnitTestRunner a.B x=y";
+        assert_eq!(scope(junit, "."), "ant:junit");
+        assert_eq!(scope("org.apache.tools.ant.launch.Launcher test", "x"), "ant:x/inside");
+    }
+
+    #[test]
+    fn properties_that_a_task_sets_are_noticed() {
+        let all = |texts: &[(&str, &str)]| -> Vec<(String, String)> {
+            texts.iter().map(|(n, v)| ((*n).to_owned(), (*v).to_owned())).collect()
+        };
+        let known = all(&[("a", "1"), ("sun.java.command", "x")]);
+        assert_eq!(other_property(&known, &all(&[("a", "1"), ("sun.java.command", "y")])), None);
+        for now in [all(&[("a", "2")]), all(&[]), all(&[("a", "1"), ("b", "1")])] {
+            assert!(other_property(&known, &now).is_some(), "{now:?}");
+        }
+    }
+
+    #[test]
+    fn working_files_of_ant() {
+        for name in ["junit32671.properties", "junitvmwatcher1.properties"] {
+            assert!(is_of_ant(&Path::new("/x").join(name)), "{name}");
+        }
+        for name in ["junit.properties", "junit-platform.properties", "junit1.xml", "a1.properties"]
+        {
+            assert!(!is_of_ant(Path::new(name)), "{name}");
+        }
+    }
+
+    #[test]
+    fn a_test_class_without_an_answer_runs() {
+        let mut asks = Asks::default();
+        assert!(asks.runs("a.B"));
+        let value = Value::text(b"x");
+        asks.answers.insert("a.B".into(), (value, Some("proof".into())));
+        asks.answers.insert("a.C".into(), (value, None));
+        assert!(!asks.runs("a.B") && asks.runs("a.C"));
+    }
+}

@@ -1,0 +1,180 @@
+//! Ant: the tasks `junit` and `junitlauncher`, in Ant's own JVM and in others.
+
+use crate::harness::{Call, Project};
+use std::os::unix::fs::PermissionsExt;
+
+const JARS: [&str; 3] = [
+    "org.junit.platform:junit-platform-console-standalone:1.10.2",
+    "junit:junit:4.13.2",
+    "org.hamcrest:hamcrest-core:1.3",
+];
+const ANT: [&str; 5] = ["ant", "ant-launcher", "ant-junit", "ant-junit4", "ant-junitlauncher"];
+
+/// A project with an `ant` as it is installed elsewhere.
+fn project() -> Option<Project> {
+    let project = Project::new(&JARS)?;
+    for name in ANT {
+        let Some(jar) = tamis_testjava::artifact(&format!("org.apache.ant:{name}:1.10.14")) else {
+            eprintln!("not tried: {name} cannot be had; scripts/test fetches it");
+            return None;
+        };
+        project.write("ant/lib/.here", "");
+        // Ant finds its folder by the real place of its jars.
+        std::fs::copy(jar, project.root.join(format!("ant/lib/{name}.jar"))).expect("a copy");
+    }
+    project.write(
+        "ant/bin/ant",
+        "#!/bin/sh\nhome=$(cd \"$(dirname \"$0\")/..\" && pwd)\n\
+         exec java $ANT_OPTS -classpath \"$home/lib/ant-launcher.jar\" \"-Dant.home=$home\" \
+         org.apache.tools.ant.launch.Launcher \"$@\"\n",
+    );
+    let script = project.root.join("ant/bin/ant");
+    std::fs::set_permissions(script, PermissionsExt::from_mode(0o755)).expect("chmod");
+    project
+        .write(
+            "src/a/Thing.java",
+            "package a; public class Thing {
+            public int one() { return 1; } public int two() { return 2; } }",
+        )
+        .write("src/a/OneTest.java", &test("OneTest", "one", 1))
+        .write("src/a/TwoTest.java", &test("TwoTest", "two", 2))
+        .write(
+            "src/a/ThreeTest.java",
+            "package a; public class ThreeTest extends junit.framework.TestCase {
+            public void testIt() { Log.ran(\"ThreeTest\"); assertEquals(2, new Thing().two()); } }",
+        )
+        .write("build.xml", &build_file(&project));
+    Some(project)
+}
+
+fn test(class: &str, method: &str, expected: u32) -> String {
+    format!(
+        "package a; public class {class} {{ @org.junit.Test public void it() {{
+        Log.ran(\"{class}\"); org.junit.Assert.assertEquals({expected}, new Thing().{method}()); }} }}"
+    )
+}
+
+fn build_file(project: &Project) -> String {
+    let junit = |name: &str, attributes: &str, tests: &str| {
+        format!(
+            "<target name='{name}' depends='compile'>
+            <junit {attributes} showoutput='true' failureproperty='red'><classpath refid='cp'/>
+              <formatter type='xml'/>
+              <batchtest todir='reports'><fileset dir='src' includes='{tests}'/></batchtest></junit>
+            <fail if='red'/></target>"
+        )
+    };
+    let launcher = |name: &str, fork: &str| {
+        format!(
+            "<target name='{name}' depends='compile'>
+            <junitlauncher failureproperty='red' printsummary='true'><classpath refid='cp'/>
+              <testclasses outputdir='reports'><fileset dir='classes' includes='a/*Test.class'/>
+                {fork}<listener type='legacy-xml'/></testclasses></junitlauncher>
+            <fail if='red'/></target>"
+        )
+    };
+    let tests = "**/*Test.java";
+    format!(
+        "<project name='x' default='forked'>
+        <path id='cp'><pathelement location='classes'/><pathelement path='{}'/></path>
+        <target name='compile'><mkdir dir='classes'/><mkdir dir='reports'/>
+          <javac srcdir='src' destdir='classes' classpathref='cp' includeantruntime='false'/></target>
+        <target name='more'>
+          <javac srcdir='more' destdir='classes' classpathref='cp' includeantruntime='false'/></target>
+        {}{}{}{}{}{}{}<target name='both' depends='first,more,second'/></project>",
+        project.jars(),
+        junit("forked", "fork='true'", tests),
+        junit("once", "fork='true' forkmode='once'", tests),
+        junit("inside", "", tests),
+        launcher("launcher", ""),
+        launcher("launcher-forked", "<fork/>"),
+        junit("first", "", "**/OneTest.java"),
+        junit("second", "", "**/TwoTest.java"),
+    )
+}
+
+fn ant(project: &Project, target: &str) -> Call {
+    project.inside(&["ant/bin/ant", "-q", target])
+}
+
+const ALL: [&str; 3] = ["OneTest", "ThreeTest", "TwoTest"];
+
+fn rounds(target: &str) {
+    let Some(project) = project() else { return };
+    ant(&project, target).assert_code(0).assert_ran("the first run", &ALL);
+    let again = ant(&project, target);
+    again.assert_code(0).assert_ran("nothing changed", &[]);
+    assert_eq!(again.skipped.len(), 3, "{again:?}");
+    let report = if target.starts_with("launcher") { "" } else { "TEST-a.OneTest.xml" };
+    if !report.is_empty() {
+        let text = std::fs::read_to_string(project.root.join("reports").join(report));
+        assert!(text.expect("a report").contains("skipped=\"1\""), "{target}");
+    }
+    project.replace("src/a/Thing.java", "return 2", "return Integer.parseInt(\"2\")");
+    let call = ant(&project, target);
+    call.assert_code(0).assert_ran("Thing.two", &["ThreeTest", "TwoTest"]);
+    assert!(call.ran["a.TwoTest"].contains("a.Thing#two()"), "{call:?}");
+    project.replace("src/a/Thing.java", "return 1", "return 7");
+    for round in ["red", "still red"] {
+        ant(&project, target).assert_code(1).assert_ran(round, &["OneTest"]);
+    }
+}
+
+#[test]
+fn junit_in_a_jvm_for_each_class() {
+    rounds("forked");
+}
+
+#[test]
+fn junit_in_one_jvm() {
+    rounds("once");
+}
+
+#[test]
+fn junit_inside_ant() {
+    rounds("inside");
+}
+
+#[test]
+fn the_launcher_inside_ant() {
+    rounds("launcher");
+}
+
+#[test]
+fn the_launcher_in_a_jvm_of_its_own() {
+    rounds("launcher-forked");
+}
+
+#[test]
+fn classes_that_are_compiled_between_two_tasks_are_looked_at_again() {
+    let Some(project) = project() else { return };
+    project.write("more/a/Other.java", "package a; class Other { static int two() { return 2; } }");
+    project.write(
+        "src/a/Thing.java",
+        "package a; public class Thing { public int one() { return 1; }
+        public int two() throws Exception {
+          return (Integer) Class.forName(\"a.Other\").getDeclaredMethod(\"two\").invoke(null); } }",
+    );
+    std::fs::remove_file(project.root.join("src/a/ThreeTest.java")).expect("it is there");
+    project.replace("src/a/TwoTest.java", "it() {", "it() throws Exception {");
+    ant(&project, "both").assert_code(0);
+    ant(&project, "both").assert_code(0);
+    // When the first task asks, the class is still the old one.
+    project.replace("more/a/Other.java", "return 2", "return 3");
+    let call = ant(&project, "both");
+    call.assert_code(1);
+    assert!(call.said.contains(&"TwoTest".to_owned()), "{call:?}");
+}
+
+#[test]
+fn the_whole_build_is_a_memo() {
+    let Some(project) = project() else { return };
+    let words = ["ant/bin/ant", "-q", "once"];
+    project.call(&words).assert_code(0).assert_ran("the first run", &ALL);
+    // The first run made folders that the second one finds.
+    project.call(&words);
+    let again = project.call(&words);
+    assert!(!again.started && again.said.is_empty(), "{again:?}");
+    std::fs::remove_dir_all(project.root.join("reports")).expect("reports were written");
+    assert!(project.call(&words).started, "what the build wrote is gone");
+}

@@ -1,0 +1,118 @@
+//! JUnit 4's own main class, and JUnit 3's.
+
+use crate::harness::{Call, Project};
+
+const JARS: [&str; 2] = ["junit:junit:4.13.2", "org.hamcrest:hamcrest-core:1.3"];
+
+fn project() -> Option<Project> {
+    let project = Project::new(&JARS)?;
+    project
+        .write(
+            "src/a/Thing.java",
+            "package a; public class Thing {
+            public int one() { return 1; } public int two() { return 2; }
+            public int three() { return 3; } }",
+        )
+        .write("src/a/OneTest.java", &test("OneTest", "one", 1))
+        .write("src/a/TwoTest.java", &test("TwoTest", "two", 2))
+        .write(
+            "src/a/BothTest.java",
+            "package a; import org.junit.runner.RunWith; import org.junit.runners.Suite;
+            @RunWith(Suite.class) @Suite.SuiteClasses({OneTest.class, TwoTest.class})
+            public class BothTest { }",
+        )
+        .write(
+            "src/a/ManyTest.java",
+            "package a; import org.junit.Test; import org.junit.runner.RunWith;
+            import org.junit.runners.Parameterized;
+            @RunWith(Parameterized.class) public class ManyTest {
+              @Parameterized.Parameters(name = \"{0}\") public static Object[] data() {
+                return new Object[] {1, 2, 3}; }
+              @Parameterized.Parameter public int n;
+              @Test public void it() { Log.ran(\"ManyTest\");
+                if (n == 3) org.junit.Assert.assertEquals(3, new Thing().three()); } }",
+        )
+        .write(
+            "src/a/ThreeTest.java",
+            "package a; public class ThreeTest extends junit.framework.TestCase {
+            public void testIt() { Log.ran(\"ThreeTest\"); assertEquals(3, new Thing().three()); }
+            public void testMore() { } }",
+        )
+        .compile();
+    Some(project)
+}
+
+fn test(class: &str, method: &str, expected: u32) -> String {
+    format!(
+        "package a; public class {class} {{ @org.junit.Test public void it() {{
+        Log.ran(\"{class}\"); org.junit.Assert.assertEquals({expected}, new Thing().{method}()); }} }}"
+    )
+}
+
+fn run(project: &Project, main: &str, classes: &[&str]) -> Call {
+    let class_path = format!("classes:{}", project.jars());
+    let mut words = vec!["java", "-cp", &class_path, main];
+    words.extend(classes);
+    project.inside(&words)
+}
+
+fn core(project: &Project, classes: &[&str]) -> Call {
+    run(project, "org.junit.runner.JUnitCore", classes)
+}
+
+#[test]
+fn test_classes_are_ignored_where_they_need_not_run() {
+    let Some(project) = project() else { return };
+    let all = ["a.OneTest", "a.TwoTest", "a.ManyTest", "a.ThreeTest"];
+    let names = ["ManyTest", "OneTest", "ThreeTest", "TwoTest"];
+    core(&project, &all).assert_code(0).assert_ran("the first run", &names);
+    let again = core(&project, &all);
+    again.assert_code(0).assert_ran("nothing changed", &[]);
+    assert!(again.output.contains("\nIII") && again.output.contains("OK (0 tests)"), "{again:?}");
+    project.replace("src/a/Thing.java", "return 3", "return Integer.parseInt(\"3\")").compile();
+    let some = ["ManyTest", "ThreeTest"];
+    core(&project, &all).assert_code(0).assert_ran("Thing.three", &some);
+
+    project.replace("src/a/Thing.java", "parseInt(\"3\")", "parseInt(\"4\")").compile();
+    for round in ["red", "still red"] {
+        core(&project, &all).assert_code(1).assert_ran(round, &some);
+    }
+}
+
+#[test]
+fn a_suite_runs_as_a_whole_and_a_class_that_stands_twice_runs_twice() {
+    let Some(project) = project() else { return };
+    let all = ["a.OneTest", "a.BothTest", "a.OneTest"];
+    let first = core(&project, &all);
+    first.assert_code(0);
+    assert_eq!(first.said, ["OneTest", "OneTest", "OneTest", "TwoTest"], "{first:?}");
+    let again = core(&project, &all);
+    assert!(again.said.is_empty() && again.ran.is_empty(), "{again:?}");
+
+    // The suite runs because of one member: the other runs with it, though it is skipped by itself.
+    project.replace("src/a/Thing.java", "return 2", "return Integer.parseInt(\"2\")").compile();
+    let call = core(&project, &all);
+    assert_eq!(call.said, ["OneTest", "TwoTest"], "{call:?}");
+    // So the suite's record knows both of them.
+    project.replace("src/a/Thing.java", "return 1", "return Integer.parseInt(\"1\")").compile();
+    let call = core(&project, &all);
+    assert_eq!(call.said, ["OneTest", "OneTest", "OneTest", "TwoTest"], "{call:?}");
+    project.replace("src/a/Thing.java", "parseInt(\"1\")", "parseInt(\"7\")").compile();
+    for _ in 0..2 {
+        let call = core(&project, &all);
+        call.assert_code(1);
+        assert_eq!(call.said, ["OneTest", "OneTest", "OneTest", "TwoTest"], "{call:?}");
+    }
+}
+
+#[test]
+fn the_runner_of_junit_3_runs_what_it_has_to() {
+    let Some(project) = project() else { return };
+    let main = "junit.textui.TestRunner";
+    run(&project, main, &["a.ThreeTest"]).assert_code(0).assert_ran("first", &["ThreeTest"]);
+    run(&project, main, &["a.ThreeTest"]).assert_code(0).assert_ran("again", &[]);
+    project.replace("src/a/Thing.java", "return 3", "return 4").compile();
+    for round in ["red", "still red"] {
+        run(&project, main, &["a.ThreeTest"]).assert_code(1).assert_ran(round, &["ThreeTest"]);
+    }
+}

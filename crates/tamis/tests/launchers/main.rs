@@ -1,0 +1,13 @@
+//! `tamis java ...`, `tamis ant ...`, `tamis gradle ...` with real runners of tests: what must run does, what is left out is said by the
+//! runner, and nothing is left out wrongly.
+
+mod ant;
+#[path = "../shared/ended.rs"]
+mod ended;
+mod entity;
+mod gradle;
+mod harness;
+mod junit4;
+mod platform;
+mod strange;
+mod testng;

@@ -1,0 +1,52 @@
+//! Where tamis does not know the runner, or its agent does not get into the JVM.
+
+use crate::harness::Project;
+use std::os::unix::fs::PermissionsExt;
+
+fn project() -> Project {
+    let project = Project::new(&[]).expect("no jars are needed");
+    project
+        .write(
+            "src/a/Main.java",
+            "package a; public class Main { public static void main(String[] args) {
+            Log.ran(\"Main\"); System.exit(args.length); } }",
+        )
+        .compile();
+    project
+}
+
+#[test]
+fn an_unknown_runner_is_one_command() {
+    let project = project();
+    let words = ["java", "-cp", "classes", "a.Main"];
+    let first = project.call(&words);
+    first.assert_code(0);
+    assert!(first.started && first.ran.is_empty() && first.said == ["Main"], "{first:?}");
+    assert!(first.output.contains("no test runner that tamis knows"), "{}", first.output);
+    let again = project.call(&words);
+    assert!(!again.started && again.said.is_empty(), "{again:?}");
+    project.replace("src/a/Main.java", "\"Main\"", "\"Main 2\"").compile();
+    assert_eq!(project.call(&words).said, ["Main 2"]);
+    // The program's exit code is ours.
+    assert_eq!(project.call(&["java", "-cp", "classes", "a.Main", "x", "y"]).code, 2);
+}
+
+#[test]
+fn an_agent_that_did_not_start_is_said_loudly() {
+    let mut project = project();
+    // A wrapper that lets nothing through.
+    let real = project.jdk.tool("java").display().to_string();
+    project.write("bin/java", &format!("#!/bin/sh\nexec {real} -cp classes a.Main\n"));
+    let wrapper = project.root.join("bin/java");
+    std::fs::set_permissions(&wrapper, PermissionsExt::from_mode(0o755)).expect("chmod");
+    let wrapper = wrapper.display().to_string();
+    let call = project.call(&[&wrapper, "-cp", "classes", "a.Main"]);
+    call.assert_code(0);
+    assert_eq!(call.said, ["Main"]);
+    let warning = "WARNING: the agent did not start in any JVM";
+    assert!(call.output.contains(warning), "{}", call.output);
+    // What a wrapper, or the user, gives to all JVMs stays there.
+    project.set("JAVA_TOOL_OPTIONS", "-Duser=option");
+    let call = project.call(&["java", "-cp", "classes", "a.Main"]);
+    assert!(call.output.contains("Picked up JAVA_TOOL_OPTIONS: -Duser=option"), "{}", call.output);
+}
