@@ -5,6 +5,7 @@
 
 use crate::environment::EnvironmentPolicy;
 use crate::glob::{self, NameGlobs};
+use crate::modules;
 use crate::problem::Problems;
 use crate::reader::{Found, Section, Text, Value, as_text, type_name};
 use crate::settings::{Contact, Each, Engine, Item, Keep, Rule, Settings, Suite, Treatment};
@@ -71,6 +72,18 @@ fn read<'t>(tree: &'t DeTable<'t>, span: std::ops::Range<usize>, found: &'t Foun
             }
             other => {
                 let message = format!("`tamis` must be a table {TAMIS}, not {}", type_name(other));
+                found.add(value.span(), message);
+            }
+        }
+    }
+    if let Some(value) = top.value("modules") {
+        match value.get_ref() {
+            DeValue::Table(table) => {
+                settings.modules = modules::read(table, value.span(), found);
+            }
+            other => {
+                let is = type_name(other);
+                let message = format!("`modules` must be a table {}, not {is}", modules::MODULES);
                 found.add(value.span(), message);
             }
         }

@@ -2,6 +2,7 @@
 
 use crate::environment::EnvironmentPolicy;
 use crate::glob::NameGlobs;
+use crate::modules::ModuleSettings;
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
@@ -41,6 +42,8 @@ pub struct Settings {
     pub rules: Vec<Rule>,
     /// `[[suite]]`: many commands under one name.
     pub suites: Vec<Suite>,
+    /// `[modules]`: changed and affected modules.
+    pub modules: ModuleSettings,
 }
 
 impl Default for Settings {
@@ -59,6 +62,7 @@ impl Default for Settings {
             environment: EnvironmentPolicy::default(),
             rules: Vec::new(),
             suites: Vec::new(),
+            modules: ModuleSettings::default(),
         }
     }
 }

@@ -4,6 +4,7 @@ pub(crate) mod clean;
 pub(crate) mod deps;
 pub(crate) mod doctor;
 pub(crate) mod init;
+pub(crate) mod modules;
 pub(crate) mod run;
 pub(crate) mod select;
 mod static_offline;

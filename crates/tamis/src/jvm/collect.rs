@@ -10,6 +10,7 @@ use crate::jvm::by_graph::ByGraph;
 use crate::jvm::goal::{GoalFacts, refusal};
 use crate::jvm::saved;
 use crate::jvm::session::Session;
+use crate::modules::choice::Tests;
 use crate::plan;
 use crate::project::Project;
 use crate::world::World;
@@ -103,6 +104,8 @@ struct GoalState {
     test_classes: String,
     graph: Option<ByGraph>,
     refusal: Option<String>,
+    /// What happens with its tests, where modules were chosen, and why.
+    choice: Option<(Tests, String)>,
     /// Whether it ended, with all its test classes tried, and its JVMs in good order.
     ended_well: bool,
     jvms_ended_well: bool,
@@ -301,6 +304,10 @@ impl<'env> Collector<'env> {
             test_classes: goal.test_classes.clone(),
             graph: None,
             refusal,
+            choice: self.command.choice.as_ref().map(|choice| {
+                let (tests, why) = choice.of(&goal.artifact);
+                (tests, why.to_owned())
+            }),
             ended_well: false,
             jvms_ended_well: true,
             ran_outside: BTreeSet::new(),
@@ -326,11 +333,15 @@ impl<'env> Collector<'env> {
     /// Decides about the test classes of a goal; gives those that need not run.
     fn decide(&mut self, number: usize, classes: &[String]) -> Vec<u32> {
         let facts = self.goals[number].facts.clone();
+        let mut demand = self.command.inside.clone();
+        match self.goals[number].choice.clone() {
+            Some((Tests::None, why)) => return self.skip_all(number, classes, &why),
+            Some((Tests::All, why)) => demand = Demand::Module(why),
+            Some((Tests::ByRecords, _)) | None => {}
+        }
         let cases: Vec<Case> = classes
             .iter()
-            .map(|class| {
-                cases::of_test_class(self.project, &key(&facts, class), self.command.inside.clone())
-            })
+            .map(|class| cases::of_test_class(self.project, &key(&facts, class), demand.clone()))
             .collect();
         if self.wishes.by_graph {
             return self.decide_by_graph(number, classes);
@@ -359,6 +370,17 @@ impl<'env> Collector<'env> {
         self.rely_on(&proofs);
         self.tell_how_many(number, classes.len(), skip.len());
         skip
+    }
+
+    /// The tests of a module that is only built because others need it.
+    fn skip_all(&mut self, number: usize, classes: &[String], why: &str) -> Vec<u32> {
+        for class in classes {
+            let key = key(&self.goals[number].facts, class);
+            self.goals[number].units.insert(class.clone(), self.collected.reports.len());
+            self.collected.reports.push(TestReport::new(key, Decision::OutOfReach, why));
+        }
+        self.tell_how_many(number, classes.len(), classes.len());
+        (0..classes.len() as u32).collect()
     }
 
     fn decide_by_graph(&mut self, number: usize, classes: &[String]) -> Vec<u32> {
