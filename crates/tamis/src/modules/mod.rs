@@ -18,7 +18,7 @@ use tamis_core::PortablePath;
 use tamis_modules::affected::touches_definitions;
 use tamis_modules::git::{Changes, Git, Since};
 use tamis_modules::maven::{Surroundings, Words};
-use tamis_modules::model::join;
+use tamis_modules::model::{inside, join};
 use tamis_modules::{
     Affected, AffectedModule, BuildError, Change, Exclusions, Files, Force, Graph, Kind, Part,
     Reason, Rules, Travel, Tree, affected, cargo, golang, npm,
@@ -87,7 +87,8 @@ impl Found {
             Ok((git, changes))
         });
         match changes {
-            Ok((git, changes)) => {
+            Ok((git, mut changes)) => {
+                found.leave_out_store(project, &mut changes);
                 found.commit = Some(changes.commit.clone());
                 found.judge(project, &git, &changes, &build, asked.alone)?;
             }
@@ -95,6 +96,15 @@ impl Found {
             Err(why) => found.everything_counts(why),
         }
         Ok(found)
+    }
+
+    /// Our own records may stand in the work tree; they are no change.
+    fn leave_out_store(&self, project: &Project, changes: &mut Changes) {
+        let store = project.store_folder.as_ref().ok().and_then(|f| f.canonicalize().ok());
+        if let Some(store) = store.and_then(|store| self.tree.relative(&store)) {
+            changes.files.retain(|file| !inside(file, &store));
+            changes.folders.retain(|folder| !inside(folder, &store));
+        }
     }
 
     fn everything_counts(&mut self, why: String) {

@@ -134,6 +134,18 @@ fn what_git_cannot_say_makes_everything_count() {
 }
 
 #[test]
+fn the_store_in_the_work_tree_is_no_change() {
+    if !has("git") {
+        return;
+    }
+    let project = maven();
+    project.write("records/tamis.db", "x");
+    assert_eq!(plain(&project), [".", "a", "b"], "any other folder is");
+    let words = ["--store", "records", "modules", "--since", "HEAD", "--plain"];
+    assert_eq!(project.tamis(&words).text(), "");
+}
+
+#[test]
 fn settings_of_the_project() {
     if !has("git") {
         return;
