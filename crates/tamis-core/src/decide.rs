@@ -34,6 +34,8 @@ pub enum Demand {
     AlwaysRun(String),
     /// Running it has a purpose besides its outcome; says which.
     Effect(String),
+    /// A module is affected by a change; says which and why.
+    Module(String),
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -42,7 +44,8 @@ pub enum Decision {
         record: RecordId,
         proof: ProofId,
     },
-    /// Skipped because the graph of types leads to no change from it. Never the answer of [`decide`].
+    /// Skipped because the graph of types, or of modules, leads to no change from it. Never the answer
+    /// of [`decide`].
     OutOfReach,
     Run(Cause),
 }
@@ -64,6 +67,8 @@ pub enum Cause {
     AlwaysRun(String),
     /// Running it has a purpose besides its outcome; says which.
     Effect(String),
+    /// A module is affected by a change; says which and why.
+    Module(String),
     /// What the graph of types says. Never the answer of [`decide`].
     ByGraph(String),
     /// It did not pass in this state.
@@ -86,6 +91,7 @@ pub fn decide(
         Demand::Requested => return Decision::Run(Cause::Requested),
         Demand::AlwaysRun(pattern) => return Decision::Run(Cause::AlwaysRun(pattern.clone())),
         Demand::Effect(what) => return Decision::Run(Cause::Effect(what.clone())),
+        Demand::Module(why) => return Decision::Run(Cause::Module(why.clone())),
     }
     let Some(newest) = candidates.first() else {
         return Decision::Run(Cause::New);

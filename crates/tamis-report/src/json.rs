@@ -80,6 +80,7 @@ pub fn decision(test: &TestReport, out: &mut dyn Write) -> io::Result<()> {
                 Cause::Requested => ("requested", None),
                 Cause::AlwaysRun(_) => ("always-run", None),
                 Cause::Effect(_) => ("effect", None),
+                Cause::Module(_) => ("module", None),
                 Cause::ByGraph(_) => ("graph", None),
                 Cause::DidNotPass(record, _) => ("did-not-pass", Some(record)),
                 Cause::Incomplete(record) => ("incomplete", Some(record)),

@@ -12,12 +12,14 @@
 //! | [`environment`] | which environment variables count as input |
 //! | [`paths`] | which paths count as input, and how their fingerprint is taken |
 //! | [`items`] | the items of a suite that are written as globs |
+//! | [`modules`] | what a project says about changed and affected modules |
 //! | [`init`] | a first `tamis.toml` for a project |
 
 pub mod environment;
 mod glob;
 pub mod init;
 pub mod items;
+pub mod modules;
 mod parse;
 pub mod paths;
 mod problem;
@@ -29,6 +31,7 @@ mod words;
 pub use environment::EnvironmentPolicy;
 pub use glob::NameGlobs;
 pub use init::init;
+pub use modules::ModuleSettings;
 pub use parse::parse;
 pub use paths::{Ignored, PathRules, Places, RuleAnswer};
 pub use problem::{LoadError, Problem, Problems};

@@ -5,6 +5,7 @@
 
 use crate::environment::EnvironmentPolicy;
 use crate::glob::{self, NameGlobs};
+use crate::modules;
 use crate::problem::Problems;
 use crate::reader::{Found, Section, Text, Value, as_text, type_name};
 use crate::settings::{Contact, Each, Engine, Item, Jvm, Keep, Rule, Settings, Suite, Treatment};
@@ -70,6 +71,18 @@ fn read<'t>(tree: &'t DeTable<'t>, span: std::ops::Range<usize>, found: &'t Foun
     }
     if let Some(section) = table(&mut top, "jvm", JVM, found) {
         settings.jvm = read_jvm(section);
+    }
+    if let Some(value) = top.value("modules") {
+        match value.get_ref() {
+            DeValue::Table(table) => {
+                settings.modules = modules::read(table, value.span(), found);
+            }
+            other => {
+                let is = type_name(other);
+                let message = format!("`modules` must be a table {}, not {is}", modules::MODULES);
+                found.add(value.span(), message);
+            }
+        }
     }
     for section in tables(&mut top, "rule", RULE, found) {
         settings.rules.extend(read_rule(section, found));

@@ -2,6 +2,7 @@
 
 use crate::environment::EnvironmentPolicy;
 use crate::glob::NameGlobs;
+use crate::modules::ModuleSettings;
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
@@ -43,6 +44,8 @@ pub struct Settings {
     pub rules: Vec<Rule>,
     /// `[[suite]]`: many commands under one name.
     pub suites: Vec<Suite>,
+    /// `[modules]`: changed and affected modules.
+    pub modules: ModuleSettings,
 }
 
 impl Default for Settings {
@@ -62,6 +65,7 @@ impl Default for Settings {
             jvm: Jvm::default(),
             rules: Vec::new(),
             suites: Vec::new(),
+            modules: ModuleSettings::default(),
         }
     }
 }

@@ -37,6 +37,7 @@ mod files;
 mod index;
 mod leftovers;
 mod load;
+mod readers;
 mod schema;
 mod store;
 mod summary;

@@ -75,6 +75,9 @@ pub(crate) struct Selecting {
     /// still decided about one by one
     #[arg(long)]
     pub(crate) no_command_skip: bool,
+    /// With --engine modules or hybrid: the branch, tag or commit to compare with
+    #[arg(long, value_name = "REF")]
+    pub(crate) since: Option<String>,
 }
 
 /// Options of verbs that run tests.
@@ -116,6 +119,7 @@ impl Selecting {
         self.failed |= other.failed;
         self.no_command_skip |= other.no_command_skip;
         self.only.extend(other.only.iter().cloned());
+        self.since = other.since.clone().or(self.since);
         self
     }
 }
@@ -150,7 +154,13 @@ impl Arguments {
                 if running != Running::default() {
                     return Err(useless("--engine, --jobs, --timeout and --junit", "select"));
                 }
+                if selecting.since.is_some() {
+                    return Err("--since is for `tamis modules` and --engine modules".into());
+                }
             }
+            Some(Verb::Modules(_))
+                if running == Running::default()
+                    && Selecting { since: None, ..selecting.clone() } == Selecting::default() => {}
             Some(_) if selecting != Selecting::default() || running != Running::default() => {
                 return Err(useless("options for running tests", "this verb"));
             }
@@ -184,6 +194,10 @@ pub(crate) enum EngineName {
     /// For Maven: test classes by the graph of their class files alone, without looking at what they
     /// do; can miss what a program finds at run time
     Static,
+    /// All tests of the modules that a change can affect (--since), for Maven, Cargo, Go and npm
+    Modules,
+    /// Modules first, then what the records say about each test inside them
+    Hybrid,
 }
 
 #[derive(Debug, Subcommand)]
@@ -212,6 +226,8 @@ pub(crate) enum Verb {
     Doctor,
     /// Write a commented tamis.toml by looking at the project
     Init(InitArguments),
+    /// Which modules a change can affect, and why; runs nothing
+    Modules(crate::commands::modules::ModulesArguments),
     /// Java without running it: what changed in class files, and which test classes can reach it
     Static(crate::commands::static_select::StaticArguments),
     #[command(external_subcommand)]

@@ -1,10 +1,12 @@
 //! The tests of a command line: one bare command, or the items of the suites.
 
+use crate::modules::choice::Choice;
 use crate::project::Project;
 use crate::words;
 use anyhow::{Context as _, Result, bail};
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 use tamis_core::decide::Demand;
 use tamis_core::record::{Detail, Observed};
@@ -23,6 +25,8 @@ pub(crate) struct Case {
     pub(crate) demand: Demand,
     /// What the user wants of the tests inside it, where they can be told apart.
     pub(crate) inside: Demand,
+    /// Which modules of a build run their tests, where that was chosen.
+    pub(crate) choice: Option<Arc<Choice>>,
     /// Globs whose files count for this test, whether it looked at them or not.
     pub(crate) run_all_on: Vec<String>,
     /// How many tests of the same suite may run at once.
@@ -96,6 +100,7 @@ pub(crate) fn of_command(
         demand,
         run_all_on: Vec::new(),
         suite_jobs: None,
+        choice: None,
     }
 }
 
@@ -111,6 +116,7 @@ pub(crate) fn of_recorded_command(project: &Project, key: TestKey) -> Case {
         inside: Demand::None,
         run_all_on: Vec::new(),
         suite_jobs: None,
+        choice: None,
     }
 }
 
@@ -156,6 +162,7 @@ pub(crate) fn of_suites(
                 inside: demand.clone(),
                 run_all_on: suite.run_all_on.clone(),
                 suite_jobs: suite.jobs.map(usize::from),
+                choice: None,
             });
         }
     }
@@ -271,6 +278,7 @@ mod tests {
             inside: Demand::None,
             run_all_on: Vec::new(),
             suite_jobs: None,
+            choice: None,
         };
         let by_words = case(&["sh", "A", "b"], &[]).start_fact();
         assert_ne!(by_words, case(&["sh"], &[("A", "b")]).start_fact());

@@ -15,7 +15,7 @@ fn name(options: &Options, settings: &Settings) -> &'static str {
         (Some(EngineName::Notify), _) | (None, Set::Notify) => "notify",
         (Some(EngineName::Ebpf), _) | (None, Set::Ebpf) => "ebpf",
         (Some(EngineName::Ptrace), _) | (None, Set::Ptrace) => "ptrace",
-        (Some(EngineName::Auto | EngineName::Static), _) | (None, Set::Auto) => "auto",
+        (Some(_), _) | (None, Set::Auto) => "auto",
     }
 }
 

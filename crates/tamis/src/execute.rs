@@ -133,6 +133,11 @@ pub(crate) fn execute(job: Job<'_>) -> Result<Executed> {
         let why = "a record that a test class was skipped on could not be read again";
         observer.taint(Taint::Unobserved(why.into()));
     }
+    if case.choice.is_some() {
+        // With other words, and skipped modules say nothing about what their tests look at.
+        let why = "its modules were chosen by a change";
+        observer.taint(Taint::Unobserved(why.into()));
+    }
     if inside.by_graph {
         // What the skipped tests look at when they run is not known.
         let why = "its test classes were chosen by the graph of types";

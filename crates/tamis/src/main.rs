@@ -6,6 +6,7 @@ mod commands;
 mod engine;
 mod execute;
 mod jvm;
+mod modules;
 mod plan;
 mod project;
 mod reason;
@@ -51,6 +52,7 @@ fn dispatch(arguments: Arguments) -> anyhow::Result<i32> {
         Some(Verb::Clean(clean)) => commands::clean::clean(options, clean.old),
         Some(Verb::Doctor) => commands::doctor::doctor(options),
         Some(Verb::Init(init)) => commands::init::init(init.print),
+        Some(Verb::Modules(arguments)) => commands::modules::modules(options, &arguments),
         Some(Verb::Static(arguments)) => commands::static_select::run(options, &arguments),
     }
 }

@@ -100,7 +100,7 @@ pub(crate) fn cause(
         Cause::NoStore => "there are no records to go by".into(),
         Cause::Requested => "asked for".into(),
         Cause::AlwaysRun(pattern) => format!("always-run says so ({pattern})"),
-        Cause::Effect(what) | Cause::ByGraph(what) => what.clone(),
+        Cause::Effect(what) | Cause::ByGraph(what) | Cause::Module(what) => what.clone(),
         Cause::DidNotPass(_, outcome) => format!("it {outcome} last time"),
         Cause::Incomplete(id) => {
             let record = records.iter().find(|r| r.id == *id);

@@ -336,6 +336,25 @@ fn leftovers_and_their_readers_are_named() {
 }
 
 #[test]
+fn readers_of_files_are_named() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = open(dir.path());
+    let world = World::new(&[("a", "1"), ("words.txt", "1")]);
+    store.append(&world.run("reader", &["a", "words.txt"])).unwrap();
+    store.append(&world.run("other", &["a", "gone.txt"])).unwrap();
+    let path = |text: &str| PortablePath::from_stored(text);
+    let paths = [path("words.txt"), path("gone.txt"), path("README.md")];
+    let readers = store.readers_of(&paths).unwrap();
+    assert_eq!(readers.len(), 2);
+    assert_eq!(readers[&path("words.txt")], key("reader"));
+    assert_eq!(readers[&path("gone.txt")], key("other"), "it was looked for");
+
+    // Only the newest run counts.
+    store.append(&world.run("reader", &["a"])).unwrap();
+    assert_eq!(store.readers_of(&paths[..1]).unwrap().len(), 0);
+}
+
+#[test]
 fn many_at_once_are_as_good_as_one_by_one() {
     let dir = tempfile::tempdir().unwrap();
     let store = open(dir.path());

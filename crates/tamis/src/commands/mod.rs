@@ -5,6 +5,7 @@ pub(crate) mod deps;
 pub(crate) mod doctor;
 mod doctor_jvm;
 pub(crate) mod init;
+pub(crate) mod modules;
 pub(crate) mod run;
 pub(crate) mod select;
 mod static_offline;

@@ -56,12 +56,24 @@ pub(crate) fn suites(options: &Options, in_any_case: bool) -> Result<i32> {
     if options.running.engine == Some(EngineName::Static) {
         bail!("--engine static needs a Maven command: tamis --engine static mvn test");
     }
+    if matches!(options.running.engine, Some(EngineName::Modules | EngineName::Hybrid)) {
+        bail!("--engine modules and hybrid need a command: tamis --engine hybrid mvn test");
+    }
+    if options.selecting.since.is_some() {
+        bail!("--since needs --engine modules or --engine hybrid, and a command");
+    }
     let project = Project::find(options)?;
     let cases = suite_cases(&project, options, &demand(options, in_any_case))?;
     run(&project, options, &cases, Shape::Suites)
 }
 
 pub(crate) fn command(options: &Options, words: &[OsString], in_any_case: bool) -> Result<i32> {
+    if matches!(options.running.engine, Some(EngineName::Modules | EngineName::Hybrid)) {
+        return crate::modules::run::command(options, words, in_any_case);
+    }
+    if options.selecting.since.is_some() {
+        bail!("--since needs --engine modules or --engine hybrid");
+    }
     let project = Project::find(options)?;
     let demand = demand(options, in_any_case);
     if options.running.engine == Some(EngineName::Static) && !jvm::is_maven(words) {

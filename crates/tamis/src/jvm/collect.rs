@@ -13,6 +13,7 @@ use crate::jvm::by_graph::ByGraph;
 use crate::jvm::goal::{GoalFacts, refusal};
 use crate::jvm::saved;
 use crate::jvm::session::Session;
+use crate::modules::choice::Tests;
 use crate::plan;
 use crate::project::Project;
 use crate::world::World;
@@ -131,6 +132,8 @@ struct GoalState {
     test_classes: String,
     graph: Option<ByGraph>,
     refusal: Option<String>,
+    /// What happens with its tests, where modules were chosen, and why.
+    choice: Option<(Tests, String)>,
     /// Whether it ended, with all its test classes tried, and its JVMs in good order.
     ended_well: bool,
     jvms_ended_well: bool,
@@ -358,6 +361,10 @@ impl<'env> Collector<'env> {
             test_classes: goal.test_classes.clone(),
             graph: None,
             refusal,
+            choice: self.command.choice.as_ref().map(|choice| {
+                let (tests, why) = choice.of(&goal.artifact);
+                (tests, why.to_owned())
+            }),
             ended_well: false,
             jvms_ended_well: true,
             ended_green: false,
@@ -396,6 +403,12 @@ impl<'env> Collector<'env> {
 
     /// Decides about the test classes of a goal; gives those that need not run.
     fn decide(&mut self, number: usize, classes: &[String]) -> Vec<u32> {
+        let mut demand = self.command.inside.clone();
+        match self.goals[number].choice.clone() {
+            Some((Tests::None, why)) => return self.skip_all(number, classes, &why),
+            Some((Tests::All, why)) => demand = Demand::Module(why),
+            Some((Tests::ByRecords, _)) | None => {}
+        }
         if self.wishes.by_graph {
             return self.decide_by_graph(number, classes);
         }
@@ -404,7 +417,7 @@ impl<'env> Collector<'env> {
         let cases: Vec<Case> = classes
             .iter()
             .map(|class| {
-                let demand = always.or(&self.command.inside, class, &facts);
+                let demand = always.or(&demand, class, &facts);
                 cases::of_test_class(self.project, &key(&facts, class), demand)
             })
             .collect();
@@ -444,6 +457,17 @@ impl<'env> Collector<'env> {
         self.collected.left_out += left_out;
         self.tell_how_many(number, classes.len(), skip.len(), left_out);
         skip
+    }
+
+    /// The tests of a module that is only built because others need it.
+    fn skip_all(&mut self, number: usize, classes: &[String], why: &str) -> Vec<u32> {
+        for class in classes {
+            let key = key(&self.goals[number].facts, class);
+            self.goals[number].units.insert(class.clone(), self.collected.reports.len());
+            self.collected.reports.push(TestReport::new(key, Decision::OutOfReach, why));
+        }
+        self.tell_how_many(number, classes.len(), classes.len(), 0);
+        (0..classes.len() as u32).collect()
     }
 
     fn decide_by_graph(&mut self, number: usize, classes: &[String]) -> Vec<u32> {

@@ -8,6 +8,7 @@ mod cli_streams;
 mod cli_verbs;
 #[path = "../shared/ended.rs"]
 mod ended;
+mod modules;
 mod paper_cases;
 mod property;
 mod static_select;

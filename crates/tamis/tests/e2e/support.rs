@@ -24,7 +24,8 @@ pub(crate) struct Project {
 }
 
 /// Verbs and options that have no use for an engine.
-const WITHOUT_ENGINE: [&str; 13] = [
+const WITHOUT_ENGINE: [&str; 14] = [
+    "modules",
     "select",
     "why",
     "why-not",

@@ -3,6 +3,7 @@
 //! Many features of the language and of the frameworks stand in one project, so that one build records
 //! them all, and each round edits many independent things at once.
 
+mod affected;
 mod by_graph;
 mod choices;
 #[path = "../shared/ended.rs"]

@@ -180,6 +180,7 @@ impl Collector<'_> {
             test_classes: String::new(),
             graph: None,
             refusal: None,
+            choice: None,
             ended_well: false,
             jvms_ended_well: true,
             ended_green: false,

@@ -1,0 +1,47 @@
+//! Who looked at a file: the tests whose newest record has a question about it.
+
+use crate::codec::id;
+use crate::error::StoreError;
+use crate::load::proof;
+use crate::store::{Store, newest_records};
+use roaring::RoaringBitmap;
+use std::collections::HashMap;
+use tamis_core::PortablePath;
+use tamis_core::record::TestKey;
+
+impl Store {
+    /// One test for each of these paths that any test's newest run asked about, whatever the answer
+    /// was. Not seen here: a test that only lists the folder of a file.
+    pub fn readers_of(
+        &self,
+        paths: &[PortablePath],
+    ) -> Result<HashMap<PortablePath, TestKey>, StoreError> {
+        self.with(|conn| {
+            let tx = conn.transaction()?;
+            let mut about: HashMap<u32, &PortablePath> = HashMap::new();
+            {
+                let sql = "SELECT observation.id FROM question JOIN observation \
+                    ON observation.question = question.id WHERE question.kind = 0 AND question.key = ?1";
+                let mut statement = tx.prepare(sql)?;
+                for path in paths {
+                    let mut rows = statement.query([path.as_bytes()])?;
+                    while let Some(row) = rows.next()? {
+                        about.extend(id(row.get_ref(0)?).map(|id| (id, path)));
+                    }
+                }
+            }
+            let mut found = HashMap::new();
+            if about.is_empty() {
+                return Ok(found);
+            }
+            let wanted: RoaringBitmap = about.keys().copied().collect();
+            for (key, _, row) in newest_records(&tx)? {
+                let Some(set) = proof(&tx, row.before.0)? else { continue };
+                for observation in set & &wanted {
+                    found.entry(about[&observation].clone()).or_insert_with(|| key.clone());
+                }
+            }
+            Ok(found)
+        })
+    }
+}

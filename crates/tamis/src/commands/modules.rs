@@ -1,0 +1,168 @@
+//! `tamis modules`: changed and affected modules, each with its reasons.
+
+use crate::args::Options;
+use crate::modules::{Asked, Found, text_words};
+use crate::project::Project;
+use crate::terminal;
+use anyhow::Result;
+use clap::Args;
+use serde_json::json;
+use std::ffi::OsString;
+use std::io::Write;
+use tamis_modules::{Part, Reason};
+use tamis_report::human;
+use tamis_report::style::Role;
+use tamis_settings::modules::When;
+
+#[derive(Debug, Args)]
+pub(crate) struct ModulesArguments {
+    /// The branch, tag or commit to compare with [default: `since` in tamis.toml, else the remote's
+    /// main branch]
+    #[arg(long, value_name = "REF")]
+    since: Option<String>,
+    /// One folder a line, nothing else
+    #[arg(long, conflicts_with = "names")]
+    plain: bool,
+    /// One name a line, nothing else: group:artifact, a package, a workspace
+    #[arg(long)]
+    names: bool,
+    /// All modules of the build, affected or not
+    #[arg(long)]
+    all: bool,
+    /// A command whose profiles, properties and -f count (tamis modules -- mvn -Pextra test)
+    #[arg(trailing_var_arg = true, value_name = "COMMAND")]
+    command: Vec<OsString>,
+}
+
+/// Reasons that are shown for one module.
+const MOST_REASONS: usize = 5;
+
+pub(crate) fn modules(options: &Options, arguments: &ModulesArguments) -> Result<i32> {
+    let project = Project::find(options)?;
+    let words = text_words(&arguments.command)?;
+    let since = arguments.since.as_deref().or(options.selecting.since.as_deref());
+    let alone = project.settings.modules.downstream == When::Never;
+    let found = Found::new(&project, Asked { words: &words, since, alone })?;
+    if !options.common.quiet {
+        for note in &found.graph.notes {
+            eprintln!("tamis: {note}");
+        }
+        if let Some(why) = &found.everything {
+            eprintln!("tamis: {why}: everything counts");
+        }
+    }
+    let mut out = std::io::BufWriter::new(std::io::stdout().lock());
+    // A reader that has seen enough (`| head`) is no error.
+    let _ = show(&found, options, arguments, &mut out).and_then(|()| out.flush());
+    Ok(0)
+}
+
+fn show(
+    found: &Found,
+    options: &Options,
+    arguments: &ModulesArguments,
+    out: &mut dyn Write,
+) -> std::io::Result<()> {
+    let shown =
+        (0..found.graph.modules.len()).filter(|&n| arguments.all || found.affected(n).is_some());
+    if arguments.plain || arguments.names {
+        for module in shown.map(|n| &found.graph.modules[n]) {
+            writeln!(out, "{}", if arguments.plain { &module.folder } else { &module.name })?;
+        }
+        return Ok(());
+    }
+    if options.common.json {
+        return json_lines(found, shown, out);
+    }
+    let style = terminal::output_style(options);
+    for n in shown {
+        let module = &found.graph.modules[n];
+        let Some(affected) = found.affected(n) else {
+            writeln!(out, "{}  {}", style.paint(Role::Faint, "same    "), module.name)?;
+            continue;
+        };
+        let word = if affected.changed { "changed " } else { "affected" };
+        let part = if affected.part == Part::Tests { "  (its tests alone)" } else { "" };
+        writeln!(
+            out,
+            "{}  {}{}",
+            style.paint(Role::Strong, word),
+            module.name,
+            style.paint(Role::Faint, part)
+        )?;
+        for reason in affected.reasons.iter().take(MOST_REASONS) {
+            writeln!(out, "            {}", human::one_line(&reason.to_string()))?;
+        }
+        let more = affected.reasons.len().saturating_sub(MOST_REASONS);
+        if more > 0 {
+            writeln!(
+                out,
+                "            and {}",
+                human::counted(more as u64, "more reason", "more reasons")
+            )?;
+        }
+    }
+    for (file, test) in &found.affected.read_by_tests {
+        writeln!(
+            out,
+            "counts    {file}  {}",
+            style.paint(Role::Faint, &format!("(read by {test})"))
+        )?;
+    }
+    for excluded in &found.affected.excluded {
+        let rule = style.paint(Role::Faint, &format!("({})", excluded.rule));
+        writeln!(out, "excluded  {}  {rule}", excluded.file)?;
+    }
+    let all = human::counted(found.graph.modules.len() as u64, "module", "modules");
+    let since = found.since.as_deref().unwrap_or("nothing");
+    writeln!(out, "{} of {all} affected since {since}", found.affected.modules.len())
+}
+
+/// One object a line; see docs/modules.md.
+fn json_lines(
+    found: &Found,
+    shown: impl Iterator<Item = usize>,
+    out: &mut dyn Write,
+) -> std::io::Result<()> {
+    let head = json!({
+        "event": "modules",
+        "version": tamis_report::json::VERSION,
+        "tool": found.graph.kind,
+        "modules": found.graph.modules.len(),
+        "affected": found.affected.modules.len(),
+        "since": found.since,
+        "commit": found.commit,
+        "everything": found.everything,
+    });
+    writeln!(out, "{head}")?;
+    for n in shown {
+        let module = &found.graph.modules[n];
+        let affected = found.affected(n);
+        let reasons = affected.map(|a| a.reasons.as_slice()).unwrap_or_default();
+        let with_text = |reason: &Reason| {
+            let mut value = json!(reason);
+            value["text"] = reason.to_string().into();
+            value
+        };
+        let line = json!({
+            "event": "module",
+            "name": module.name,
+            "folder": module.folder,
+            "definition": module.definition,
+            "packaging": module.packaging,
+            "affected": affected.is_some(),
+            "changed": affected.is_some_and(|a| a.changed),
+            "part": affected.map(|a| a.part),
+            "reasons": reasons.iter().map(with_text).collect::<Vec<_>>(),
+        });
+        writeln!(out, "{line}")?;
+    }
+    for (file, test) in &found.affected.read_by_tests {
+        writeln!(out, "{}", json!({ "event": "read", "file": file, "test": test }))?;
+    }
+    for excluded in &found.affected.excluded {
+        let (file, rule) = (&excluded.file, &excluded.rule);
+        writeln!(out, "{}", json!({ "event": "excluded", "file": file, "rule": rule }))?;
+    }
+    Ok(())
+}

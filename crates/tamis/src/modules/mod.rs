@@ -1,0 +1,389 @@
+//! Changed files to affected modules, for the project that the user is in.
+//!
+//! The build is read from the top of its repository, whatever folder the user is in: a module is
+//! affected by a change anywhere, also where only that module is built. What cannot be known (no git,
+//! too little history, a definition that cannot be read) makes everything count, and is said.
+
+pub(crate) mod choice;
+mod maven;
+mod others;
+pub(crate) mod run;
+
+use crate::project::Project;
+use anyhow::{Result, bail};
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use tamis_core::PortablePath;
+use tamis_modules::affected::touches_definitions;
+use tamis_modules::git::{Changes, Git, Since};
+use tamis_modules::maven::{Surroundings, Words};
+use tamis_modules::model::{inside, join};
+use tamis_modules::{
+    Affected, AffectedModule, BuildError, Change, Exclusions, Files, Force, Graph, Kind, Part,
+    Reason, Rules, Travel, Tree, affected, cargo, golang, npm,
+};
+use tamis_settings::modules::{ModuleSettings, When, WithoutGit};
+use tamis_store::Store;
+
+/// What a change does to the modules of a build.
+#[derive(Debug)]
+pub(crate) struct Found {
+    pub(crate) graph: Graph,
+    pub(crate) affected: Affected,
+    pub(crate) tree: Tree,
+    /// The definition that the whole build starts with.
+    pub(crate) root: String,
+    /// What was compared with, and its commit.
+    pub(crate) since: Option<String>,
+    pub(crate) commit: Option<String>,
+    /// Why everything counts, where it does.
+    pub(crate) everything: Option<String>,
+    pub(crate) around: Surroundings,
+}
+
+/// What is asked about.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Asked<'a> {
+    /// The words of the command, as text; empty where there is none.
+    pub(crate) words: &'a [String],
+    pub(crate) since: Option<&'a str>,
+    /// What uses a changed module is not affected.
+    pub(crate) alone: bool,
+}
+
+impl Found {
+    /// Looks at the project, its history and its records.
+    pub(crate) fn new(project: &Project, asked: Asked<'_>) -> Result<Self> {
+        let settings = &project.settings.modules;
+        let git = Git::find(&project.folder);
+        let top =
+            git.as_ref().map_or_else(|_| project.root().to_path_buf(), |g| g.top().to_path_buf());
+        let tree = Tree::new(&top);
+        let folder = tree.relative(&project.folder).unwrap_or_else(|| ".".into());
+        let kind = kind_of(&tree, &folder, asked.words)?;
+        let around = surroundings(project, &tree, asked.words);
+        let root = root_of(kind, &tree, &folder, project, asked.words, &around)?;
+        let build = Build { kind, root: &root, top: &top, around: &around };
+        let graph = build.read(&tree, false)?;
+        let mut found = Self {
+            graph,
+            affected: Affected::default(),
+            root: root.clone(),
+            since: None,
+            commit: None,
+            everything: None,
+            around: around.clone(),
+            tree,
+        };
+        let git = git.map_err(|e| e.to_string());
+        let changes = git.and_then(|git| {
+            let since = since(settings, asked.since, &git)?;
+            found.since = Some(since.reference.clone());
+            if let Some(why) = disabled(settings, &git, &since.reference) {
+                return Err(why);
+            }
+            let changes = git.changes(&since).map_err(|e| e.to_string())?;
+            Ok((git, changes))
+        });
+        match changes {
+            Ok((git, mut changes)) => {
+                found.leave_out_store(project, &mut changes);
+                found.commit = Some(changes.commit.clone());
+                found.judge(project, &git, &changes, &build, asked.alone)?;
+            }
+            Err(why) if settings.without_git == WithoutGit::Fail => bail!(why),
+            Err(why) => found.everything_counts(why),
+        }
+        Ok(found)
+    }
+
+    /// Our own records may stand in the work tree; they are no change.
+    fn leave_out_store(&self, project: &Project, changes: &mut Changes) {
+        let store = project.store_folder.as_ref().ok().and_then(|f| f.canonicalize().ok());
+        if let Some(store) = store.and_then(|store| self.tree.relative(&store)) {
+            changes.files.retain(|file| !inside(file, &store));
+            changes.folders.retain(|folder| !inside(folder, &store));
+        }
+    }
+
+    fn everything_counts(&mut self, why: String) {
+        self.affected = Affected::everything(&self.graph, &why);
+        self.everything = Some(why);
+    }
+
+    fn judge(
+        &mut self,
+        project: &Project,
+        git: &Git,
+        changes: &Changes,
+        build: &Build<'_>,
+        alone: bool,
+    ) -> Result<()> {
+        let settings = &project.settings.modules;
+        let mut before: Result<Graph, String> = Err("it was not looked at".into());
+        if touches_definitions(&self.graph, &changes.files, &changes.folders) {
+            if matches!(build.kind, Kind::Maven) {
+                self.graph = build.read(&self.tree, true)?;
+            }
+            before = match (build.kind, git.revision(&changes.commit)) {
+                // Its packages come from the tool, which knows only the work tree.
+                (Kind::Go, _) => Ok(self.graph.clone()),
+                (_, Ok(revision)) => build.read(&revision, true).map_err(|e| e.to_string()),
+                (_, Err(error)) => Err(error.to_string()),
+            };
+        }
+        let store = project.existing_store().ok().flatten();
+        let readers =
+            Readers { project, tree: &self.tree, graph: &self.graph, store: store.as_ref() };
+        let known: RefCell<HashMap<String, Option<String>>> = RefCell::default();
+        let reader = |file: &str| {
+            let mut known = known.borrow_mut();
+            known.entry(file.to_owned()).or_insert_with(|| readers.of(file)).clone()
+        };
+        let change = Change {
+            files: &changes.files,
+            folders: &changes.folders,
+            before: before.as_ref().map_err(String::as_str),
+            reader: &reader,
+        };
+        self.affected = affected(&self.graph, &change, &rules(settings, alone)?);
+        if self.affected.modules.is_empty() && settings.everything_if_unchanged {
+            self.everything_counts("nothing changed (everything-if-unchanged)".into());
+        }
+        add_failed(project, store.as_ref(), &self.tree, &self.graph, &mut self.affected);
+        Ok(())
+    }
+
+    /// A module that a change can affect.
+    pub(crate) fn affected(&self, module: usize) -> Option<&AffectedModule> {
+        self.affected.modules.iter().find(|m| m.module == module)
+    }
+}
+
+/// How the graph of a build is read.
+#[derive(Debug)]
+struct Build<'a> {
+    kind: Kind,
+    root: &'a str,
+    top: &'a Path,
+    around: &'a Surroundings,
+}
+
+impl Build<'_> {
+    fn read(&self, files: &dyn Files, with_resolution: bool) -> Result<Graph, BuildError> {
+        match self.kind {
+            Kind::Maven => {
+                tamis_modules::maven::read(files, self.root, self.around, with_resolution)
+            }
+            Kind::Cargo => cargo::read(files, self.root),
+            Kind::Npm => npm::read(files, self.root),
+            Kind::Go => golang::read(files, self.top, self.root),
+        }
+    }
+}
+
+/// The tool that a command belongs to, or that the definitions nearest to the folder are for.
+fn kind_of(tree: &Tree, folder: &str, words: &[String]) -> Result<Kind> {
+    if let Some(kind) = words.first().and_then(|w| kind_of_program(w)) {
+        return Ok(kind);
+    }
+    if let Some(word) = words.first() {
+        bail!("{word}: modules are known for mvn, cargo, go, npm, pnpm and yarn commands");
+    }
+    let names = [
+        ("pom.xml", Kind::Maven),
+        ("Cargo.toml", Kind::Cargo),
+        ("go.work", Kind::Go),
+        ("go.mod", Kind::Go),
+        ("package.json", Kind::Npm),
+    ];
+    let mut gradle = None;
+    for here in Path::new(folder).ancestors().map(|f| f.to_str().unwrap_or_default()) {
+        let here = if here.is_empty() { "." } else { here };
+        let is_file = |name: &str| join(here, name).is_some_and(|p| tree.is_file(&p));
+        if let Some((_, kind)) = names.iter().find(|(name, _)| is_file(name)) {
+            return Ok(*kind);
+        }
+        let settings = ["settings.gradle", "settings.gradle.kts"].into_iter().find(|n| is_file(n));
+        gradle = gradle.or(settings);
+    }
+    match gradle {
+        Some(file) => bail!(
+            "{file}: the modules of a Gradle build are known to Gradle alone, and tamis does not ask \
+             it yet; `tamis ./gradlew test` observes the build as a whole"
+        ),
+        None => bail!(
+            "no pom.xml, Cargo.toml, go.mod or package.json here or above; change to a build's folder"
+        ),
+    }
+}
+
+pub(crate) fn kind_of_program(word: &str) -> Option<Kind> {
+    Some(match Path::new(word).file_name()?.to_str()? {
+        "mvn" | "mvnw" => Kind::Maven,
+        "cargo" => Kind::Cargo,
+        "go" => Kind::Go,
+        "npm" | "pnpm" | "yarn" => Kind::Npm,
+        _ => return None,
+    })
+}
+
+/// The definition that the whole build starts with.
+fn root_of(
+    kind: Kind,
+    tree: &Tree,
+    folder: &str,
+    project: &Project,
+    words: &[String],
+    around: &Surroundings,
+) -> Result<String> {
+    let root = match kind {
+        Kind::Maven => {
+            let pom = maven::start(tree, folder, project, words)?;
+            Some(tamis_modules::maven::root_of(tree, &pom, around))
+        }
+        Kind::Cargo => cargo::root_of(tree, folder),
+        Kind::Npm => npm::root_of(tree, folder),
+        Kind::Go => golang::root_of(tree, folder),
+    };
+    let name = match kind {
+        Kind::Maven => "pom.xml",
+        Kind::Cargo => "Cargo.toml",
+        Kind::Npm => "package.json",
+        Kind::Go => "go.mod",
+    };
+    root.ok_or_else(|| anyhow::anyhow!("no {name} here or above; change to a build's folder"))
+}
+
+fn surroundings(project: &Project, tree: &Tree, words: &[String]) -> Surroundings {
+    let mut around = Surroundings::of_user(project.paths.home());
+    maven::words(project, tree, words).add_to(&mut around);
+    around
+}
+
+/// What to compare with: the command line, the settings, the remote's main branch.
+fn since(settings: &ModuleSettings, asked: Option<&str>, git: &Git) -> Result<Since, String> {
+    let reference = asked.map(str::to_owned).or_else(|| settings.since.clone());
+    let reference = reference.or_else(|| git.default_reference()).ok_or(
+        "nothing to compare with; name a branch, tag or commit with --since, or set `since` in \
+         [modules]",
+    )?;
+    Ok(Since {
+        merge_base: settings.merge_base,
+        uncommitted: settings.uncommitted,
+        untracked: settings.untracked,
+        fetch: settings.fetch,
+        ..Since::new(reference)
+    })
+}
+
+/// Why everything counts on this branch, if the settings say so.
+fn disabled(settings: &ModuleSettings, git: &Git, reference: &str) -> Option<String> {
+    let matches = |patterns: &[String], name: &str| {
+        tamis_modules::exclude::first_match(patterns, name).ok().flatten().map(str::to_owned)
+    };
+    if let Some(branch) = git.branch()
+        && let Some(pattern) = matches(&settings.disable_if_branch, &branch)
+    {
+        return Some(format!("this is branch {branch} (disable-if-branch {pattern})"));
+    }
+    matches(&settings.disable_if_since, reference)
+        .map(|pattern| format!("it is compared with {reference} (disable-if-since {pattern})"))
+}
+
+fn rules(settings: &ModuleSettings, alone: bool) -> Result<Rules> {
+    let exclusions =
+        Exclusions::new(settings.default_exclude, &settings.exclude, &settings.include);
+    let never = alone || settings.downstream == When::Never;
+    Ok(Rules {
+        exclusions: exclusions.map_err(anyhow::Error::msg)?,
+        travel: if never { Travel::Nowhere } else { Travel::Downstream },
+        force: settings
+            .force
+            .iter()
+            .map(|f| Force { when: f.when.clone(), modules: f.modules.clone() })
+            .collect(),
+        leave_out: settings.leave_out_packaging.clone(),
+        everything_if: settings.everything_if.clone(),
+    })
+}
+
+/// Who was seen reading a file, from the records.
+struct Readers<'a> {
+    project: &'a Project,
+    tree: &'a Tree,
+    graph: &'a Graph,
+    store: Option<&'a Store>,
+}
+
+impl Readers<'_> {
+    fn of(&self, file: &str) -> Option<String> {
+        let paths: Vec<PortablePath> = self
+            .places(file)
+            .iter()
+            .map(|place| self.project.paths.to_portable(&self.tree.top().join(place)))
+            .collect();
+        match self.store?.readers_of(&paths) {
+            Ok(found) => found.values().map(ToString::to_string).min(),
+            // Records that cannot be read may well name it.
+            Err(error) => Some(format!("(not known: {error})")),
+        }
+    }
+
+    /// The file itself, and where a build puts it when it is a resource.
+    fn places(&self, file: &str) -> Vec<String> {
+        let mut places = vec![file.to_owned()];
+        for module in self.graph.owners(file).into_iter().map(|n| &self.graph.modules[n]) {
+            for folder in &module.resource_folders {
+                let rest = file.strip_prefix(folder.as_str()).map(|r| r.trim_start_matches('/'));
+                for output in ["target/classes", "target/test-classes"] {
+                    let place =
+                        rest.and_then(|rest| join(&module.folder, &format!("{output}/{rest}")));
+                    places.extend(place);
+                }
+            }
+        }
+        places
+    }
+}
+
+/// Modules with tests that did not pass last time are affected, whatever changed.
+fn add_failed(
+    project: &Project,
+    store: Option<&Store>,
+    tree: &Tree,
+    graph: &Graph,
+    affected: &mut Affected,
+) {
+    let Some(tests) = store.and_then(|store| store.tests().ok()) else { return };
+    let failed = tests
+        .into_iter()
+        .filter(|t| !t.last.outcome.passed() && crate::jvm::is_scope(&t.key.suite));
+    for test in failed {
+        let folder: PathBuf = project.root().join(&test.key.folder);
+        let Some(folder) = tree.relative(&folder) else { continue };
+        let modules = (0..graph.modules.len()).filter(|&n| graph.modules[n].folder == folder);
+        for module in modules {
+            let reason = Reason::Failed { test: test.key.to_string() };
+            match affected.modules.iter_mut().find(|m| m.module == module) {
+                Some(known) => known.reasons.push(reason),
+                None => affected.modules.push(AffectedModule {
+                    module,
+                    part: Part::Tests,
+                    changed: false,
+                    reasons: vec![reason],
+                }),
+            }
+        }
+    }
+    affected.modules.sort_by_key(|m| m.module);
+}
+
+/// Words as text; modules are not known for commands that are none.
+pub(crate) fn text_words(words: &[std::ffi::OsString]) -> Result<Vec<String>> {
+    let text = |w: &std::ffi::OsString| {
+        w.to_str().map(str::to_owned).ok_or_else(|| anyhow::anyhow!("{w:?} is no text"))
+    };
+    words.iter().map(text).collect()
+}

@@ -1,0 +1,295 @@
+//! `tamis modules`, and affected modules handed to cargo, go and npm.
+
+use crate::support::{Ended, Project, ended, has};
+use serde_json::Value;
+use std::process::Command;
+
+fn git(project: &Project, words: &[&str]) {
+    let mut command = Command::new("git");
+    project.prepare(&mut command);
+    let got = ended(command.args(["-c", "user.name=n", "-c", "user.email=e"]).args(words));
+    assert_eq!(got.code, 0, "git {words:?}: {}", got.stderr);
+}
+
+/// A project in a repository with one commit.
+fn committed(files: &[(&str, &str)]) -> Project {
+    let project = Project::with(files);
+    git(&project, &["init", "-q", "-b", "main"]);
+    commit(&project);
+    project
+}
+
+fn commit(project: &Project) {
+    git(project, &["add", "-A"]);
+    git(project, &["commit", "-q", "-m", "x"]);
+}
+
+fn plain(project: &Project) -> Vec<String> {
+    let text = project.answer(&["modules", "--since", "HEAD", "--plain"]);
+    text.lines().map(str::to_owned).collect()
+}
+
+fn pom(name: &str, more: &str) -> String {
+    format!(
+        "<project><parent><groupId>g</groupId><artifactId>root</artifactId><version>1</version></parent>\
+         <artifactId>{name}</artifactId>{more}</project>"
+    )
+}
+
+const ROOT: &str = "<project><groupId>g</groupId><artifactId>root</artifactId><version>1</version>\
+    <packaging>pom</packaging><modules><module>a</module><module>b</module></modules></project>";
+
+const USES_A: &str = "<dependencies><dependency><groupId>g</groupId><artifactId>a</artifactId>\
+    <version>${project.version}</version></dependency></dependencies>";
+
+fn maven() -> Project {
+    committed(&[
+        ("pom.xml", ROOT),
+        ("a/pom.xml", &pom("a", "")),
+        ("a/src/main/java/A.java", "class A {}"),
+        ("b/pom.xml", &pom("b", USES_A)),
+        ("README.md", "x"),
+    ])
+}
+
+#[test]
+fn modules_with_reasons_in_every_form() {
+    if !has("git") {
+        return;
+    }
+    let project = maven();
+    assert!(plain(&project).is_empty());
+    project.write("a/src/main/java/A.java", "class A { int x; }");
+    project.write("README.md", "y");
+    project.write("b/new.json", "{}");
+    assert_eq!(plain(&project), ["a", "b"]);
+    let names = project.answer(&["modules", "--since", "main", "--names"]);
+    assert_eq!(names, "g:a\ng:b\n");
+    let text = project.answer(&["modules", "--since", "HEAD"]);
+    for line in [
+        "changed   g:a",
+        "a/src/main/java/A.java changed",
+        "changed   g:b",
+        "depends on g:a",
+        "excluded  README.md",
+        "2 of 3 modules affected since HEAD",
+    ] {
+        assert!(text.contains(line), "{line:?} in {text}");
+    }
+    let got = project.tamis(&["--json", "modules", "--since", "HEAD", "--all"]);
+    let modules: Vec<Value> = got.events("module");
+    assert_eq!(modules.len(), 3);
+    assert_eq!(modules[0]["affected"], false);
+    assert_eq!(modules[1]["reasons"][0]["kind"], "file");
+    assert_eq!(got.events("modules")[0]["tool"], "maven");
+    assert_eq!(got.events("excluded")[0]["file"], "README.md");
+    // From a folder below, and where that is told before the verb.
+    let below = ended(
+        project.seen_from(&project.path("a/src")).args(["--since", "HEAD", "modules", "--plain"]),
+    );
+    assert_eq!(below.text(), "a\nb\n", "{}", below.stderr);
+}
+
+#[test]
+fn a_pom_counts_by_what_it_comes_to() {
+    if !has("git") {
+        return;
+    }
+    let project = maven();
+    let bumped = |text: &str| text.replace("<version>1</version>", "<version>2</version>");
+    project.write("pom.xml", bumped(ROOT));
+    project.write("a/pom.xml", bumped(&pom("a", "")));
+    project.write("b/pom.xml", bumped(&pom("b", USES_A)));
+    assert!(plain(&project).is_empty(), "a new version of the project itself");
+    let property = "<properties><skip.it>1</skip.it></properties>";
+    project.write("b/pom.xml", bumped(&pom("b", &format!("{USES_A}{property}"))));
+    assert_eq!(plain(&project), ["b"]);
+    let text = project.answer(&["modules", "--since", "HEAD"]);
+    assert!(text.contains("property skip.it is new (1)"), "{text}");
+}
+
+#[test]
+fn what_git_cannot_say_makes_everything_count() {
+    if !has("git") {
+        return;
+    }
+    let everything = |got: Ended, why: &str| {
+        assert_eq!(got.code, 0, "{}", got.stderr);
+        assert!(
+            got.stderr.contains(why) && got.stderr.contains("everything counts"),
+            "{}",
+            got.stderr
+        );
+        assert_eq!(got.text(), ".\na\nb\n");
+    };
+    let project = maven();
+    everything(project.tamis(&["modules", "--since", "origin/x", "--plain"]), "git fetch");
+    everything(project.tamis(&["modules", "--plain"]), "name a branch, tag or commit with --since");
+    project.remove(".git");
+    everything(project.tamis(&["modules", "--since", "HEAD", "--plain"]), "in no git repository");
+    project.write("tamis.toml", "[modules]\nwithout-git = \"fail\"\n");
+    let got = project.tamis(&["modules", "--since", "HEAD"]);
+    assert_eq!(got.code, 2);
+    assert!(got.stderr.contains("in no git repository"), "{}", got.stderr);
+}
+
+#[test]
+fn the_store_in_the_work_tree_is_no_change() {
+    if !has("git") {
+        return;
+    }
+    let project = maven();
+    project.write("records/tamis.db", "x");
+    assert_eq!(plain(&project), [".", "a", "b"], "any other folder is");
+    let words = ["--store", "records", "modules", "--since", "HEAD", "--plain"];
+    assert_eq!(project.tamis(&words).text(), "");
+}
+
+#[test]
+fn settings_of_the_project() {
+    if !has("git") {
+        return;
+    }
+    let project = maven();
+    let with = |settings: &str, files: &[&str]| {
+        project.write("tamis.toml", format!("[modules]\nsince = \"HEAD\"\n{settings}\n"));
+        git(&project, &["add", "tamis.toml"]);
+        git(&project, &["commit", "-q", "--allow-empty", "-m", "settings"]);
+        for file in files {
+            project.write(file, "changed");
+        }
+        let text = project.answer(&["modules", "--plain"]);
+        git(&project, &["checkout", "-q", "."]);
+        git(&project, &["clean", "-qfd"]);
+        text.lines().map(str::to_owned).collect::<Vec<_>>()
+    };
+    assert_eq!(with("", &["a/x.json"]), ["a", "b"]);
+    assert_eq!(with("downstream = \"never\"", &["a/x.json"]), ["a"]);
+    assert!(with("exclude = [\"**/*.json\"]", &["a/x.json"]).is_empty());
+    assert!(with("untracked = false", &["a/x.json"]).is_empty());
+    assert!(with("uncommitted = false", &["a/src/main/java/A.java"]).is_empty());
+    assert_eq!(with("default-exclude = false", &["README.md"]), [".", "a", "b"]);
+    assert_eq!(with("include = [\"b/**\"]", &["a/x.json", "b/x.json"]), ["b"]);
+    assert_eq!(with("everything-if = [\"b/x*\"]", &["b/x.json"]), [".", "a", "b"]);
+    assert_eq!(with("everything-if-unchanged = true", &[]), [".", "a", "b"]);
+    assert_eq!(with("disable-if-branch = [\"ma*\"]", &[]), [".", "a", "b"]);
+    assert_eq!(with("disable-if-since = [\"HEAD\"]", &[]), [".", "a", "b"]);
+    assert_eq!(with("force = [\"b\"]", &[]), ["b"]);
+    assert_eq!(with("force = [{ when = \"b\", modules = [\"root\"] }]", &["b/x.json"]), [".", "b"]);
+    assert_eq!(with("leave-out-packaging = [\"jar\"]", &["a/x.json"]), ["a"]);
+}
+
+/// What a stand-in for a tool was called with.
+fn handed(project: &Project, words: &[&str]) -> String {
+    let mut all = vec!["--engine", "modules", "--since", "HEAD"];
+    all.extend(words);
+    let got = project.tamis(&all);
+    assert_eq!(got.code, 0, "{}", got.stderr);
+    got.text()
+}
+
+/// A program of that name, first on the path, that prints its words.
+fn stand_in(project: &mut Project, name: &str) {
+    project.write(format!("../bin/{name}"), "#!/bin/sh\necho \"$@\"\n");
+    let path = std::env::var("PATH").unwrap_or_default();
+    let bin = project.beside("bin").display().to_string();
+    project.set("PATH", &format!("{bin}:{path}"));
+}
+
+#[test]
+fn cargo_gets_packages() {
+    if !has("git") {
+        return;
+    }
+    let mut project = committed(&[
+        ("Cargo.toml", "[workspace]\nmembers = ['a', 'b', 'c']\n"),
+        ("a/Cargo.toml", "[package]\nname = 'a'\nversion = '1.0.0'\n"),
+        ("a/src/lib.rs", ""),
+        (
+            "b/Cargo.toml",
+            "[package]\nname = 'b'\nversion = '1.0.0'\n[dependencies]\na = { path = '../a' }\n",
+        ),
+        ("c/Cargo.toml", "[package]\nname = 'c'\nversion = '1.0.0'\n"),
+    ]);
+    stand_in(&mut project, "cargo");
+    assert_eq!(handed(&project, &["cargo", "test"]), "");
+    project.write("a/src/lib.rs", "// x");
+    assert_eq!(handed(&project, &["cargo", "test", "--workspace"]), "test -p a -p b\n");
+    project.write("a/Cargo.toml", "[package]\nname = 'a'\nversion = '2.0.0'\n");
+    commit(&project);
+    project.write("c/Cargo.toml", "[package]\nname = 'c'\nversion = '2.0.0'\n");
+    assert_eq!(handed(&project, &["cargo", "test"]), "", "a version alone");
+    // Records decide about the command that comes of it.
+    project.write("c/src/lib.rs", "// x");
+    let hybrid = ["--engine", "hybrid", "--since", "HEAD", "cargo", "test"];
+    assert_eq!(project.tamis(&hybrid).text(), "test -p c\n");
+    let again = project.tamis(&hybrid);
+    assert!(again.text().is_empty() && again.stderr.contains("skipped"), "{again:?}");
+    project.write("Cargo.lock", "# x");
+    assert_eq!(handed(&project, &["cargo", "test"]), "test -p a -p b -p c\n");
+}
+
+#[test]
+fn npm_gets_workspaces() {
+    if !has("git") {
+        return;
+    }
+    let mut project = committed(&[
+        ("package.json", r#"{"name": "root", "workspaces": ["packages/*"]}"#),
+        ("packages/a/package.json", r#"{"name": "a"}"#),
+        ("packages/b/package.json", r#"{"name": "b", "dependencies": {"a": "*"}}"#),
+        ("packages/c/package.json", r#"{"name": "c"}"#),
+    ]);
+    stand_in(&mut project, "npm");
+    project.write("packages/a/index.js", "1");
+    assert_eq!(handed(&project, &["npm", "test", "--workspaces"]), "test -w a -w b\n");
+}
+
+#[test]
+fn go_gets_packages() {
+    if !has("git") || !has("go") {
+        return;
+    }
+    let test = "package a\nimport \"testing\"\nfunc TestX(t *testing.T) {}\n";
+    let mut project = committed(&[
+        ("go.mod", "module e.org/m\n\ngo 1.18\n"),
+        ("a/a.go", "package a\n"),
+        ("a/a_test.go", test),
+        ("b/b.go", "package b\nimport _ \"e.org/m/a\"\n"),
+        ("b/b_test.go", &test.replace("package a", "package b")),
+        ("c/c.go", "package c\n"),
+    ]);
+    project.set("GOCACHE", &project.beside("gocache").display().to_string());
+    project.set("GOFLAGS", "-buildvcs=false");
+    let go = |engine: &str| {
+        let got = project.tamis(&["--engine", engine, "--since", "HEAD", "go", "test", "./..."]);
+        assert_eq!(got.code, 0, "{}{}", got.text(), got.stderr);
+        got
+    };
+    assert!(go("modules").stderr.contains("no module that this command tests is affected"));
+    project.write("b/b_test.go", test.replace("package a", "package b // x"));
+    let text = go("modules").text();
+    assert!(text.contains("e.org/m/b") && !text.contains("e.org/m/a"), "{text}");
+    project.write("a/a.go", "package a // x\n");
+    let text = go("hybrid").text();
+    assert!(text.contains("e.org/m/a") && text.contains("e.org/m/b"), "{text}");
+}
+
+#[test]
+fn mistakes_of_the_call() {
+    let project = Project::with(&[("build.sh", "#!/bin/sh\n")]);
+    for (words, expected) in [
+        (&["--since", "HEAD", "./build.sh"][..], "--since needs --engine modules"),
+        (&["--engine", "modules", "./build.sh"], "are for mvn, cargo, go, npm"),
+        (&["--engine", "hybrid"], "need a command"),
+        (&["modules", "--since", "HEAD"], "no pom.xml, Cargo.toml, go.mod or package.json"),
+        (&["select", "--since", "HEAD", "x"], "--since is for `tamis modules`"),
+    ] {
+        let got = project.tamis(words);
+        assert_eq!(got.code, 2, "{words:?}: {}", got.stderr);
+        assert!(got.stderr.contains(expected), "{words:?}: {}", got.stderr);
+    }
+    project.write("settings.gradle", "");
+    let got = project.tamis(&["modules", "--since", "HEAD"]);
+    assert!(got.code == 2 && got.stderr.contains("Gradle"), "{}", got.stderr);
+}
