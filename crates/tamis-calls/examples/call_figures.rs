@@ -3,19 +3,25 @@
 //! ```text
 //! call_figures [--jdk HOME] [--tests SUFFIX] [--names FOLDER] [--only cha,rta,...] ENTRY... -- LIBRARY...
 //! ```
-//! Entries are the project's folders and jars. Roots are the methods of all classes of the entries whose
-//! name ends with SUFFIX (`Test`). With `--names` the names of all reached methods of the project are
+//! Entries are the project's folders and jars. Roots are the methods of all classes of the entries whose name
+//! ends with SUFFIX (`Test`) and that are not abstract. With `--names` the names of all reached methods of the project are
 //! written into one file per algorithm.
 
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 use tamis_calls::{Algorithm, Options, Origin, Program, Universe, build};
+use tamis_classfile::{ClassFile, flags};
 
 fn memory_mib() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|l| l.strip_prefix("VmHWM:"));
     let kib = line.and_then(|l| l.trim().split(' ').next()?.parse::<u64>().ok());
     kib.unwrap_or(0) / 1024
+}
+
+fn is_abstract(universe: &Universe, name: &[u8]) -> bool {
+    let class = universe.find(name).and_then(|(bytes, _)| ClassFile::parse(bytes).ok());
+    class.is_none_or(|class| class.is(flags::ABSTRACT | flags::INTERFACE))
 }
 
 fn main() {
@@ -55,7 +61,7 @@ fn main() {
         let tests: Vec<Vec<u8>> = universe
             .own_names()
             .into_iter()
-            .filter(|n| n.ends_with(suffix.as_bytes()))
+            .filter(|n| n.ends_with(suffix.as_bytes()) && !is_abstract(&universe, n))
             .map(<[u8]>::to_vec)
             .collect();
         let mut roots = Vec::new();
