@@ -239,8 +239,8 @@ fn at_method_level_calls_decide_and_the_answer_says_that_it_can_miss() {
     }
     let explained = answer(&project, &["select", "--level", "method", "--explain"]);
     assert!(explained.contains("ATest#test()V -> A#one()I -> B#two()I"), "{explained}");
-    let said = project.run(&[&["static"], &by_methods[..], &PLACES].concat());
-    assert!(said.stderr.contains("can miss tests"), "{said:?}");
+    let said = project.tamis(&[&["static"], &by_methods[..], &PLACES].concat());
+    assert!(said.stderr.contains("can miss tests"), "{}", said.stderr);
     let methods = answer(&project, &["impacted", "--level", "method", "--changes", "method"]);
     assert_eq!(methods, "A#one()I\nATest#test()V\nB#two()I\n");
 
@@ -258,6 +258,6 @@ fn at_method_level_calls_decide_and_the_answer_says_that_it_can_miss() {
 
     // Options that would do nothing are mistakes.
     for words in [&["select", "--changes", "method"][..], &["callgraph", "--from", "no.Such"]] {
-        assert_ne!(project.run(&[&["static"], words, &PLACES].concat()).code, 0, "{words:?}");
+        assert_ne!(project.tamis(&[&["static"], words, &PLACES].concat()).code, 0, "{words:?}");
     }
 }
