@@ -2,9 +2,9 @@
 //! a build tool needs.
 //!
 //! ```text
-//! decide(module, tests, settings)          before: for each test class, skip or run, with the reason
+//! decide(module, tests, settings, level)          before: for each test class, skip or run, with the reason
 //!   ... the runner runs what it was told to ...
-//! record(module, settings, state, finished)    after: who finished, and who of them passed
+//! record(module, settings, state, finished, level)    after: who finished, and who of them passed
 //! ```
 //!
 //! * The module says where its classes are: test classes, classes, the rest of the classpath in its
@@ -24,6 +24,7 @@
 //! class that it reports them for.
 
 use crate::lock::Lock;
+use crate::methods::{self, MethodLevel};
 use crate::select::{Reason, Session, Settings, TestDecision};
 use crate::world::Module;
 use std::collections::BTreeMap;
@@ -51,12 +52,22 @@ pub enum Recorded {
     Blind,
 }
 
-/// Decides about the test classes that a runner is about to run.
-pub fn decide(module: &Module, tests: &[String], settings: &Settings) -> Decisions {
+/// Decides about the test classes that a runner is about to run; by the graph of types, or at method
+/// level.
+pub fn decide(
+    module: &Module,
+    tests: &[String],
+    settings: &Settings,
+    level: Option<&MethodLevel>,
+) -> Decisions {
     let mut session = Session::open(module, settings);
     let missing = session.add_tests(tests);
+    let decided = match level {
+        None => session.select(),
+        Some(level) => methods::select(&mut session, module, level),
+    };
     let mut found: BTreeMap<String, Option<Reason>> =
-        session.select().into_iter().map(|d| (d.name, d.run)).collect();
+        decided.into_iter().map(|d| (d.name, d.run)).collect();
     let unknown = || Reason::Unknown { why: "no class file of this name was found".into() };
     found.extend(missing.into_iter().map(|name| (name, Some(unknown()))));
     let tests = tests
@@ -77,6 +88,7 @@ pub fn record(
     settings: &Settings,
     state: Hash,
     finished: &BTreeMap<String, bool>,
+    level: Option<&MethodLevel>,
 ) -> io::Result<Recorded> {
     let _lock = Lock::take(&settings.state, || {})?;
     let mut session = Session::open(module, settings);
@@ -85,6 +97,16 @@ pub fn record(
     }
     let names: Vec<String> = finished.keys().cloned().collect();
     session.add_tests(&names);
+    if level.is_some() {
+        // Only those that finished: what was skipped at method level proves nothing.
+        if !session.record_finished(finished)? {
+            return Ok(Recorded::Blind);
+        }
+        return Ok(match methods::keep(&session, module)? {
+            true => Recorded::Written,
+            false => Recorded::ClassesChanged,
+        });
+    }
     let decisions = session.select();
     Ok(match session.record(&decisions, finished)? {
         true => Recorded::Written,

@@ -100,7 +100,7 @@ pub struct Session {
     pub tests: Vec<NameId>,
     settings: Settings,
     state: State,
-    proofs: Proofs,
+    pub(crate) proofs: Proofs,
     digest: Hash,
     /// Snapshots that proofs refer to, with the world's ids of their names.
     snapshots: FxHashMap<Hash, (Snapshot, Vec<NameId>)>,
@@ -137,6 +137,25 @@ impl Session {
 
     pub fn state_folder(&self) -> &Path {
         self.state.folder()
+    }
+
+    /// The kinds of edges that are on.
+    pub(crate) fn kinds(&self) -> u16 {
+        self.settings.kinds.bits()
+    }
+
+    /// The names that the project itself defined in an earlier state.
+    pub(crate) fn own_names_then(&self, digest: Hash) -> NameSet {
+        let Some((snapshot, ids)) = self.snapshots.get(&digest) else { return NameSet::default() };
+        snapshot.nodes.iter().filter_map(|node| ids.get(node.name as usize).copied()).collect()
+    }
+
+    /// Whether the libraries are not those of an earlier state.
+    pub(crate) fn libraries_differ(&self, digest: Hash) -> bool {
+        self.snapshots.get(&digest).is_none_or(|(old, _)| {
+            old.libraries != self.world.library_contents
+                || old.mixed_order != self.world.mixed_order
+        })
     }
 
     pub fn test_names(&self) -> Vec<String> {
@@ -220,7 +239,7 @@ impl Session {
     }
 
     /// All changes since a snapshot; an error where they cannot be told.
-    fn changes(&mut self, digest: Hash) -> Result<BTreeMap<NameId, Change>, Reason> {
+    pub(crate) fn changes(&mut self, digest: Hash) -> Result<BTreeMap<NameId, Change>, Reason> {
         let unknown = |why: String| Reason::Unknown { why };
         if !self.need_snapshot(digest) {
             return Err(unknown("the state of its last run is not there any more".into()));
@@ -301,7 +320,7 @@ impl Session {
         decisions
     }
 
-    fn reason(
+    pub(crate) fn reason(
         &self,
         test: NameId,
         graph: &TypeGraph,

@@ -104,7 +104,7 @@ impl State {
         Ok(())
     }
 
-    /// Removes snapshots that no proof needs. Leftovers are harmless.
+    /// Removes snapshots, and classes kept for them, that no proof needs. Leftovers are harmless.
     fn collect(&self, proofs: &Proofs) {
         let needed = |digest: Hash| {
             proofs.latest == Some(digest) || proofs.tests.values().any(|p| p.snapshot == digest)
@@ -113,7 +113,7 @@ impl State {
             let name = entry.file_name();
             let digest = name
                 .to_str()
-                .and_then(|n| n.strip_prefix("snapshot-"))
+                .and_then(|n| n.strip_prefix("snapshot-").or_else(|| n.strip_prefix("classes-")))
                 .and_then(|n| u128::from_str_radix(n, 16).ok());
             if digest.is_some_and(|d| !needed(Hash(d))) {
                 std::fs::remove_file(entry.path()).ok();

@@ -63,7 +63,7 @@ impl Project {
 
     fn decide(&self, tests: &[&str]) -> tamis_jvm::engine::Decisions {
         let tests: Vec<String> = tests.iter().map(|t| (*t).to_owned()).collect();
-        decide(&self.module, &tests, &self.settings)
+        decide(&self.module, &tests, &self.settings, None)
     }
 
     /// Decides, and records that these finished.
@@ -71,7 +71,7 @@ impl Project {
         let state = self.decide(tests).state;
         let finished: BTreeMap<String, bool> =
             finished.iter().map(|(name, passed)| ((*name).to_owned(), *passed)).collect();
-        record(&self.module, &self.settings, state, &finished).unwrap()
+        record(&self.module, &self.settings, state, &finished, None).unwrap()
     }
 
     fn to_run(&self, tests: &[&str]) -> Vec<String> {
@@ -114,7 +114,7 @@ fn classes_that_change_during_the_run_prove_nothing() {
     let state = project.decide(&ALL).state;
     project.compile(2);
     let finished = BTreeMap::from([("ATest".to_owned(), true)]);
-    let outcome = record(&project.module, &project.settings, state, &finished).unwrap();
+    let outcome = record(&project.module, &project.settings, state, &finished, None).unwrap();
     assert_eq!(outcome, Recorded::ClassesChanged);
     assert_eq!(project.to_run(&ALL), ALL);
 }

@@ -1,6 +1,7 @@
 //! The command line. tamis's own options stand before the user's command; the first word that is
 //! no verb of tamis starts that command.
 
+use crate::commands::static_methods::LevelName;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -86,6 +87,10 @@ pub(crate) struct Running {
     /// How processes are observed [default: auto, the best that works here]
     #[arg(long, value_name = "ENGINE")]
     pub(crate) engine: Option<EngineName>,
+    /// With --engine static: which graph decides. `method` (0-CFA without libraries) can miss tests: it
+    /// does not see reflection, nor callbacks from libraries
+    #[arg(long, value_name = "LEVEL")]
+    pub(crate) level: Option<LevelName>,
     /// How many tests run at once [default: one per core]
     #[arg(short, long, value_name = "N")]
     pub(crate) jobs: Option<std::num::NonZeroUsize>,
@@ -129,6 +134,7 @@ impl Running {
     fn and(self, other: &Self) -> Self {
         Self {
             engine: other.engine.or(self.engine),
+            level: other.level.or(self.level),
             jobs: other.jobs.or(self.jobs),
             timeout: other.timeout.clone().or(self.timeout),
             junit: other.junit.clone().or(self.junit),
@@ -152,7 +158,10 @@ impl Arguments {
             Some(Verb::Select(select)) => {
                 selecting = selecting.and(&select.selecting);
                 if running != Running::default() {
-                    return Err(useless("--engine, --jobs, --timeout and --junit", "select"));
+                    return Err(useless(
+                        "--engine, --level, --jobs, --timeout and --junit",
+                        "select",
+                    ));
                 }
                 if selecting.since.is_some() {
                     return Err("--since is for `tamis modules` and --engine modules".into());

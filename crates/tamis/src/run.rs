@@ -2,6 +2,7 @@
 
 use crate::args::{EngineName, Options};
 use crate::cases::Case;
+use crate::commands::static_methods::LevelName;
 use crate::engine::Engines;
 use crate::execute::{Executed, Job, Streams, execute};
 use crate::jvm::collect::Wishes;
@@ -201,6 +202,7 @@ impl Runner<'_> {
         let wishes = &Wishes {
             quiet: self.options.common.quiet,
             by_graph: self.options.running.engine == Some(EngineName::Static),
+            by_methods: self.options.running.level == Some(LevelName::Method),
             collect: self.collects,
             only: crate::commands::run::only(self.options)?,
             failed: self.options.selecting.failed,

@@ -8,6 +8,7 @@ pub(crate) mod init;
 pub(crate) mod modules;
 pub(crate) mod run;
 pub(crate) mod select;
+pub(crate) mod static_methods;
 mod static_offline;
 pub(crate) mod static_select;
 mod static_starts;

@@ -52,7 +52,16 @@ pub(crate) fn suite_cases(
     cases::of_suites(project, demand, &only(options)?, timeout(options)?)
 }
 
+/// `--level` says how the static engine decides, so it needs that engine.
+fn check_level(options: &Options) -> Result<()> {
+    if options.running.level.is_some() && options.running.engine != Some(EngineName::Static) {
+        bail!("--level needs --engine static (tamis --engine static --level method mvn test)");
+    }
+    Ok(())
+}
+
 pub(crate) fn suites(options: &Options, in_any_case: bool) -> Result<i32> {
+    check_level(options)?;
     if options.running.engine == Some(EngineName::Static) {
         bail!("--engine static needs a Maven command: tamis --engine static mvn test");
     }
@@ -68,6 +77,7 @@ pub(crate) fn suites(options: &Options, in_any_case: bool) -> Result<i32> {
 }
 
 pub(crate) fn command(options: &Options, words: &[OsString], in_any_case: bool) -> Result<i32> {
+    check_level(options)?;
     if matches!(options.running.engine, Some(EngineName::Modules | EngineName::Hybrid)) {
         return crate::modules::run::command(options, words, in_any_case);
     }

@@ -20,8 +20,11 @@ use tamis_jvm::lock::Lock;
 /// The lock of the state, for verbs that read proofs or write them.
 pub(super) fn lock(state: &Path, verb: &StaticVerb) -> Result<Option<Lock>> {
     let writes = match verb {
-        StaticVerb::Graph(_) | StaticVerb::Export(_) | StaticVerb::Compare(_) => return Ok(None),
-        StaticVerb::Diff | StaticVerb::Impacted => false,
+        StaticVerb::Graph(_)
+        | StaticVerb::Callgraph(_)
+        | StaticVerb::Export(_)
+        | StaticVerb::Compare(_) => return Ok(None),
+        StaticVerb::Diff | StaticVerb::Impacted(_) => false,
         StaticVerb::Select(select) => select.writes(),
         StaticVerb::Record(_) | StaticVerb::Clean => true,
         StaticVerb::CatchUp => {

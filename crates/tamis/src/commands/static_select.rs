@@ -5,6 +5,7 @@
 //! module; types of other modules and of libraries are seen through each module's classpath.
 
 use crate::args::Options;
+use crate::commands::static_methods::{self, CallGraphArguments, LevelArguments};
 use crate::commands::static_offline as offline;
 use crate::commands::static_starts::{self, CompareArguments, ExportArguments};
 use crate::project::Project;
@@ -18,8 +19,8 @@ use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 use tamis_jvm::render::{self, Detail, DiffJson, ImpactedJson, SelectionJson};
 use tamis_jvm::{
-    Caches, EdgeKind, JarCache, Kinds, Libraries, Module, Naming, Session, Settings, TestDecision,
-    maven, surroundings,
+    Caches, EdgeKind, JarCache, Kinds, Libraries, MethodLevel, Module, Naming, Session, Settings,
+    TestDecision, maven, methods, surroundings,
 };
 use tamis_report::style::Role;
 
@@ -54,7 +55,7 @@ pub(super) struct Places {
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
-enum LibrariesWhen {
+pub(super) enum LibrariesWhen {
     /// Only when a library changed
     Auto,
     Include,
@@ -85,8 +86,8 @@ enum Kind {
 pub(super) enum StaticVerb {
     /// Types and files that changed since the last update, and what changed in them
     Diff,
-    /// All types and files that can reach a change
-    Impacted,
+    /// All types and files that can reach a change; with --level method, methods
+    Impacted(LevelArguments),
     /// Test classes to run
     Select(SelectArguments),
     /// Write down which tests finished, from the reports of a run of yours
@@ -95,6 +96,8 @@ pub(super) enum StaticVerb {
     CatchUp,
     /// The graph of types
     Graph(GraphArguments),
+    /// The call graph from the tests: what a method can run, who can run it, and on which way
+    Callgraph(CallGraphArguments),
     /// Write which types each test reaches in a file format of STARTS
     Export(ExportArguments),
     /// Compare with what STARTS wrote down
@@ -124,6 +127,8 @@ pub(super) struct SelectArguments {
     /// How much goes into that folder
     #[arg(long, value_name = "LEVEL", default_value = "finer", requires = "artifacts")]
     detail: DetailName,
+    #[command(flatten)]
+    level: LevelArguments,
 }
 
 impl SelectArguments {
@@ -154,6 +159,9 @@ pub(super) struct RecordArguments {
     /// Write down the tests that finished and do the rest in the background
     #[arg(long)]
     offline: bool,
+    /// With `method` the class files are kept as well, for the call graph of the next selection
+    #[arg(long, value_name = "LEVEL", default_value = "class")]
+    level: static_methods::LevelName,
 }
 
 #[derive(Debug, Args)]
@@ -196,13 +204,25 @@ pub(crate) fn run(options: &Options, arguments: &StaticArguments) -> Result<i32>
     let mut out = BufWriter::new(std::io::stdout().lock());
     let code = match &arguments.verb {
         StaticVerb::Diff => diff(&mut sessions, options, &mut out)?,
-        StaticVerb::Impacted => impacted(&mut sessions, options, &mut out)?,
-        StaticVerb::Select(select) => self::select(&mut sessions, options, select, &mut out)?,
+        StaticVerb::Impacted(level) => match level.methods(places.libraries)? {
+            None => impacted(&mut sessions, options, &mut out)?,
+            Some(level) => {
+                static_methods::impacted(&mut sessions, &modules, &level, options, &mut out)?
+            }
+        },
+        StaticVerb::Select(select) => {
+            let level = select.level.methods(places.libraries)?;
+            self::select(&mut sessions, &modules, options, select, level, &mut out)?
+        }
         StaticVerb::Record(record) => {
             self::record(&mut sessions, &modules, record, options, &project, &mut out)?
         }
         StaticVerb::CatchUp => 0,
         StaticVerb::Graph(graph) => self::graph(&sessions, options, graph, &mut out)?,
+        StaticVerb::Callgraph(graph) => {
+            let libraries = places.libraries;
+            static_methods::callgraph(&sessions, &modules, libraries, graph, options, &mut out)?
+        }
         StaticVerb::Export(export) => static_starts::export(&sessions, export)?,
         StaticVerb::Compare(compare) => {
             static_starts::compare(&sessions, options, compare, &mut out)?
@@ -352,15 +372,21 @@ fn impacted(sessions: &mut [Session], options: &Options, out: &mut impl Write) -
 
 fn select(
     sessions: &mut [Session],
+    modules: &[Module],
     options: &Options,
     arguments: &SelectArguments,
+    level: Option<MethodLevel>,
     out: &mut impl Write,
 ) -> Result<i32> {
     let count = sessions.len();
     let style = terminal::output_style(options);
     let (mut selected, mut all) = (0, 0);
-    for session in sessions {
-        let decisions = if options.selecting.all { all_of(session) } else { session.select() };
+    for (session, module) in sessions.iter_mut().zip(modules) {
+        let decisions = match &level {
+            _ if options.selecting.all => all_of(session),
+            None => session.select(),
+            Some(level) => methods::select(session, module, level),
+        };
         selected += decisions.iter().filter(|d| d.run.is_some()).count();
         all += decisions.len();
         if options.common.json {
@@ -394,7 +420,11 @@ fn select(
             render::artifacts(session, &decisions, detail, &of_module(folder, &session.module))
                 .with_context(|| format!("{} could not be written", folder.display()))?;
         }
-        if arguments.update && arguments.offline {
+        if arguments.update && level.is_some() {
+            out.flush().ok();
+            written(session.announce_only())?;
+            written(methods::keep(session, module))?;
+        } else if arguments.update && arguments.offline {
             // Before the state is touched the answer is out.
             out.flush().ok();
             written(session.announce_only())?;
@@ -404,6 +434,9 @@ fn select(
     }
     if !options.common.quiet && !options.common.json && !arguments.plain {
         eprintln!("tamis: {selected} of {all} test classes are selected");
+    }
+    if level.is_some() && selected < all {
+        eprintln!("tamis: {}", methods::WARNING);
     }
     Ok(i32::from(options.common.quiet && selected > 0))
 }
@@ -439,7 +472,10 @@ fn record(
                 .collect(),
             None => reported(session, module, arguments, project)?,
         };
-        if arguments.offline {
+        if arguments.level == static_methods::LevelName::Method {
+            written(session.record_finished(&finished))?;
+            written(methods::keep(session, module))?;
+        } else if arguments.offline {
             written(session.record_finished(&finished))?;
         } else {
             let decisions = session.select();

@@ -8,7 +8,7 @@ use crate::project::Project;
 use std::collections::BTreeMap;
 use tamis_core::{Cause, Decision, Hash, TestKey};
 use tamis_jvm::engine::{self, Recorded};
-use tamis_jvm::{Caches, JarCache, Kinds, Libraries, Module, Settings};
+use tamis_jvm::{Caches, JarCache, Kinds, Libraries, MethodLevel, Module, Settings};
 use tamis_report::TestReport;
 
 /// One goal between its decision and its end.
@@ -16,6 +16,8 @@ use tamis_report::TestReport;
 pub(crate) struct ByGraph {
     module: Module,
     settings: Settings,
+    /// A call graph decides instead of the graph of types.
+    level: Option<MethodLevel>,
     state: Hash,
     /// Who finished, and whether it passed.
     finished: BTreeMap<String, bool>,
@@ -28,6 +30,7 @@ impl ByGraph {
         facts: &GoalFacts,
         test_classes: &str,
         classes: &[String],
+        level: Option<MethodLevel>,
     ) -> Option<(Self, Vec<TestReport>)> {
         let state = project.store_folder.as_ref().ok()?.join("static");
         let settings = Settings {
@@ -50,7 +53,7 @@ impl ByGraph {
             environment: vec![format!("{configuration:032x}")],
             ..Module::default()
         };
-        let decisions = engine::decide(&module, classes, &settings);
+        let decisions = engine::decide(&module, classes, &settings, level.as_ref());
         for note in &decisions.notes {
             eprintln!("tamis: {}: {note}", facts.scope);
         }
@@ -72,7 +75,8 @@ impl ByGraph {
                 }
             })
             .collect();
-        let graph = Self { module, settings, state: decisions.state, finished: BTreeMap::new() };
+        let (state, finished) = (decisions.state, BTreeMap::new());
+        let graph = Self { module, settings, level, state, finished };
         Some((graph, reports))
     }
 
@@ -84,7 +88,8 @@ impl ByGraph {
 
     /// Moves the state on for all that finished; what stands in the way is said.
     pub(crate) fn record(&self) -> Option<String> {
-        match engine::record(&self.module, &self.settings, self.state, &self.finished) {
+        let level = self.level.as_ref();
+        match engine::record(&self.module, &self.settings, self.state, &self.finished, level) {
             Ok(Recorded::Written) => None,
             Ok(Recorded::ClassesChanged) => {
                 Some("classes were compiled while the tests ran; nothing was recorded".into())

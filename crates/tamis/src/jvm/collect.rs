@@ -79,6 +79,8 @@ pub(crate) struct Wishes {
     pub(crate) quiet: bool,
     /// Decide by the graph of types.
     pub(crate) by_graph: bool,
+    /// Decide by a call graph instead.
+    pub(crate) by_methods: bool,
     /// Record what the test classes used; without it, only that one did not pass.
     pub(crate) collect: bool,
     /// Only test classes with such names; all where it is empty.
@@ -472,7 +474,9 @@ impl<'env> Collector<'env> {
 
     fn decide_by_graph(&mut self, number: usize, classes: &[String]) -> Vec<u32> {
         let goal = &self.goals[number];
-        let decided = ByGraph::decide(self.project, &goal.facts, &goal.test_classes, classes);
+        let level = self.wishes.by_methods.then(tamis_jvm::MethodLevel::default);
+        let decided =
+            ByGraph::decide(self.project, &goal.facts, &goal.test_classes, classes, level);
         let Some((graph, reports)) = decided else {
             self.say("without a store everything runs and nothing is recorded");
             return Vec::new();
@@ -498,6 +502,9 @@ impl<'env> Collector<'env> {
         self.goals[number].graph = Some(graph);
         self.collected.by_graph = true;
         self.tell_how_many(number, classes.len(), skip.len(), 0);
+        if self.wishes.by_methods && !skip.is_empty() {
+            self.say(tamis_jvm::methods::WARNING);
+        }
         skip
     }
 

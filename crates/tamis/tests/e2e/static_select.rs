@@ -203,3 +203,61 @@ fn kill_worker(store: &std::path::Path) -> usize {
         })
         .count()
 }
+
+#[test]
+fn at_method_level_calls_decide_and_the_answer_says_that_it_can_miss() {
+    if !has("javac") {
+        println!("not tried: javac is not installed");
+        return;
+    }
+    let test = |name: &str, call: &str| {
+        format!(
+            "public class {name} extends junit.framework.TestCase {{ public void test() {{ {call} }} }}"
+        )
+    };
+    let project = Project::with(&[
+        ("src/A.java", "public class A { int one() { return new B().two(); } void other() { } }"),
+        ("src/B.java", "public class B { int two() { return 2; } }"),
+        ("src/ATest.java", &test("ATest", "new A().one();")),
+        ("src/BTest.java", &test("BTest", "new A().other();")),
+        ("src/TestCase.java", "package junit.framework; public class TestCase {}"),
+        ("passed", "ATest\nBTest\n"),
+    ]);
+    tool(&project, &project.path("."), &["javac", "-d", "classes", "src/TestCase.java"]);
+    compile(&project);
+    answer(&project, &["select", "--level", "method", "--update"]);
+    answer(&project, &["record", "--level", "method", "--passed", "passed"]);
+    let by_methods = ["select", "--level", "method", "--plain"];
+    assert_eq!(answer(&project, &by_methods), "");
+
+    project.write("src/B.java", "public class B { int two() { return 7; } }");
+    compile(&project);
+    assert_eq!(answer(&project, &["select", "--plain"]), "ATest\nBTest\n", "by types");
+    for graph in ["cha", "rta", "0-cfa", "0-1-cfa"] {
+        let words = [&by_methods[..], &["--callgraph", graph]].concat();
+        assert_eq!(answer(&project, &words), "ATest\n", "{graph}");
+    }
+    let explained = answer(&project, &["select", "--level", "method", "--explain"]);
+    assert!(explained.contains("ATest#test()V -> A#one()I -> B#two()I"), "{explained}");
+    let said = project.tamis(&[&["static"], &by_methods[..], &PLACES].concat());
+    assert!(said.stderr.contains("can miss tests"), "{}", said.stderr);
+    let methods = answer(&project, &["impacted", "--level", "method", "--changes", "method"]);
+    assert_eq!(methods, "A#one()I\nATest#test()V\nB#two()I\n");
+
+    // The graph of now, to look at.
+    let way = answer(&project, &["callgraph", "--from", "ATest", "--to", "B#two"]);
+    assert_eq!(way, "ATest#test()V\nA#one()I\nB#two()I\n");
+    assert!(!answer(&project, &["callgraph", "--to", "B#two"]).contains("BTest"));
+    let dot = answer(&project, &["callgraph", "--from", "A#one", "--dot"]);
+    assert!(dot.contains("\"A#one()I\" -> \"B#two()I\";"), "{dot}");
+    let lines = answer(&project, &["callgraph", "--json"]);
+    assert!(lines.contains("{\"from\":\"A#one()I\",\"to\":\"B#two()I\"}"), "{lines}");
+    assert!(
+        answer(&project, &["callgraph"]).contains("methods can run from 2 test classes (0-cfa)")
+    );
+
+    // Options that would do nothing are mistakes.
+    for words in [&["select", "--changes", "method"][..], &["callgraph", "--from", "no.Such"]] {
+        assert_ne!(project.tamis(&[&["static"], words, &PLACES].concat()).code, 0, "{words:?}");
+    }
+}

@@ -45,3 +45,25 @@ fn the_graph_decides_and_only_what_finished_moves_on() {
     let observed = maven.test();
     assert_eq!(observed.assert_passed("observed").ran.len(), all, "{observed:?}");
 }
+
+#[test]
+fn at_method_level_the_call_graph_decides() {
+    let Some(maven) = Maven::copy_of("maven-modules", &tamis_testjava::jdk(), "calls") else {
+        return;
+    };
+    let build = || maven.build(&["--engine", "static", "--level", "method"], &["test"]);
+    let first = build();
+    if !is_resolved(&first) {
+        return;
+    }
+    first.assert_passed("the first build");
+    let all = first.ran.len();
+    build().assert_passed("nothing changed").assert_ran("nothing changed", &[]);
+    maven.replace(D, "return 4", "return Integer.parseInt(\"4\")");
+    let edited = build();
+    edited.assert_passed("D.p");
+    assert!(edited.names().contains("TestP") && edited.ran.len() < all, "{edited:?}");
+    assert!(edited.ran["m.TestP"].contains("m.TestP#"), "a path of methods: {edited:?}");
+    assert!(edited.log.contains("can miss tests"), "{}", edited.log);
+    assert_ne!(maven.build(&["--level", "method"], &["test"]).code, 0, "--level needs its engine");
+}

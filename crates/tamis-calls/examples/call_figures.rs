@@ -1,0 +1,103 @@
+//! Times and sizes of call graphs, for `bench/calls`.
+//!
+//! ```text
+//! call_figures [--jdk HOME] [--tests SUFFIX] [--names FOLDER] [--only cha,rta,...] ENTRY... -- LIBRARY...
+//! ```
+//! Entries are the project's folders and jars. Roots are the methods of all classes of the entries whose name
+//! ends with SUFFIX (`Test`) and that are not abstract. With `--names` the names of all reached methods of the project are
+//! written into one file per algorithm.
+
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+use tamis_calls::{Algorithm, Options, Origin, Program, Universe, build};
+use tamis_classfile::{ClassFile, flags};
+
+fn memory_mib() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|l| l.strip_prefix("VmHWM:"));
+    let kib = line.and_then(|l| l.trim().split(' ').next()?.parse::<u64>().ok());
+    kib.unwrap_or(0) / 1024
+}
+
+fn is_abstract(universe: &Universe, name: &[u8]) -> bool {
+    let class = universe.find(name).and_then(|(bytes, _)| ClassFile::parse(bytes).ok());
+    class.is_none_or(|class| class.is(flags::ABSTRACT | flags::INTERFACE))
+}
+
+fn main() {
+    let mut jdk: Option<PathBuf> = None;
+    let (mut suffix, mut names, mut only) = ("Test".to_owned(), None, None);
+    let (mut entries, mut libraries, mut behind) = (Vec::new(), Vec::new(), false);
+    let mut arguments = std::env::args().skip(1);
+    while let Some(argument) = arguments.next() {
+        match argument.as_str() {
+            "--jdk" => jdk = arguments.next().map(PathBuf::from),
+            "--tests" => suffix = arguments.next().unwrap_or_default(),
+            "--names" => names = arguments.next().map(PathBuf::from),
+            "--only" => only = arguments.next(),
+            "--" => behind = true,
+            _ if behind => libraries.push(PathBuf::from(argument)),
+            _ => entries.push(PathBuf::from(argument)),
+        }
+    }
+    let paths = |list: &[PathBuf]| list.to_vec();
+    for algorithm in Algorithm::ALL {
+        if only.as_ref().is_some_and(|o| !o.split(',').any(|name| name == algorithm.name())) {
+            continue;
+        }
+        let start = Instant::now();
+        let mut universe = Universe::new();
+        let own = paths(&entries);
+        let own: Vec<&Path> = own.iter().map(PathBuf::as_path).collect();
+        universe.add_entries(&own, Origin::Project, 17);
+        let others = paths(&libraries);
+        let others: Vec<&Path> = others.iter().map(PathBuf::as_path).collect();
+        universe.add_entries(&others, Origin::Library, 17);
+        if let Some(home) = &jdk {
+            universe.add_jdk(home);
+        }
+        let read = start.elapsed();
+        let mut program = Program::new(&universe);
+        let tests: Vec<Vec<u8>> = universe
+            .own_names()
+            .into_iter()
+            .filter(|n| n.ends_with(suffix.as_bytes()) && !is_abstract(&universe, n))
+            .map(<[u8]>::to_vec)
+            .collect();
+        let mut roots = Vec::new();
+        for test in &tests {
+            roots.extend(program.roots_of(test));
+        }
+        let options = Options { algorithm, reflection: false };
+        let graph = build(&mut program, &roots, options);
+        let all = start.elapsed();
+        let reached = graph.reached().count();
+        let own = graph.reached().filter(|&m| program.is_own(m)).count();
+        println!(
+            "{:8} {:7.3} s (reading {:.3} s)  {} classes, {} tests, {} roots: {reached} methods \
+             reached, {own} of the project, {} edges; {} MiB, {} problems",
+            algorithm.name(),
+            all.as_secs_f64(),
+            read.as_secs_f64(),
+            universe.len(),
+            tests.len(),
+            roots.len(),
+            graph.edge_count(),
+            memory_mib(),
+            program.problems.len(),
+        );
+        for problem in program.problems.iter().take(5) {
+            eprintln!("{problem}");
+        }
+        if let Some(folder) = &names {
+            let mut text = String::new();
+            for method in graph.reached().filter(|&m| program.is_own(m) && program.is_in_file(m)) {
+                text.push_str(&program.method_display(method));
+                text.push('\n');
+            }
+            if let Err(error) = std::fs::write(folder.join(algorithm.name()), text) {
+                eprintln!("{}: {error}", folder.display());
+            }
+        }
+    }
+}

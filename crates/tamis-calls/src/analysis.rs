@@ -1,0 +1,56 @@
+//! The four analyses behind one call.
+
+use crate::by_types;
+use crate::flow;
+use crate::graph::CallGraph;
+use crate::program::{ClassId, MethodId, Program};
+
+/// How receivers of calls are told, from the coarsest to the finest.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Algorithm {
+    /// Class hierarchy analysis: any class below the declared type.
+    Cha,
+    /// Rapid type analysis: any class below it that is made somewhere.
+    Rta,
+    /// One set of classes per variable and field.
+    ZeroCfa,
+    /// The same with objects told apart by where they are made.
+    ZeroOneCfa,
+}
+
+impl Algorithm {
+    pub const ALL: [Self; 4] = [Self::Cha, Self::Rta, Self::ZeroCfa, Self::ZeroOneCfa];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Cha => "cha",
+            Self::Rta => "rta",
+            Self::ZeroCfa => "0-cfa",
+            Self::ZeroOneCfa => "0-1-cfa",
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Options {
+    pub algorithm: Algorithm,
+    /// Class literals with `newInstance`, and `Class.forName` of constants, make objects.
+    pub reflection: bool,
+}
+
+/// A method that somebody outside calls, on an object of a class.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Root {
+    pub method: MethodId,
+    pub class: ClassId,
+}
+
+/// Builds the call graph of a program from its roots.
+pub fn build(program: &mut Program<'_>, roots: &[Root], options: Options) -> CallGraph {
+    match options.algorithm {
+        Algorithm::Cha => by_types::build(program, roots, options, true),
+        Algorithm::Rta => by_types::build(program, roots, options, false),
+        Algorithm::ZeroCfa => flow::build(program, roots, options, false),
+        Algorithm::ZeroOneCfa => flow::build(program, roots, options, true),
+    }
+}

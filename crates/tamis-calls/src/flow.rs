@@ -1,0 +1,622 @@
+//! 0-CFA and 0-1-CFA: which objects each variable can hold.
+//!
+//! For 0-CFA an object is its class, a field is one set for all objects, and the elements of arrays are one
+//! set per class of arrays. For 0-1-CFA an object is the place where it is made, and fields and elements
+//! are sets of their own for each object; strings, class literals, boxed numbers and exceptions stay one
+//! object per class, and so do objects of one class that one method makes in very many places. Both
+//! know a method once, whoever calls it.
+//!
+//! Where an object comes from outside (native code, a library that is left out, reflection), it is the
+//! *unknown*: a cast of it to `T` may give any object below `T` that is made anywhere, and a call on it
+//! goes to the hub of all of those. So whatever is reached here is reached by rapid type analysis.
+
+use crate::analysis::{Options, Root};
+use crate::body::{Body, CallKind, Op, Var, is_var};
+use crate::graph::{CallGraph, HUB};
+use crate::interpret::Wanted;
+use crate::models::THROWN_BY_JVM;
+use crate::program::{ClassId, FieldId, Kind, MethodId, Program, SelectorId, key};
+use crate::sets::Set;
+use crate::solver::{Filtered, Node, OUTSIDE, Solver};
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::rc::Rc;
+use tamis_classfile::flags;
+
+/// Places in one method that make objects of one class: beyond this many they are one.
+const MANY_SITES: u32 = 25;
+const NO_NODE: Node = u32::MAX;
+
+/// What happens with the objects of a node besides flowing on.
+#[derive(Debug, Clone, Copy)]
+enum Use {
+    Call(u32),
+    ArrayGet { dst: Node },
+    ArrayPut { src: Node },
+    Get { field: FieldId, dst: Node, owner: ClassId },
+    Put { field: FieldId, src: Node, owner: ClassId },
+}
+
+/// A virtual call, or a hub of them.
+#[derive(Debug)]
+struct Site {
+    /// The method, or a hub.
+    from: u32,
+    class: ClassId,
+    selector: SelectorId,
+    args: Box<[Node]>,
+    dst: Node,
+    targets: FxHashSet<MethodId>,
+}
+
+/// The nodes of a method.
+#[derive(Debug, Clone, Copy)]
+struct Nodes {
+    first: Node,
+    result: Node,
+}
+
+struct Flow<'p, 'u> {
+    program: &'p mut Program<'u>,
+    solver: Solver,
+    wanted: Wanted,
+    /// Tell objects apart by where they are made.
+    by_site: bool,
+    uses: Vec<Vec<Use>>,
+    methods: FxHashMap<MethodId, (Nodes, Rc<Body>)>,
+    reached: Vec<bool>,
+    todo: Vec<MethodId>,
+    edges: Vec<(u32, u32)>,
+    /// The class of each object; the unknown has none.
+    class_of: Vec<ClassId>,
+    by_class: FxHashMap<ClassId, u32>,
+    site_counts: FxHashMap<u64, u32>,
+    /// All objects below a class, where somebody asks.
+    below: FxHashMap<ClassId, Node>,
+    below_open: Vec<Node>,
+    sites: Vec<Site>,
+    hubs: FxHashMap<u64, u32>,
+    hub_sites: Vec<u32>,
+    fields: FxHashMap<u64, Node>,
+    /// The elements of an array object.
+    elements: FxHashMap<u32, Node>,
+    thrown: Node,
+    unreadable: Vec<MethodId>,
+    merged: Vec<(Node, Node)>,
+}
+
+pub(crate) fn build(
+    program: &mut Program<'_>,
+    roots: &[Root],
+    options: Options,
+    by_site: bool,
+) -> CallGraph {
+    let mut solver = Solver::default();
+    let thrown = solver.node();
+    let mut flow = Flow {
+        program,
+        solver,
+        wanted: Wanted { flow: true, reflection: options.reflection },
+        by_site,
+        uses: Vec::new(),
+        methods: FxHashMap::default(),
+        reached: Vec::new(),
+        todo: Vec::new(),
+        edges: Vec::new(),
+        class_of: vec![u32::MAX],
+        by_class: FxHashMap::default(),
+        site_counts: FxHashMap::default(),
+        below: FxHashMap::default(),
+        below_open: Vec::new(),
+        sites: Vec::new(),
+        hubs: FxHashMap::default(),
+        hub_sites: Vec::new(),
+        fields: FxHashMap::default(),
+        elements: FxHashMap::default(),
+        thrown,
+        unreadable: Vec::new(),
+        merged: Vec::new(),
+    };
+    let known = flow.program.known;
+    for class in [known.string, known.class] {
+        flow.shared_object(class);
+    }
+    for name in THROWN_BY_JVM {
+        let class = flow.program.class(name);
+        if !flow.program.classes[class as usize].is_missing() {
+            let object = flow.shared_object(class);
+            flow.solver.add(thrown, object);
+        }
+    }
+    for root in roots {
+        flow.root(*root);
+    }
+    flow.run();
+    let Flow { program, mut reached, edges, hubs, unreadable, .. } = flow;
+    reached.resize(program.methods.len(), false);
+    CallGraph::new(edges, reached, hubs.len() as u32, unreadable)
+}
+
+impl Flow<'_, '_> {
+    fn run(&mut self) {
+        loop {
+            while let Some(method) = self.todo.pop() {
+                self.method(method);
+            }
+            let mut merged = std::mem::take(&mut self.merged);
+            let step = self.solver.step(&mut merged);
+            for (stays, goes) in merged.drain(..) {
+                if let Some(uses) = self.uses.get_mut(goes as usize).map(std::mem::take)
+                    && !uses.is_empty()
+                {
+                    self.uses_of(stays).extend(uses);
+                }
+            }
+            self.merged = merged;
+            let Some(step) = step else { return };
+            let count = self.uses.get(step.node as usize).map_or(0, Vec::len);
+            for at in 0..count {
+                let used = self.uses[step.node as usize][at];
+                self.used(used, &step.new);
+            }
+        }
+    }
+
+    fn uses_of(&mut self, node: Node) -> &mut Vec<Use> {
+        if self.uses.len() <= node as usize {
+            self.uses.resize_with(self.solver.len().max(node as usize + 1), Vec::new);
+        }
+        &mut self.uses[node as usize]
+    }
+
+    fn add_use(&mut self, node: Node, used: Use) {
+        let node = self.solver.find(node);
+        self.uses_of(node).push(used);
+        let held = self.solver.held(node).clone();
+        if !held.is_empty() {
+            self.used(used, &held);
+        }
+    }
+
+    /// A method that somebody outside calls with anything.
+    fn root(&mut self, root: Root) {
+        let receiver = self.shared_object(root.class);
+        let nodes = self.reach(root.method);
+        let is_static = self.program.methods[root.method as usize].is(flags::STATIC);
+        let parameters = self.parameters(root.method);
+        for (at, var) in parameters.into_iter().enumerate() {
+            if is_var(var) {
+                let object = if at == 0 && !is_static { receiver } else { OUTSIDE };
+                self.solver.add(nodes.first + var, object);
+            }
+        }
+    }
+
+    fn parameters(&self, method: MethodId) -> Vec<Var> {
+        self.methods.get(&method).map(|(_, body)| body.parameters.clone()).unwrap_or_default()
+    }
+
+    /// The nodes of a method, which can run from now on.
+    fn reach(&mut self, method: MethodId) -> Nodes {
+        if let Some((nodes, _)) = self.methods.get(&method) {
+            return *nodes;
+        }
+        let body = if self.program.methods[method as usize].is(flags::NATIVE) {
+            self.program.native_body(method)
+        } else {
+            match self.program.body(method, self.wanted) {
+                Ok(body) => body.unwrap_or_default(),
+                Err(error) => {
+                    let name = self.program.method_display(method);
+                    self.program.problems.push(format!("method {name}: {error}"));
+                    self.unreadable.push(method);
+                    Rc::default()
+                }
+            }
+        };
+        let nodes = Nodes { first: self.solver.nodes(body.vars), result: self.solver.node() };
+        self.methods.insert(method, (nodes, body));
+        if self.reached.len() <= method as usize {
+            self.reached.resize(self.program.methods.len().max(method as usize + 1), false);
+        }
+        self.reached[method as usize] = true;
+        self.todo.push(method);
+        for field in std::mem::take(&mut self.program.opened) {
+            let node = self.field(field);
+            self.solver.add(node, OUTSIDE);
+        }
+        nodes
+    }
+
+    fn initialise(&mut self, from: MethodId, class: ClassId) {
+        for initialiser in self.program.initialisers(class) {
+            if initialiser != from {
+                self.edges.push((from, initialiser));
+                self.reach(initialiser);
+            }
+        }
+    }
+
+    fn new_object(&mut self, class: ClassId) -> u32 {
+        let object = self.class_of.len() as u32;
+        self.class_of.push(class);
+        let found = &self.program.classes[class as usize];
+        let incomplete = found.incomplete;
+        let nodes: Vec<Node> =
+            found.supers.iter().filter_map(|above| self.below.get(above).copied()).collect();
+        for node in nodes {
+            self.solver.add(node, object);
+        }
+        if incomplete {
+            for node in self.below_open.clone() {
+                self.solver.add(node, object);
+            }
+        }
+        object
+    }
+
+    /// The one object of a class.
+    fn shared_object(&mut self, class: ClassId) -> u32 {
+        if let Some(&known) = self.by_class.get(&class) {
+            return known;
+        }
+        let object = self.new_object(class);
+        self.by_class.insert(class, object);
+        object
+    }
+
+    fn made(&mut self, method: MethodId, class: ClassId) -> u32 {
+        if !self.by_site || self.is_merged(class) {
+            return self.shared_object(class);
+        }
+        let count = self.site_counts.entry(key(method, class)).or_insert(0);
+        *count += 1;
+        if *count > MANY_SITES {
+            return self.shared_object(class);
+        }
+        self.new_object(class)
+    }
+
+    /// Classes whose objects are not worth telling apart.
+    fn is_merged(&self, class: ClassId) -> bool {
+        let found = &self.program.classes[class as usize];
+        if found.supers.binary_search(&self.program.known.throwable).is_ok() {
+            return true;
+        }
+        if let Kind::Array(element) = found.kind {
+            return element.is_none();
+        }
+        matches!(
+            self.program.text(found.name),
+            b"java/lang/String"
+                | b"java/lang/StringBuilder"
+                | b"java/lang/StringBuffer"
+                | b"java/lang/Class"
+                | b"java/lang/Integer"
+                | b"java/lang/Long"
+                | b"java/lang/Character"
+                | b"java/lang/Short"
+                | b"java/lang/Byte"
+                | b"java/lang/Boolean"
+                | b"java/lang/Double"
+                | b"java/lang/Float"
+        )
+    }
+
+    /// The node that holds all objects below a class.
+    fn below(&mut self, class: ClassId) -> Node {
+        if let Some(&known) = self.below.get(&class) {
+            return known;
+        }
+        let node = self.solver.node();
+        self.below.insert(class, node);
+        if self.program.is_open(class) {
+            self.below_open.push(node);
+        }
+        for object in 1..self.class_of.len() as u32 {
+            if self.program.is_subtype(self.class_of[object as usize], class) {
+                self.solver.add(node, object);
+            }
+        }
+        node
+    }
+
+    /// The set of a field: of all objects (0-CFA), of no object in particular (static, or opened).
+    fn field(&mut self, field: FieldId) -> Node {
+        self.field_of(OUTSIDE, field)
+    }
+
+    fn field_of(&mut self, object: u32, field: FieldId) -> Node {
+        let place = u64::from(object) << 32 | u64::from(field);
+        if let Some(&known) = self.fields.get(&place) {
+            return known;
+        }
+        let node = self.solver.node();
+        self.fields.insert(place, node);
+        if object == OUTSIDE && self.program.fields[field as usize].open {
+            self.solver.add(node, OUTSIDE);
+        }
+        node
+    }
+
+    fn elements(&mut self, object: u32) -> Node {
+        if let Some(&known) = self.elements.get(&object) {
+            return known;
+        }
+        let node = self.solver.node();
+        self.elements.insert(object, node);
+        node
+    }
+
+    fn used(&mut self, used: Use, objects: &Set) {
+        match used {
+            Use::Call(site) => self.call_on(site, objects),
+            Use::ArrayGet { dst } => {
+                if objects.contains(OUTSIDE) {
+                    self.solver.add(dst, OUTSIDE);
+                }
+                for object in objects.iter().filter(|&o| o != OUTSIDE) {
+                    if self.is_array(object) {
+                        let elements = self.elements(object);
+                        self.solver.copy(elements, dst);
+                    }
+                }
+            }
+            Use::ArrayPut { src } => {
+                for object in objects.iter().filter(|&o| o != OUTSIDE) {
+                    if self.is_array(object) {
+                        let elements = self.elements(object);
+                        self.solver.copy(src, elements);
+                    }
+                }
+            }
+            Use::Get { field, dst, owner } => {
+                if objects.contains(OUTSIDE) {
+                    self.use_all_below(owner, used);
+                }
+                for object in objects.iter().filter(|&o| o != OUTSIDE) {
+                    if self.program.is_subtype(self.class_of[object as usize], owner) {
+                        let node = self.field_of(object, field);
+                        self.solver.copy(node, dst);
+                    }
+                }
+            }
+            Use::Put { field, src, owner } => {
+                if objects.contains(OUTSIDE) {
+                    self.use_all_below(owner, used);
+                }
+                for object in objects.iter().filter(|&o| o != OUTSIDE) {
+                    if self.program.is_subtype(self.class_of[object as usize], owner) {
+                        let node = self.field_of(object, field);
+                        self.solver.copy(src, node);
+                    }
+                }
+            }
+        }
+    }
+
+    /// The unknown may be any object below a class.
+    fn use_all_below(&mut self, class: ClassId, used: Use) {
+        let node = self.below(class);
+        self.add_use(node, used);
+    }
+
+    fn is_array(&self, object: u32) -> bool {
+        let class = self.class_of[object as usize];
+        matches!(self.program.classes[class as usize].kind, Kind::Array(Some(_)))
+    }
+
+    /// New receivers of a virtual call.
+    fn call_on(&mut self, site: u32, objects: &Set) {
+        let Site { class, selector, .. } = self.sites[site as usize];
+        if objects.contains(OUTSIDE) && self.sites[site as usize].from & HUB == 0 {
+            self.send_to_hub(site);
+        }
+        let fitting = self.below(class);
+        let receivers = objects.and(self.solver.held(fitting));
+        for object in receivers.iter() {
+            match self.program.dispatch(self.class_of[object as usize], selector) {
+                Some(target) => {
+                    let nodes = self.bind(site, target);
+                    if let Some(&this) = self.parameters_of(target).first()
+                        && is_var(this)
+                    {
+                        self.solver.add(nodes.first + this, object);
+                    }
+                }
+                // Inherited from a class that is not here.
+                None => self.result_from_outside(self.sites[site as usize].dst),
+            }
+        }
+    }
+
+    fn parameters_of(&self, method: MethodId) -> &[Var] {
+        self.methods.get(&method).map(|(_, body)| &body.parameters[..]).unwrap_or_default()
+    }
+
+    fn result_from_outside(&mut self, dst: Node) {
+        if dst != NO_NODE {
+            self.solver.add(dst, OUTSIDE);
+        }
+    }
+
+    /// Connects a virtual call with a method that it can run.
+    fn bind(&mut self, site: u32, target: MethodId) -> Nodes {
+        let nodes = self.reach(target);
+        if !self.sites[site as usize].targets.insert(target) {
+            return nodes;
+        }
+        let from = self.sites[site as usize].from;
+        self.edges.push((from, target));
+        let (args, dst) = (self.sites[site as usize].args.clone(), self.sites[site as usize].dst);
+        self.pass(&args, 1, target, nodes, dst);
+        nodes
+    }
+
+    /// Arguments from this one on flow into parameters, and the result comes back.
+    fn pass(&mut self, args: &[Node], first: usize, target: MethodId, nodes: Nodes, dst: Node) {
+        let parameters = self.parameters(target);
+        for (&arg, &parameter) in args.iter().zip(&parameters).skip(first) {
+            if arg != NO_NODE && is_var(parameter) {
+                self.solver.copy(arg, nodes.first + parameter);
+            }
+        }
+        if dst != NO_NODE {
+            self.solver.copy(nodes.result, dst);
+        }
+    }
+
+    /// Sends a call on the unknown to the hub of all such calls.
+    fn send_to_hub(&mut self, site: u32) {
+        let Site { from, class, selector, dst, .. } = self.sites[site as usize];
+        let args = self.sites[site as usize].args.clone();
+        let next = self.hubs.len() as u32;
+        let hub = *self.hubs.entry(key(class, selector)).or_insert(next);
+        self.edges.push((from, HUB | hub));
+        let hub_site = if hub == next {
+            let hub_args: Box<[Node]> = args.iter().map(|_| self.solver.node()).collect();
+            let dst = self.solver.node();
+            let targets = FxHashSet::default();
+            self.sites.push(Site {
+                from: HUB | hub,
+                class,
+                selector,
+                args: hub_args,
+                dst,
+                targets,
+            });
+            let hub_site = self.sites.len() as u32 - 1;
+            self.hub_sites.push(hub_site);
+            let receivers = self.below(class);
+            self.add_use(receivers, Use::Call(hub_site));
+            hub_site
+        } else {
+            self.hub_sites[hub as usize]
+        };
+        let (hub_args, hub_dst) =
+            (self.sites[hub_site as usize].args.clone(), self.sites[hub_site as usize].dst);
+        for (&arg, &to) in args.iter().zip(&hub_args).skip(1) {
+            if arg != NO_NODE {
+                self.solver.copy(arg, to);
+            }
+        }
+        if dst != NO_NODE {
+            self.solver.copy(hub_dst, dst);
+        }
+    }
+
+    fn method(&mut self, method: MethodId) {
+        let Some((nodes, body)) = self.methods.get(&method).map(|(n, b)| (*n, Rc::clone(b))) else {
+            return;
+        };
+        let node = |var: Var| if is_var(var) { nodes.first + var } else { NO_NODE };
+        for op in &body.ops {
+            match *op {
+                Op::New { dst, class, .. } => {
+                    self.initialise(method, class);
+                    let object = self.made(method, class);
+                    self.solver.add(node(dst), object);
+                }
+                Op::Shared { dst, class } => {
+                    let object = self.shared_object(class);
+                    self.solver.add(node(dst), object);
+                }
+                Op::Outside { dst } => self.solver.add(node(dst), OUTSIDE),
+                Op::Copy { dst, src } => self.solver.copy(node(src), node(dst)),
+                Op::Cast { dst, src, class } => self.filter(node(src), node(dst), class),
+                Op::Catch { dst, class } => self.filter(self.thrown, node(dst), class),
+                Op::Throw { src } => self.solver.copy(node(src), self.thrown),
+                Op::Return { src } => self.solver.copy(node(src), nodes.result),
+                Op::GetStatic { dst, field } => {
+                    let from = self.field(field);
+                    self.solver.copy(from, node(dst));
+                }
+                Op::PutStatic { field, src } => {
+                    let to = self.field(field);
+                    self.solver.copy(node(src), to);
+                }
+                Op::GetField { dst, base, field, owner } => {
+                    let from = self.field(field);
+                    self.solver.copy(from, node(dst));
+                    if self.by_site {
+                        self.add_use(node(base), Use::Get { field, dst: node(dst), owner });
+                    }
+                }
+                Op::PutField { base, field, src, owner } => {
+                    if self.by_site {
+                        self.add_use(node(base), Use::Put { field, src: node(src), owner });
+                    } else {
+                        let to = self.field(field);
+                        self.solver.copy(node(src), to);
+                    }
+                }
+                Op::ArrayGet { dst, base } => {
+                    self.add_use(node(base), Use::ArrayGet { dst: node(dst) });
+                }
+                Op::ArrayPut { base, src } => {
+                    self.add_use(node(base), Use::ArrayPut { src: node(src) });
+                }
+                Op::Initialise { class } => self.initialise(method, class),
+                Op::Reflect { dst, class } => self.reflect(method, node(dst), class),
+                Op::Call { kind, class, selector, args, dst } => {
+                    let args: Box<[Node]> = body.args(args).iter().map(|&v| node(v)).collect();
+                    self.call(method, kind, class, selector, args, node(dst));
+                }
+            }
+        }
+    }
+
+    fn filter(&mut self, from: Node, to: Node, class: ClassId) {
+        let filter = self.below(class);
+        let open = self.program.is_open(class);
+        self.solver.filter(from, Filtered { to, filter, open });
+    }
+
+    fn reflect(&mut self, method: MethodId, dst: Node, class: ClassId) {
+        self.initialise(method, class);
+        let object = self.shared_object(class);
+        if dst != NO_NODE {
+            self.solver.add(dst, object);
+        }
+        for constructor in self.program.constructors(class) {
+            self.edges.push((method, constructor));
+            self.root(Root { method: constructor, class });
+        }
+    }
+
+    fn call(
+        &mut self,
+        method: MethodId,
+        kind: CallKind,
+        class: ClassId,
+        selector: SelectorId,
+        args: Box<[Node]>,
+        dst: Node,
+    ) {
+        match kind {
+            CallKind::Static | CallKind::Special => {
+                if kind == CallKind::Static {
+                    self.initialise(method, class);
+                }
+                match self.program.resolve(class, selector) {
+                    Some(target) => {
+                        self.edges.push((method, target));
+                        let nodes = self.reach(target);
+                        self.pass(&args, 0, target, nodes, dst);
+                    }
+                    None => self.result_from_outside(dst),
+                }
+            }
+            // The paper's rule: what is called on a type that is left out is not followed.
+            CallKind::Virtual if self.program.is_open(class) => self.result_from_outside(dst),
+            CallKind::Virtual | CallKind::Callback => {
+                let receiver = args.first().copied().unwrap_or(NO_NODE);
+                if receiver == NO_NODE {
+                    return;
+                }
+                let targets = FxHashSet::default();
+                self.sites.push(Site { from: method, class, selector, args, dst, targets });
+                self.add_use(receiver, Use::Call(self.sites.len() as u32 - 1));
+            }
+        }
+    }
+}

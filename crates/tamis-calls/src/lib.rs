@@ -1,0 +1,39 @@
+//! Call graphs of JVM programs, from class files alone.
+//!
+//! [`Universe`] holds class files (folders, jars, the JDK's image), [`Program`] reads them into numbers
+//! as they are asked for, and [`build`] finds which methods can run and who calls whom, from the roots
+//! that it is given, in one of four ways ([`Algorithm`]). Libraries are left out by not putting them into
+//! the universe: calls on types that are not there are not followed, and what they return may be any
+//! object that the program makes.
+//!
+//! Seen: static, special, virtual and interface calls; lambdas, method references, string concatenation
+//! and records through `invokedynamic`; static initialisers; default and bridge methods; threads and
+//! other code that is handed over to be run; handlers, arrays, and reflection with constants as an option.
+//!
+//! Not seen: other reflection, method handles that are looked up by name, callbacks from native code and
+//! from libraries that are left out, finalizers and other calls that the JVM makes by itself.
+
+mod analysis;
+mod body;
+mod by_types;
+mod change;
+mod descriptor;
+mod dynamic;
+mod flow;
+mod graph;
+mod image;
+mod interpret;
+mod lookup;
+mod models;
+mod program;
+mod roots;
+mod sets;
+mod solver;
+mod universe;
+
+pub use analysis::{Algorithm, Options, Root, build};
+pub use change::Changes;
+pub use graph::{CallGraph, Callers};
+pub use image::ImageError;
+pub use program::{ClassId, MethodId, Program};
+pub use universe::{Origin, Universe};

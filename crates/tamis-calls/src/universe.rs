@@ -1,0 +1,271 @@
+//! The class files of a program: by name, first definition first.
+//!
+//! A class is *own* (of the project) or of a *library* (jars, the JDK). Whatever is asked for and not
+//! here is missing; what could not be read is listed in [`Universe::problems`].
+
+use crate::image::{self, Mapped};
+use libdeflater::Decompressor;
+use rawzip::{CompressionMethod, ZipArchive};
+use rayon::prelude::*;
+use rustc_hash::FxHashMap;
+use std::path::Path;
+
+/// Deflate cannot do better than this; a header that promises more lies.
+const BEST_RATIO: u64 = 1_032;
+
+/// Who wrote a class.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Origin {
+    Project,
+    Library,
+}
+
+#[derive(Debug)]
+enum Bytes {
+    Owned(Vec<u8>),
+    /// In the image of this number.
+    Image(usize, usize, usize),
+}
+
+#[derive(Debug, Default)]
+pub struct Universe {
+    classes: Vec<(Bytes, Origin)>,
+    by_name: FxHashMap<Vec<u8>, u32>,
+    images: Vec<Mapped>,
+    /// What could not be read, with the reason.
+    pub problems: Vec<String>,
+}
+
+impl Universe {
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds one class under the name that it is found by (`com/acme/Thing`).
+    pub fn add_class(&mut self, name: &[u8], bytes: Vec<u8>, origin: Origin) {
+        self.claim(name.to_vec(), Bytes::Owned(bytes), origin);
+    }
+
+    fn claim(&mut self, name: Vec<u8>, bytes: Bytes, origin: Origin) {
+        if name.ends_with(b"module-info") || name.ends_with(b"package-info") {
+            return;
+        }
+        if let std::collections::hash_map::Entry::Vacant(free) = self.by_name.entry(name) {
+            free.insert(self.classes.len() as u32);
+            self.classes.push((bytes, origin));
+        }
+    }
+
+    /// Adds a folder of class files or a jar. One that is not there is empty, as for the JVM.
+    pub fn add_entry(&mut self, path: &Path, origin: Origin, release: u32) {
+        self.add_entries(&[path], origin, release);
+    }
+
+    /// Adds folders and jars in their order. Of a multi-release jar the classes for this release of
+    /// Java are taken.
+    pub fn add_entries(&mut self, paths: &[&Path], origin: Origin, release: u32) {
+        let read: Vec<_> = paths
+            .par_iter()
+            .map(|path| match std::fs::metadata(path) {
+                Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(Vec::new()),
+                Err(e) => Err(e.to_string()),
+                Ok(meta) if meta.is_dir() => folder(path).map_err(|e| e.to_string()),
+                Ok(_) => std::fs::read(path)
+                    .map_err(|e| e.to_string())
+                    .and_then(|bytes| jar(&bytes, release)),
+            })
+            .collect();
+        for (path, read) in paths.iter().zip(read) {
+            match read {
+                Ok(classes) => {
+                    for (name, bytes) in classes {
+                        self.claim(name, Bytes::Owned(bytes), origin);
+                    }
+                }
+                Err(why) => self.problems.push(format!("{}: {why}", path.display())),
+            }
+        }
+    }
+
+    /// Adds the classes of the JDK at this place.
+    pub fn add_jdk(&mut self, home: &Path) {
+        let path = home.join("lib").join("modules");
+        let add = || -> Result<(Mapped, Vec<image::ImageClass>), image::ImageError> {
+            let mapped = Mapped::open(&path)?;
+            let classes = image::classes(mapped.bytes())?;
+            Ok((mapped, classes))
+        };
+        match add() {
+            Ok((mapped, classes)) => {
+                let number = self.images.len();
+                self.images.push(mapped);
+                self.by_name.reserve(classes.len());
+                for class in classes {
+                    let bytes = Bytes::Image(number, class.start, class.len);
+                    self.claim(class.name, bytes, Origin::Library);
+                }
+            }
+            Err(error) => self.problems.push(format!("{}: {error}", path.display())),
+        }
+    }
+
+    pub fn len(&self) -> usize {
+        self.classes.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.classes.is_empty()
+    }
+
+    /// The class file of this name.
+    pub fn find(&self, name: &[u8]) -> Option<(&[u8], Origin)> {
+        let (bytes, origin) = self.classes.get(*self.by_name.get(name)? as usize)?;
+        let bytes = match bytes {
+            Bytes::Owned(bytes) => bytes,
+            Bytes::Image(image, start, len) => {
+                self.images.get(*image)?.bytes().get(*start..start + len)?
+            }
+        };
+        Some((bytes, *origin))
+    }
+
+    /// All names, in no particular order that means anything but always the same.
+    pub fn names(&self) -> Vec<&[u8]> {
+        let mut names: Vec<(&[u8], u32)> =
+            self.by_name.iter().map(|(name, &at)| (name.as_slice(), at)).collect();
+        names.sort_unstable_by_key(|&(_, at)| at);
+        names.into_iter().map(|(name, _)| name).collect()
+    }
+
+    /// The names of the project's classes, in the order in which they were added.
+    pub fn own_names(&self) -> Vec<&[u8]> {
+        let mut names: Vec<(&[u8], u32)> = self
+            .by_name
+            .iter()
+            .filter(|&(_, &at)| self.classes[at as usize].1 == Origin::Project)
+            .map(|(name, &at)| (name.as_slice(), at))
+            .collect();
+        names.sort_unstable_by_key(|&(_, at)| at);
+        names.into_iter().map(|(name, _)| name).collect()
+    }
+}
+
+/// Names of classes with their files.
+type Named = Vec<(Vec<u8>, Vec<u8>)>;
+
+/// All class files below a folder, sorted by name.
+fn folder(root: &Path) -> std::io::Result<Named> {
+    fn walk(folder: &Path, prefix: &str, out: &mut Named) -> std::io::Result<()> {
+        for entry in std::fs::read_dir(folder)? {
+            let entry = entry?;
+            let file_name = entry.file_name();
+            let Some(name) = file_name.to_str() else { continue };
+            if entry.file_type()?.is_dir() {
+                walk(&entry.path(), &format!("{prefix}{name}/"), out)?;
+            } else if let Some(class) = name.strip_suffix(".class") {
+                let name = format!("{prefix}{class}");
+                let name = tamis_classfile::mutf8::encode(&name).into_owned();
+                out.push((name, std::fs::read(entry.path())?));
+            }
+        }
+        Ok(())
+    }
+    let mut out = Vec::new();
+    walk(root, "", &mut out)?;
+    out.sort();
+    Ok(out)
+}
+
+/// All classes of a jar, as a JVM of this release sees them.
+fn jar(bytes: &[u8], release: u32) -> Result<Named, String> {
+    let broken = |e: rawzip::Error| format!("not a readable jar: {e}");
+    let archive = ZipArchive::from_slice(bytes).map_err(broken)?;
+    let mut decompressor = Decompressor::new();
+    let mut multi_release = false;
+    // The class with the release it is for.
+    let mut found: Vec<(Vec<u8>, u32, Vec<u8>)> = Vec::new();
+    let mut listing = archive.entries();
+    while let Some(entry) = listing.next_entry().map_err(broken)? {
+        let path = entry.file_path().as_ref().to_vec();
+        let manifest = path == b"META-INF/MANIFEST.MF";
+        let Some(place) = class_place(&path).or(manifest.then_some((&[], 0))) else { continue };
+        let (method, size) = (entry.compression_method(), entry.uncompressed_size_hint());
+        let data = archive.get_entry(entry.wayfinder()).map_err(broken)?;
+        let data = data.data();
+        let content = match method {
+            CompressionMethod::STORE => data.to_vec(),
+            CompressionMethod::DEFLATE => {
+                if size > (data.len() as u64).saturating_mul(BEST_RATIO).saturating_add(64) {
+                    return Err("the jar promises more bytes than it can hold".into());
+                }
+                let mut content = vec![0; size as usize];
+                let len = decompressor
+                    .deflate_decompress(data, &mut content)
+                    .map_err(|e| format!("an entry cannot be decompressed: {e}"))?;
+                content.truncate(len);
+                content
+            }
+            _ => return Err("an entry is compressed in an unknown way".into()),
+        };
+        if manifest {
+            multi_release = content.split(|&b| b == b'\n').any(|line| {
+                let line = line.trim_ascii().to_ascii_lowercase();
+                line.strip_prefix(b"multi-release:").is_some_and(|v| v.trim_ascii() == b"true")
+            });
+        } else {
+            found.push((place.0.to_vec(), place.1, content));
+        }
+    }
+    found.retain(|&(_, of, _)| of == 0 || (multi_release && of <= release));
+    found.sort_by(|a, b| a.0.cmp(&b.0).then(b.1.cmp(&a.1)));
+    found.dedup_by(|later, first| later.0 == first.0);
+    Ok(found.into_iter().map(|(name, _, content)| (name, content)).collect())
+}
+
+/// The class that a path in a jar stands for, and the release that it is for (0 for any).
+fn class_place(path: &[u8]) -> Option<(&[u8], u32)> {
+    let class = path.strip_suffix(b".class")?;
+    let Some(versioned) = class.strip_prefix(b"META-INF/") else { return Some((class, 0)) };
+    let versioned = versioned.strip_prefix(b"versions/")?;
+    let slash = versioned.iter().position(|&b| b == b'/')?;
+    let release = std::str::from_utf8(&versioned[..slash]).ok()?.parse().ok()?;
+    Some((&versioned[slash + 1..], release))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_definition_wins() {
+        let mut universe = Universe::new();
+        universe.add_class(b"a/B", vec![1], Origin::Project);
+        universe.add_class(b"a/B", vec![2], Origin::Library);
+        assert_eq!(universe.find(b"a/B"), Some((&[1][..], Origin::Project)));
+        assert_eq!(universe.find(b"a/C"), None);
+        assert_eq!(universe.own_names(), [b"a/B"]);
+    }
+
+    #[test]
+    fn what_is_missing_is_empty_and_what_is_broken_is_told() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut universe = Universe::new();
+        universe.add_entry(&folder.path().join("missing"), Origin::Library, 17);
+        assert!(universe.is_empty() && universe.problems.is_empty());
+        let broken = folder.path().join("broken.jar");
+        std::fs::write(&broken, b"text").unwrap();
+        universe.add_entry(&broken, Origin::Library, 17);
+        assert!(universe.problems[0].contains("not a readable jar"), "{:?}", universe.problems);
+        universe.add_jdk(folder.path());
+        assert_eq!(universe.problems.len(), 2);
+    }
+
+    #[test]
+    fn places_in_a_jar() {
+        assert_eq!(class_place(b"a/B.class"), Some((&b"a/B"[..], 0)));
+        assert_eq!(class_place(b"META-INF/versions/11/a/B.class"), Some((&b"a/B"[..], 11)));
+        assert_eq!(class_place(b"META-INF/versions/x/a/B.class"), None);
+        assert_eq!(class_place(b"META-INF/B.class"), None);
+        assert_eq!(class_place(b"a/B.txt"), None);
+    }
+}

@@ -1,0 +1,392 @@
+//! Selection at method level: a test is selected when the call graph leads from one of its methods to a
+//! changed one.
+//!
+//! This is the technique MethSRTS of Legunsen and others (FSE 2016), and it **can miss tests**: it does not
+//! see reflection, nor callbacks from libraries that are left out. It is never the default.
+//!
+//! * The graph is that of the revision in which a test last finished. For that the class files of the
+//!   project are kept with the state ([`keep`]); a test whose revision was not kept runs.
+//! * Proofs are not carried from one revision to the next: a skipped test keeps the proof that it has, so
+//!   a miss is not made certain, and selections at class level rely on nothing that was decided here.
+//! * What is no class of the project (resources, libraries, files) is followed in the graph of types, as
+//!   at class level. A class that is new is not in the old graph; who uses it must have changed itself.
+//! * A test whose own class, superclasses or nested classes changed always runs.
+
+use crate::diff::Change;
+use crate::disk;
+use crate::names::NameId;
+use crate::select::{Reason, Session, Step, TestDecision};
+use crate::surroundings;
+use crate::world::{Module, Origin as Place};
+use libdeflater::{CompressionLvl, Compressor, Decompressor};
+use rustc_hash::FxHashMap;
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, BTreeSet};
+use std::io;
+use std::path::{Path, PathBuf};
+use tamis_calls::{
+    Algorithm, CallGraph, Changes, MethodId, Options, Origin, Program, Root, Universe,
+};
+use tamis_core::Hash;
+
+/// How the call graph is made and changes are told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MethodLevel {
+    pub algorithm: Algorithm,
+    /// Read the jars of the classpath and the JDK as well.
+    pub libraries: bool,
+    /// Reflection with constants makes objects.
+    pub reflection: bool,
+    pub changes: Changes,
+}
+
+impl Default for MethodLevel {
+    fn default() -> Self {
+        Self {
+            algorithm: Algorithm::ZeroCfa,
+            libraries: false,
+            reflection: false,
+            changes: Changes::Class,
+        }
+    }
+}
+
+/// What is said whenever tests are skipped at this level.
+pub const WARNING: &str = "method level can miss tests: it does not see reflection, nor callbacks from \
+    libraries that are left out";
+
+/// The class files of the project in one state.
+#[derive(Debug, Default, Serialize, Deserialize)]
+struct Kept {
+    len: u64,
+    #[serde(with = "serde_bytes")]
+    deflated: Vec<u8>,
+}
+
+fn kept_file(session: &Session, digest: Hash) -> PathBuf {
+    session.state_folder().join(format!("classes-{:032x}", digest.0))
+}
+
+/// The folders and jars of a module: those of the project, and libraries.
+fn entries<'m>(module: &'m Module, session: &Session) -> (Vec<&'m Path>, Vec<&'m Path>) {
+    let libraries: BTreeSet<&Path> = session.world.libraries().map(|(path, _)| path).collect();
+    let all = module.test_classes.iter().chain(&module.classes).chain(&module.classpath);
+    all.map(PathBuf::as_path).partition(|path| !libraries.contains(path))
+}
+
+fn release() -> u32 {
+    surroundings::jdk_release().unwrap_or(17)
+}
+
+/// Keeps the class files of the state that a session sees, for the graphs of later selections. False where
+/// the files are not those that the session saw.
+pub fn keep(session: &Session, module: &Module) -> io::Result<bool> {
+    let file = kept_file(session, session.digest());
+    if file.exists() {
+        return Ok(true);
+    }
+    let mut universe = Universe::new();
+    universe.add_entries(&entries(module, session).0, Origin::Project, release());
+    if !universe.problems.is_empty() {
+        return Ok(false);
+    }
+    let mut classes: Vec<(&[u8], &[u8])> = Vec::new();
+    for name in universe.own_names() {
+        let Some((bytes, _)) = universe.find(name) else { return Ok(false) };
+        let seen = session.world.names.find(name).and_then(|id| session.world.class(id));
+        match seen {
+            // Several versions of one class in a jar are one for the session.
+            Some(class) if class.facts.raw != Hash::of(bytes) && !is_in_jar(session, module) => {
+                return Ok(false);
+            }
+            Some(_) => classes.push((name, bytes)),
+            None => return Ok(false),
+        }
+    }
+    let plain = postcard::to_allocvec(&classes).map_err(io::Error::other)?;
+    let mut compressor = Compressor::new(CompressionLvl::fastest());
+    let mut deflated = vec![0; compressor.deflate_compress_bound(plain.len())];
+    let len = compressor.deflate_compress(&plain, &mut deflated).map_err(io::Error::other)?;
+    deflated.truncate(len);
+    disk::save(&file, &Kept { len: plain.len() as u64, deflated })?;
+    Ok(true)
+}
+
+fn is_in_jar(session: &Session, module: &Module) -> bool {
+    entries(module, session).0.iter().any(|path| path.is_file())
+}
+
+/// The class files of an earlier state.
+fn kept(session: &Session, digest: Hash) -> Option<Universe> {
+    let kept: Kept = disk::load(&kept_file(session, digest))?;
+    let mut plain = vec![0; usize::try_from(kept.len).ok().filter(|&len| len < 1 << 32)?];
+    let len = Decompressor::new().deflate_decompress(&kept.deflated, &mut plain).ok()?;
+    if len != plain.len() {
+        return None;
+    }
+    let classes: Vec<(&[u8], &[u8])> = postcard::from_bytes(&plain).ok()?;
+    let mut universe = Universe::new();
+    for (name, bytes) in classes {
+        universe.add_class(name, bytes.to_vec(), Origin::Project);
+    }
+    Some(universe)
+}
+
+fn add_libraries(universe: &mut Universe, session: &Session, module: &Module) {
+    universe.add_entries(&entries(module, session).1, Origin::Library, release());
+    match surroundings::jdk_home() {
+        Some(home) => universe.add_jdk(&home),
+        None => universe.problems.push("no JDK is found; set JAVA_HOME".into()),
+    }
+}
+
+/// The classes of now, for graphs that are looked at.
+pub fn universe_of_now(session: &Session, module: &Module, level: &MethodLevel) -> Universe {
+    let mut universe = Universe::new();
+    universe.add_entries(&entries(module, session).0, Origin::Project, release());
+    if level.libraries {
+        add_libraries(&mut universe, session, module);
+    }
+    universe
+}
+
+/// A call graph with the roots of the tests that it was made for.
+#[derive(Debug)]
+pub struct Calls<'u> {
+    pub program: Program<'u>,
+    pub graph: CallGraph,
+    /// By binary name (`com.acme.ThingTest`).
+    pub roots: BTreeMap<String, Vec<Root>>,
+}
+
+impl<'u> Calls<'u> {
+    /// The graph from these classes (`com.acme.ThingTest`).
+    pub fn build(universe: &'u Universe, tests: &[String], level: &MethodLevel) -> Self {
+        let mut program = Program::new(universe);
+        let mut roots = BTreeMap::new();
+        for test in tests {
+            let found = program.roots_of(&internal(test));
+            roots.insert(test.clone(), found);
+        }
+        let all: Vec<Root> = roots.values().flatten().copied().collect();
+        let options = Options { algorithm: level.algorithm, reflection: level.reflection };
+        let graph = tamis_calls::build(&mut program, &all, options);
+        Self { program, graph, roots }
+    }
+}
+
+fn internal(name: &str) -> Vec<u8> {
+    tamis_classfile::mutf8::encode(&name.replace('.', "/")).into_owned()
+}
+
+/// The changes since a state, and what the graph of that state says about them.
+struct Judged {
+    /// Tests by name with the reason why they run.
+    run: BTreeMap<String, Reason>,
+    /// Methods of the project that can reach a changed one.
+    impacted: Vec<String>,
+}
+
+/// Decides about every test.
+pub fn select(session: &mut Session, module: &Module, level: &MethodLevel) -> Vec<TestDecision> {
+    let names = session.test_names();
+    if let Some(why) = session.world.blind.first().cloned() {
+        let run = Some(Reason::Unknown { why });
+        return names.into_iter().map(|name| TestDecision { name, run: run.clone() }).collect();
+    }
+    let unreadable = !session.world.problems().is_empty();
+    let mut tests_of: BTreeMap<Hash, Vec<String>> = BTreeMap::new();
+    for name in &names {
+        if let Some(proof) = session.proofs.tests.get(name)
+            && proof.passed
+            && (proof.snapshot != session.digest() || unreadable)
+        {
+            tests_of.entry(proof.snapshot).or_default().push(name.clone());
+        }
+    }
+    let mut judged: FxHashMap<Hash, Result<Judged, Reason>> = FxHashMap::default();
+    for (digest, tests) in &tests_of {
+        judged.insert(*digest, judge(session, module, level, *digest, tests));
+    }
+    let kinds = session.kinds();
+    let decide = |name: &String| -> Option<Reason> {
+        let Some(proof) = session.proofs.tests.get(name) else { return Some(Reason::New) };
+        if !proof.passed {
+            return Some(Reason::DidNotPass);
+        }
+        if kinds & !proof.kinds != 0 {
+            return Some(Reason::OtherRules);
+        }
+        match judged.get(&proof.snapshot) {
+            None => None,
+            Some(Err(reason)) => Some(reason.clone()),
+            Some(Ok(judged)) => judged.run.get(name).cloned(),
+        }
+    };
+    let decided: Vec<Option<Reason>> = names.iter().map(decide).collect();
+    names.into_iter().zip(decided).map(|(name, run)| TestDecision { name, run }).collect()
+}
+
+/// The methods of the project that can reach a change since the last update. `None` where that cannot be
+/// told: then all may.
+pub fn impacted(
+    session: &mut Session,
+    module: &Module,
+    level: &MethodLevel,
+) -> Option<Vec<String>> {
+    let latest = session.proofs.latest?;
+    let tests = session.test_names();
+    judge(session, module, level, latest, &tests).ok().map(|judged| judged.impacted)
+}
+
+fn judge(
+    session: &mut Session,
+    module: &Module,
+    level: &MethodLevel,
+    digest: Hash,
+    tests: &[String],
+) -> Result<Judged, Reason> {
+    let unknown = |why: String| Reason::Unknown { why };
+    let changes = session.changes(digest)?;
+    let (classes, others) = split(session, digest, changes);
+    let mut universe = kept(session, digest).ok_or_else(|| {
+        unknown("the classes of its last run were not kept; record with --level method".into())
+    })?;
+    if level.libraries {
+        if session.libraries_differ(digest) {
+            return Err(unknown("libraries changed, and the graph of the old ones is gone".into()));
+        }
+        add_libraries(&mut universe, session, module);
+    }
+    if let Some(problem) = universe.problems.first() {
+        return Err(unknown(problem.clone()));
+    }
+    let mut run = others_reached(session, &others, tests);
+    if classes.is_empty() {
+        return Ok(Judged { run, impacted: Vec::new() });
+    }
+    let mut now = Universe::new();
+    now.add_entries(&entries(module, session).0, Origin::Project, release());
+    let mut calls = Calls::build(&universe, tests, level);
+    if let Some(broken) = calls.program.problems.iter().find(|p| p.starts_with("class ")) {
+        return Err(unknown(broken.clone()));
+    }
+    // What could not be read may call anything.
+    let mut changed: Vec<MethodId> = calls.graph.unreadable.clone();
+    for name in classes.keys() {
+        let new = now.find(name).map(|(bytes, _)| bytes);
+        changed.extend(calls.program.changed_by(name, new, level.changes));
+    }
+    let callers = calls.graph.callers(&changed);
+    for test in tests {
+        if run.contains_key(test) {
+            continue;
+        }
+        let roots = calls.roots.get(test).map(Vec::as_slice).unwrap_or_default();
+        let reason = if roots.is_empty() {
+            Some(unknown("the old revision has no class of this name".into()))
+        } else if let Some(change) = own_change(&calls.program, test, &classes) {
+            let path = vec![Step { name: test.clone(), by: None }];
+            Some(Reason::Reaches { path, change: change.clone() })
+        } else {
+            roots.iter().find(|r| callers.contains(r.method)).map(|root| {
+                let path = callers.path(root.method, &calls.graph);
+                reaches(&calls.program, &path, &classes)
+            })
+        };
+        run.extend(reason.map(|reason| (test.clone(), reason)));
+    }
+    let mut impacted: Vec<String> = calls
+        .graph
+        .reached()
+        .filter(|&m| calls.program.is_own(m) && calls.program.is_in_file(m) && callers.contains(m))
+        .map(|m| calls.program.method_display(m))
+        .collect();
+    impacted.sort();
+    Ok(Judged { run, impacted })
+}
+
+/// Changed classes of the project by internal name, and everything else that changed.
+type Split = (BTreeMap<Vec<u8>, Change>, BTreeMap<NameId, Change>);
+
+fn split(session: &Session, digest: Hash, changes: BTreeMap<NameId, Change>) -> Split {
+    let (mut classes, mut others) = (BTreeMap::new(), BTreeMap::new());
+    let then = session.own_names_then(digest);
+    for (id, change) in changes {
+        let name = session.world.names.get(id);
+        let library = match session.world.origin(id) {
+            Some(origin) => origin == Place::Library,
+            None => !then.contains(id),
+        };
+        let understood = matches!(
+            change,
+            Change::Added | Change::Removed | Change::Header(_) | Change::Methods(_)
+        );
+        if understood && !library && !name.starts_with(b"/") {
+            classes.insert(name.to_vec(), change);
+        } else {
+            others.insert(id, change);
+        }
+    }
+    (classes, others)
+}
+
+/// Tests that reach a change of something else than a class of the project, by the graph of types.
+fn others_reached(
+    session: &Session,
+    others: &BTreeMap<NameId, Change>,
+    tests: &[String],
+) -> BTreeMap<String, Reason> {
+    if others.is_empty() {
+        return BTreeMap::new();
+    }
+    let graph = session.graph(others.keys());
+    let firewall = graph.graph.firewall(others.keys().copied());
+    tests
+        .iter()
+        .filter_map(|test| {
+            let id = session.world.names.find(&internal(test))?;
+            Some((test.clone(), session.reason(id, &graph, &firewall, others)?))
+        })
+        .collect()
+}
+
+/// The change of a test's own class, of one above it, or of one nested in it.
+fn own_change<'c>(
+    program: &Program<'_>,
+    test: &str,
+    classes: &'c BTreeMap<Vec<u8>, Change>,
+) -> Option<&'c Change> {
+    let name = internal(test);
+    let nested = |changed: &[u8]| {
+        changed
+            .strip_prefix(&name[..])
+            .is_some_and(|rest| matches!(rest.first(), None | Some(b'$')))
+    };
+    let above = program.supertypes_of(&name);
+    classes
+        .iter()
+        .find(|(changed, _)| nested(changed) || above.contains(&changed.as_slice()))
+        .map(|(_, change)| change)
+}
+
+fn reaches(
+    program: &Program<'_>,
+    path: &[MethodId],
+    classes: &BTreeMap<Vec<u8>, Change>,
+) -> Reason {
+    let shown: Vec<MethodId> = path.iter().copied().filter(|&m| program.is_in_file(m)).collect();
+    let last = shown.last().map(|&m| program.class_name_of(m)).unwrap_or_default();
+    let change = classes.get(last).cloned();
+    let path = shown
+        .iter()
+        .enumerate()
+        .map(|(at, &m)| Step {
+            name: program.method_display(m),
+            by: (at + 1 < shown.len()).then_some("calls"),
+        })
+        .collect();
+    // A method that was found before an added one is of another class than the change.
+    let change = change.unwrap_or_else(|| Change::Methods(vec!["another one is found now".into()]));
+    Reason::Reaches { path, change }
+}
