@@ -192,11 +192,6 @@ impl<'a> ConstantPool<'a> {
         self.text_of(index, Tag::Class)
     }
 
-    /// The descriptor of a method type.
-    pub fn method_type(&self, index: u16) -> Result<&'a [u8], Malformed> {
-        self.text_of(index, Tag::MethodType)
-    }
-
     /// Two indices of a reference or name-and-type.
     pub(crate) fn pair(&self, index: u16, tag: Tag) -> Result<(u16, u16), Malformed> {
         let mut reader = self.of_kind(index, tag)?;

@@ -1,8 +1,9 @@
 //! `tamis --engine modules mvn test` and `--engine hybrid`: what git says changed leads to modules, and
 //! real Maven builds them. The two failures of the paper about such selection are here.
 
-use crate::ended::{Ended, ended, has};
+use crate::ended::{Ended, ended};
 use crate::harness::{Build, Maven, is_resolved};
+use crate::tools::has;
 use std::path::Path;
 
 const D: &str = "core/src/main/java/m/D.java";

@@ -34,7 +34,10 @@ fn only_some_and_only_those_that_failed() {
     let Some(maven) = project() else { return };
     let none = maven.build(&["--failed"], &["test"]);
     none.assert_passed("nothing failed");
-    assert!(none.log.is_empty() && none.stderr.contains("nothing failed the last time"), "{none:?}");
+    assert!(
+        none.log.is_empty() && none.stderr.contains("nothing failed the last time"),
+        "{none:?}"
+    );
 
     // TestM and AppAloneTest would run; one of them is asked for.
     maven.replace(C, "return 1;", "return 2;");
