@@ -44,7 +44,7 @@ fn jupiter(class: &str, what: &str, expected: &str) -> String {
     )
 }
 
-fn words<'w>(project: &Project, more: &[&'w str]) -> Vec<String> {
+fn words(project: &Project, more: &[&str]) -> Vec<String> {
     let class_path = format!("classes:{}:{}", project.jar(1), project.jar(2));
     let mut words = vec!["java".to_owned(), "-jar".into(), project.jar(0), "execute".into()];
     words.extend(["--disable-banner".into(), "--disable-ansi-colors".into()]);
