@@ -2,8 +2,9 @@
 //!
 //! In a JVM that runs tests it puts a probe into every method of the program ([`instrument`]),
 //! hooks the runners of tests to know where a test class begins and ends ([`hooked`],
-//! [`open_tests`]), and tells tamis which probes were passed in between. In a build tool it hooks
-//! the goals that run tests, and nothing else.
+//! [`open_tests`]), and tells tamis which probes were passed in between. Where no build tool prepared
+//! the JVM, the hooks in runners also ask which test classes need not run, and leave them out. In Maven
+//! it hooks the goals that run tests, and nothing else.
 //!
 //! The program comes first: whatever fails here, the JVM runs on as if the agent were not there.
 //! Where tamis can still be reached it is told, so that it does not trust what it got; where not,

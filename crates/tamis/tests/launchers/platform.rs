@@ -44,7 +44,7 @@ fn jupiter(class: &str, what: &str, expected: &str) -> String {
     )
 }
 
-fn words<'w>(project: &Project, more: &[&'w str]) -> Vec<String> {
+fn words(project: &Project, more: &[&str]) -> Vec<String> {
     let class_path = format!("classes:{}:{}", project.jar(1), project.jar(2));
     let mut words = vec!["java".to_owned(), "-jar".into(), project.jar(0), "execute".into()];
     words.extend(["--disable-banner".into(), "--disable-ansi-colors".into()]);
@@ -239,4 +239,41 @@ fn a_run_that_is_killed_loses_only_what_was_running() {
     let call = inside(&project, &arguments);
     assert!(call.said.contains(&"TwoTest".to_owned()), "{call:?}");
     inside(&project, &arguments).assert_code(0).assert_ran("nothing changed", &[]);
+}
+
+#[test]
+fn an_engine_that_is_not_known_is_said() {
+    let Some(project) = project() else { return };
+    project
+        .write(
+            "src/a/OwnEngine.java",
+            "package a; import org.junit.platform.engine.*; import org.junit.platform.engine.support.descriptor.*;
+            public class OwnEngine implements TestEngine {
+              static class Own extends AbstractTestDescriptor {
+                Own(UniqueId id) { super(id.append(\"own\", \"1\"), \"own\"); }
+                public Type getType() { return Type.TEST; } }
+              public String getId() { return \"own\"; }
+              public TestDescriptor discover(EngineDiscoveryRequest request, UniqueId id) {
+                TestDescriptor root = new EngineDescriptor(id, \"own\"); root.addChild(new Own(id));
+                return root; }
+              public void execute(ExecutionRequest request) {
+                TestDescriptor root = request.getRootTestDescriptor();
+                EngineExecutionListener to = request.getEngineExecutionListener();
+                to.executionStarted(root);
+                for (TestDescriptor test : root.getChildren()) {
+                  to.executionStarted(test); Log.ran(\"own\");
+                  to.executionFinished(test, TestExecutionResult.successful()); }
+                to.executionFinished(root, TestExecutionResult.successful()); } }",
+        )
+        .write("classes/META-INF/services/org.junit.platform.engine.TestEngine", "a.OwnEngine\n")
+        .compile();
+    for _ in 0..2 {
+        let call = inside(&project, &["--select-class=a.OneTest", "--include-engine=own"]);
+        call.assert_code(0);
+        assert_eq!(call.said, ["own"], "{call:?}");
+        assert!(
+            call.output.contains("[engine:own] of the JUnit platform is not known"),
+            "{call:?}"
+        );
+    }
 }

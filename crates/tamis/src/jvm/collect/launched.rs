@@ -88,8 +88,10 @@ impl Collector<'_> {
 
     /// A JVM ended. What kept it from asking about tests is said.
     pub(super) fn launched_gone(&mut self, pid: u32) {
-        let Some(Launched { state: State::Early(early), .. }) = self.launched.remove(&pid) else {
-            return;
+        let early = match self.launched.remove(&pid).map(|jvm| jvm.state) {
+            Some(State::Early(early)) => early,
+            Some(State::Goal(number)) => return self.save(number),
+            None => return,
         };
         for message in early {
             if let FromJvm::Trouble(why) = message {
@@ -145,10 +147,23 @@ impl Collector<'_> {
                 true => other_property(&jvm.properties, &launch.properties),
                 false => None,
             };
-            return differs_from(&self.goals[number].facts, &facts).or(property);
+            let differs = differs_from(&self.goals[number].facts, &facts).or(property);
+            if let (Some(why), Some(host)) = (&differs, self.hosts.get_mut(&pid)) {
+                // From here on it is not certain which class a name stands for.
+                host.jvm.trouble(why);
+            }
+            return differs;
         }
         if let Some(why) = facts.index.blind().first() {
             return Some(format!("the classpath of the tests cannot be read: {why}"));
+        }
+        // One JVM per test class has the same classes each time.
+        let known =
+            self.goals.iter().rev().find(|known| known.facts.class_path == facts.class_path);
+        if let Some(known) =
+            known.filter(|known| known.facts.index.digest() == facts.index.digest())
+        {
+            facts.index = Arc::clone(&known.facts.index);
         }
         // Started in another way than before in this command: tests of their own.
         let usual = facts.scope.clone();
@@ -228,8 +243,6 @@ impl Collector<'_> {
             }
         }
         let facts = facts.clone();
-        // Explanations are poorer without it, nothing else.
-        let _ = saved::save(self.project, &facts);
         let again = |c: &Candidate| {
             let ran = self.runs.contains_key(&key(&facts, &c.class));
             ran.then(|| "it ran before in this command".to_owned())
@@ -272,7 +285,24 @@ impl Collector<'_> {
         if let Some(host) = self.hosts.get_mut(&pid) {
             candidates.iter().for_each(|candidate| host.jvm.add_test(&candidate.class));
         }
+        if candidates.len() > 1 {
+            self.save(number);
+        }
         answers
+    }
+
+    /// Remembers the goal with all choices of this command. Explanations are poorer without it, nothing
+    /// else.
+    fn save(&self, number: usize) {
+        let mut facts = self.goals[number].facts.clone();
+        let known = self.goals.iter().map(|goal| &goal.facts);
+        let same = known.filter(|k| (&k.scope, &k.folder) == (&facts.scope, &facts.folder));
+        let choices: Vec<_> = same.map(|known| Arc::clone(&known.choices)).collect();
+        let all = Arc::make_mut(&mut facts.choices);
+        for choices in choices {
+            all.extend(choices.iter().map(|(class, choice)| (class.clone(), *choice)));
+        }
+        let _ = saved::save(self.project, &facts);
     }
 
     /// Whether the agent tells about this file.

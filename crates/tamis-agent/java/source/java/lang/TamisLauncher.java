@@ -186,6 +186,9 @@ public final class TamisLauncher implements InvocationHandler {
         String id = id(descriptor);
         boolean isKnown = id.equals("[engine:junit-jupiter]") || id.equals("[engine:junit-vintage]")
                 || id.equals("[engine:junit-platform-suite]");
+        if (!isKnown && !children(descriptor).isEmpty()) {
+            TamisUnits.refuse("the engine " + id + " of the JUnit platform is not known");
+        }
         return isKnown ? new TamisLauncher(listener, descriptor) : null;
     }
 

@@ -85,6 +85,12 @@ final class TamisUnits {
         return names.get(i) + "\n" + choices.get(i);
     }
 
+    /** Tells that tests are going to run that cannot be told apart, and why. */
+    static void refuse(String why) {
+        String[] none = new String[0];
+        launchBegins(System.getProperty("user.dir"), none, none, none, false, why);
+    }
+
     private static boolean isTaken(ClassLoader loader) {
         TamisLoaders loaders = TamisLoaders.of(loader);
         String path = loaders.path + String.valueOf(loaders.unknown);
