@@ -103,10 +103,12 @@ impl Program<'_> {
     }
 }
 
-/// The names of superclass and interfaces; nothing for what cannot be read.
-fn supertypes(bytes: &[u8]) -> Option<(Option<&[u8]>, Vec<&[u8]>)> {
+/// The names of interfaces and superclass; nothing for what cannot be read.
+fn supertypes(bytes: &[u8]) -> Option<Vec<&[u8]>> {
     let class = ClassFile::parse(bytes).ok()?;
-    Some((class.super_name, class.interfaces))
+    let mut names = class.interfaces;
+    names.extend(class.super_name);
+    Some(names)
 }
 
 /// The value of all of a class but its methods.

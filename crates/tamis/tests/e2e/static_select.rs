@@ -238,7 +238,7 @@ fn at_method_level_calls_decide_and_the_answer_says_that_it_can_miss() {
         assert_eq!(answer(&project, &words), "ATest\n", "{graph}");
     }
     let explained = answer(&project, &["select", "--level", "method", "--explain"]);
-    assert!(explained.contains("ATest#test()V -> A#one()I -> B#two()I"), "{explained}");
+    assert!(explained.contains("ATest#test()V -calls-> A#one()I -calls-> B#"), "{explained}");
     let said = project.tamis(&[&["static"], &by_methods[..], &PLACES].concat());
     assert!(said.stderr.contains("can miss tests"), "{}", said.stderr);
     let methods = answer(&project, &["impacted", "--level", "method", "--changes", "method"]);
