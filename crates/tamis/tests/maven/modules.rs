@@ -144,7 +144,9 @@ fn partial_runs_and_forks() {
     maven.replace(WORK, "\"three\"", "\"3\"");
     maven.replace(C, "return 0;", "return Integer.parseInt(\"0\");");
     let build = maven.build(&[], &forks);
-    build.assert_passed("forks").assert_ran("forks", &["ThreeTest", "TestP", "AppTest"]);
+    // Surefire does not start a JVM for a class without tests then, so none of ours looked at it.
+    let expected = ["ThreeTest", "TestP", "AppTest", "HelperTest"];
+    build.assert_passed("forks").assert_ran("forks", &expected);
     assert!(!maven.build(&[], &forks).started);
 
     // Inside Maven itself nothing can be told apart.
