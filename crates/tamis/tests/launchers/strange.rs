@@ -50,3 +50,23 @@ fn an_agent_that_did_not_start_is_said_loudly() {
     let call = project.call(&["java", "-cp", "classes", "a.Main"]);
     assert!(call.output.contains("Picked up JAVA_TOOL_OPTIONS: -Duser=option"), "{}", call.output);
 }
+
+#[test]
+fn the_doctor_tries_the_agent_with_each_jdk() {
+    let mut project = project();
+    let told = project.tamis(&["doctor"]).text();
+    assert!(told.contains("PATH, JAVA_HOME") && told.contains("the agent works"), "{told}");
+    // One that is none.
+    project.write("jdk/bin/java", "#!/bin/sh\nexit 3\n");
+    let java = project.root.join("jdk/bin/java");
+    std::fs::set_permissions(&java, PermissionsExt::from_mode(0o755)).expect("chmod");
+    project.set("JAVA_HOME", &project.root.join("jdk").display().to_string());
+    let sick = project.tamis(&["doctor"]);
+    assert_eq!(sick.code, 1);
+    assert!(sick.text().contains("the agent does not work: it ended with"), "{}", sick.text());
+    // No Java at all is no problem.
+    project.set("JAVA_HOME", "");
+    project.set("PATH", "/nowhere");
+    let none = project.tamis(&["doctor"]).text();
+    assert!(none.contains("none on the PATH or in JAVA_HOME"), "{none}");
+}
