@@ -239,13 +239,20 @@ fn a_reactor_with_every_feature() {
 
 /// The poms of a published project as it stood in its repository: modules are folders of their own name.
 /// Other modules than these (never published, like benchmarks) are left out.
-fn published(group: &str, parent: &str, version: &str, modules: &[&str]) -> Option<tempfile::TempDir> {
+fn published(
+    group: &str,
+    parent: &str,
+    version: &str,
+    modules: &[&str],
+) -> Option<tempfile::TempDir> {
     let base = repository().join(group.replace('.', "/"));
     let read = |artifact: &str| {
         let file = base.join(artifact).join(version).join(format!("{artifact}-{version}.pom"));
         let text = std::fs::read_to_string(file).ok();
         if text.is_none() {
-            eprintln!("not tried: {group}:{artifact}:{version} is not in the repository; scripts/test fetches it");
+            eprintln!(
+                "not tried: {group}:{artifact}:{version} is not in the repository; scripts/test fetches it"
+            );
         }
         text
     };
