@@ -64,6 +64,6 @@ fn at_method_level_the_call_graph_decides() {
     edited.assert_passed("D.p");
     assert!(edited.names().contains("TestP") && edited.ran.len() < all, "{edited:?}");
     assert!(edited.ran["m.TestP"].contains("m.TestP#"), "a path of methods: {edited:?}");
-    assert!(edited.log.contains("can miss tests"), "{}", edited.log);
+    assert!(edited.stderr.contains("can miss tests"), "{}", edited.stderr);
     assert_ne!(maven.build(&["--level", "method"], &["test"]).code, 0, "--level needs its engine");
 }
