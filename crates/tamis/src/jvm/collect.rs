@@ -1,32 +1,31 @@
-//! Takes what JVMs and the tracer say, decides about test classes, and writes their records.
+//! Takes what JVMs and the tracer say, decides about test classes ([`deciding`]), and writes their
+//! records ([`writing`]).
 //!
 //! One thread does it all, in the order in which it is told. A test class has two halves: what its
 //! JVM said ([`Depends`]) and which files it looked at ([`PartEnded`]); they arrive in any order, and
 //! the record is written when both are there. A test class that runs more than once in one build has
 //! one record with everything, which did not pass if any of its runs did not.
 
+mod deciding;
 mod launched;
+mod writing;
 
-use crate::cases::{self, Case};
-use crate::jvm::always::AlwaysRun;
+use crate::cases::Case;
 use crate::jvm::by_graph::ByGraph;
 use crate::jvm::goal::{GoalFacts, refusal};
 use crate::jvm::saved;
 use crate::jvm::session::Session;
 use crate::modules::choice::Tests;
-use crate::plan;
 use crate::project::Project;
-use crate::world::World;
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender};
 use std::thread::Scope;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
-use tamis_core::decide::Demand;
-use tamis_core::record::{Access, Detail, Observed, Run};
-use tamis_core::{Cause, Decision, Outcome, Question, Taint, TestKey};
-use tamis_dynamic::{Depends, Fact, Jvm, Kind, outermost};
+use std::time::{Duration, SystemTime};
+use tamis_core::record::{Observed, Run};
+use tamis_core::{Outcome, Question, Taint, TestKey};
+use tamis_dynamic::{Depends, Jvm, outermost};
 use tamis_observe::{ClassFiles, Observations, PartEnded};
 use tamis_report::TestReport;
 use tamis_settings::NameGlobs;
@@ -403,147 +402,6 @@ impl<'env> Collector<'env> {
         answer(build, &ToJvm::Skip { classes: skip });
     }
 
-    /// Decides about the test classes of a goal; gives those that need not run.
-    fn decide(&mut self, number: usize, classes: &[String]) -> Vec<u32> {
-        let mut demand = self.command.inside.clone();
-        match self.goals[number].choice.clone() {
-            Some((Tests::None, why)) => return self.skip_all(number, classes, &why),
-            Some((Tests::All, why)) => demand = Demand::Module(why),
-            Some((Tests::ByRecords, _)) | None => {}
-        }
-        if self.wishes.by_graph {
-            return self.decide_by_graph(number, classes);
-        }
-        let facts = self.goals[number].facts.clone();
-        let always = AlwaysRun::new(self.project);
-        let cases: Vec<Case> = classes
-            .iter()
-            .map(|class| {
-                let demand = always.or(&demand, class, &facts);
-                cases::of_test_class(self.project, &key(&facts, class), demand)
-            })
-            .collect();
-        let world = World::new(self.project, &cases).with_goal(facts.clone());
-        if self.store.is_none() {
-            self.store = self.project.open_store();
-        }
-        let planned = match plan::decide(self.project, self.store.as_ref(), &world, &cases) {
-            Ok(planned) => planned,
-            Err(error) => {
-                self.say(&format!("{}: {error:#}; all its tests run", facts.scope));
-                return Vec::new();
-            }
-        };
-        let mut skip = Vec::new();
-        let mut proofs = Vec::new();
-        let mut left_out = 0;
-        for (n, (class, planned)) in classes.iter().zip(planned).enumerate() {
-            let wanted = self.wishes.wants(&planned.report.key);
-            let planned = match self.wishes.failed {
-                true => planned.again_if_failed(),
-                false => Some(planned),
-            };
-            let Some(planned) = planned.filter(|_| wanted) else {
-                skip.push(n as u32);
-                left_out += 1;
-                continue;
-            };
-            if let Decision::Skip { record, proof } = planned.report.decision {
-                skip.push(n as u32);
-                proofs.push((record, proof));
-            }
-            self.goals[number].units.insert(class.clone(), self.collected.reports.len());
-            self.collected.reports.push(planned.report);
-        }
-        self.rely_on(&proofs);
-        self.collected.left_out += left_out;
-        self.tell_how_many(number, classes.len(), skip.len(), left_out);
-        skip
-    }
-
-    /// The tests of a module that is only built because others need it.
-    fn skip_all(&mut self, number: usize, classes: &[String], why: &str) -> Vec<u32> {
-        for class in classes {
-            let key = key(&self.goals[number].facts, class);
-            self.goals[number].units.insert(class.clone(), self.collected.reports.len());
-            self.collected.reports.push(TestReport::new(key, Decision::OutOfReach, why));
-        }
-        self.tell_how_many(number, classes.len(), classes.len(), 0);
-        (0..classes.len() as u32).collect()
-    }
-
-    fn decide_by_graph(&mut self, number: usize, classes: &[String]) -> Vec<u32> {
-        let goal = &self.goals[number];
-        let level = self.wishes.by_methods.then(tamis_jvm::MethodLevel::default);
-        let decided =
-            ByGraph::decide(self.project, &goal.facts, &goal.test_classes, classes, level);
-        let Some((graph, reports)) = decided else {
-            self.say("without a store everything runs and nothing is recorded");
-            return Vec::new();
-        };
-        let all = self.command.inside != Demand::None;
-        let mut skip = Vec::new();
-        for (n, (class, mut report)) in classes.iter().zip(reports).enumerate() {
-            if !self.wishes.wants(&report.key) {
-                skip.push(n as u32);
-                self.collected.left_out += 1;
-                continue;
-            }
-            if all {
-                report.decision = Decision::Run(Cause::Requested);
-                report.reason = crate::reason::cause(&Cause::Requested, &[], None, |_| None);
-            }
-            if report.skipped() {
-                skip.push(n as u32);
-            }
-            self.goals[number].units.insert(class.clone(), self.collected.reports.len());
-            self.collected.reports.push(report);
-        }
-        self.goals[number].graph = Some(graph);
-        self.collected.by_graph = true;
-        self.tell_how_many(number, classes.len(), skip.len(), 0);
-        if self.wishes.by_methods && !skip.is_empty() {
-            self.say(tamis_jvm::methods::WARNING);
-        }
-        skip
-    }
-
-    fn tell_how_many(&self, number: usize, all: usize, skipped: usize, left_out: usize) {
-        let scope = &self.goals[number].facts.scope;
-        let run = all - skipped;
-        // A runner that asks for one class after the other is not commented each time.
-        let one_by_one = all == 1 && self.goals[number].asks.is_some();
-        match (all, left_out) {
-            (0, _) => {}
-            _ if one_by_one => {}
-            (_, 0) => self.say(&format!("{scope}: {run} of {all} test classes need to run")),
-            _ => self.say(&format!(
-                "{scope}: {run} of {all} test classes run; {left_out} were not asked for"
-            )),
-        }
-    }
-
-    /// The command as a whole now relies on what the skipped tests had looked at.
-    fn rely_on(&mut self, proofs: &[(tamis_core::RecordId, tamis_core::record::ProofId)]) {
-        let Some(store) = &self.store else { return };
-        for (record, proof) in proofs {
-            let Ok(Some(stored)) = store.record(*record) else {
-                self.collected.unread += 1;
-                continue;
-            };
-            let found = stored.proofs.first() == Some(proof);
-            for mut observed in stored.run.observed {
-                if matches!(observed.question, Question::Path(..)) {
-                    if let (false, Some(after)) = (found, observed.after) {
-                        observed.before = after;
-                    }
-                    observed.after = None;
-                    self.collected.relied_on.push(observed);
-                }
-            }
-        }
-    }
-
     fn test_ended(&mut self, pid: u32, ended: &Ended) {
         let Some(host) = self.hosts.get_mut(&pid) else { return };
         let Some(unit) = host.units.remove(&ended.test) else {
@@ -605,107 +463,6 @@ impl<'env> Collector<'env> {
         report.wall += Duration::from_micros(wall_us);
     }
 
-    /// Writes the record if both halves are there.
-    fn join(&mut self, pid: u32, test: u32) {
-        let complete =
-            self.halves.get(&(pid, test)).is_some_and(|h| h.said.is_some() && h.seen.is_some());
-        if !complete {
-            return;
-        }
-        let half = self.halves.remove(&(pid, test)).unwrap_or_default();
-        if let (Some(said), Some((files, class_files))) = (half.said, half.seen) {
-            self.write(pid, said, &files, &class_files, None);
-        }
-    }
-
-    fn write(
-        &mut self,
-        pid: u32,
-        said: Said,
-        files: &Observations,
-        class_files: &ClassFiles,
-        taint: Option<Taint>,
-    ) {
-        let facts = self.goals[said.goal].facts.clone();
-        let key = key(&facts, &said.class);
-        let case = cases::of_test_class(self.project, &key, Demand::None);
-        let world = World::new(self.project, std::slice::from_ref(&case)).with_goal(facts.clone());
-        let mut looked = Looked::default();
-        looked.add(world.surroundings(&case));
-        looked.add(class_facts(&facts, &said, class_files));
-        looked.add(files.observed.iter().cloned());
-        for piece in self.outside.get(&pid).into_iter().flatten() {
-            let counts = |o: &&Observed| self.counts_outside(&facts, &said, o);
-            looked.add(piece.observed.iter().filter(counts).cloned());
-            let taints = piece.taints.iter().filter(|t| !launched::is_channel(&facts, t));
-            looked.taints.extend(taints.cloned());
-        }
-        for piece in self.class_like.get(&pid).into_iter().flatten() {
-            looked.add(piece.observed.iter().filter(|o| !self.is_told(&facts, o)).cloned());
-            let taints = piece.taints.iter().filter(|t| !launched::is_channel(&facts, t));
-            looked.taints.extend(taints.cloned());
-        }
-        looked.taints.extend(self.goals[said.goal].taint_of(&said.class));
-        if said.depends.uses_bundles {
-            let is_bundle = |o: &&Observed| {
-                let path = o.question.path().map(tamis_core::PortablePath::as_bytes);
-                path.is_some_and(|p| p.ends_with(b".properties"))
-            };
-            for (_, earlier) in self.files.iter().filter(|((host, _), _)| *host == pid) {
-                looked.add(earlier.observed.iter().filter(is_bundle).cloned());
-            }
-        }
-        for earlier in &said.depends.relies_on {
-            if let Some(earlier) = self.files.get(&(pid, *earlier)) {
-                looked.add(earlier.observed.iter().cloned());
-                looked.taints.extend(earlier.taints.iter().cloned());
-            }
-        }
-        looked.taints.extend(files.taints.iter().cloned());
-        looked.taints.extend(said.depends.incomplete.map(Taint::Unobserved));
-        looked.taints.extend(taint);
-        let started = said.began.duration_since(UNIX_EPOCH).unwrap_or_default();
-        let run = Run {
-            test: key.clone(),
-            outcome: match said.verdict {
-                Verdict::Passed => Outcome::Passed,
-                Verdict::Failed => Outcome::Failed(1),
-            },
-            started_ms: started.as_millis() as u64,
-            wall_us: said.wall_us,
-            cpu_us: 0,
-            engine: "jvm".into(),
-            observed: looked.observed.into_values().collect(),
-            taints: looked.taints.into_iter().collect(),
-            notes: files.notes.clone(),
-            left_behind: files.left_behind.clone(),
-        };
-        let run = match self.runs.remove(&key) {
-            Some(earlier) => together(earlier, run),
-            None => run,
-        };
-        self.record(said.goal, &said.class, &run);
-        self.runs.insert(key, run);
-    }
-
-    fn record(&mut self, goal: usize, class: &str, run: &Run) {
-        let recorded = match self.store.as_ref().map(|store| store.append(run)) {
-            Some(Ok(_)) => true,
-            Some(Err(error)) => {
-                self.say(&format!("{} was not recorded: {error}", run.test));
-                false
-            }
-            None => false,
-        };
-        let Some(&report) = self.goals[goal].units.get(class) else { return };
-        let report = &mut self.collected.reports[report];
-        report.outcome = Some(run.outcome);
-        report.wall = Duration::from_micros(run.wall_us);
-        report.inputs = recorded.then_some(run.observed.len() as u64);
-        report.taints = run.taints.iter().map(ToString::to_string).collect();
-        report.notes = run.notes.iter().map(ToString::to_string).collect();
-    }
-
     /// Everything was told. What has only one half by now was not observed completely.
     fn finish(mut self) -> Collected {
         for ((pid, _), half) in std::mem::take(&mut self.halves) {
@@ -733,7 +490,7 @@ impl<'env> Collector<'env> {
         let answers = self.project.fingerprinter.answer_many(&files);
         for ((path, scheme), answer) in files.iter().zip(answers) {
             let question = Question::Path(self.project.paths.to_portable(path), *scheme);
-            let observed = given(question, answer.value);
+            let observed = writing::given(question, answer.value);
             self.collected.relied_on.push(Observed { detail: answer.detail, ..observed });
         }
         self.collected
@@ -748,55 +505,6 @@ impl<'env> Collector<'env> {
                      run again; `tamis doctor` checks the agent",
                     goal.facts.scope
                 ));
-            }
-        }
-    }
-
-    /// Classes that look like tests by their names and have none: abstract ones, helpers. Whether a
-    /// runner finds tests in them depends on them, their supertypes and the runner. Only where a JVM
-    /// with our agent looked at them: in one without it, they may be tests that nobody told of.
-    fn record_classes_without_tests(&mut self) {
-        for number in 0..self.goals.len() {
-            let goal = &self.goals[number];
-            let proven = match goal.graph {
-                Some(_) => goal.ended_green,
-                None => goal.ended_well && self.wishes.collect,
-            };
-            if !(proven && goal.jvms_ended_well) {
-                continue;
-            }
-            let silent: Vec<String> = goal
-                .units
-                .iter()
-                .filter(|&(_, &report)| self.collected.reports[report].unfinished())
-                .filter(|(class, _)| goal.looked_at.contains(*class))
-                .filter(|(class, _)| !goal.ran_outside.contains(outermost(class)))
-                .map(|(class, _)| class.clone())
-                .collect();
-            let GoalState { graph, units, .. } = &mut self.goals[number];
-            if let Some(graph) = graph {
-                for class in silent {
-                    graph.finished(&class, true);
-                    self.collected.reports[units[&class]].outcome = Some(Outcome::Passed);
-                }
-                continue;
-            }
-            for class in silent {
-                let mut depends = Depends::default();
-                let index = Arc::clone(&self.goals[number].facts.index);
-                let mut names = vec![class.clone()];
-                while let Some(name) = names.pop() {
-                    let kind = Kind::Whole(name.clone());
-                    let value = tamis_dynamic::answer(&index, &kind);
-                    let value = value.unwrap_or(tamis_core::Value::Absent);
-                    if depends.facts.insert(kind, value).is_none() {
-                        names.extend(index.header_names(&name));
-                    }
-                }
-                let (verdict, began) = (Verdict::Passed, SystemTime::now());
-                let said =
-                    Said { goal: number, class, began, depends, verdict, wall_us: 0, blind: true };
-                self.write(0, said, &Observations::default(), &ClassFiles::new(), None);
             }
         }
     }
@@ -833,100 +541,6 @@ fn key(facts: &GoalFacts, class: &str) -> TestKey {
 fn answer(build: &mut Build, message: &ToJvm) {
     // A build that has gone away needs no answer.
     let _ = tamis_wire::write(&mut build.answers, message);
-}
-
-/// An input that nobody looked at through the file system.
-fn given(question: Question, before: tamis_core::Value) -> Observed {
-    Observed {
-        question,
-        before,
-        after: None,
-        access: Access::default(),
-        program: "java".into(),
-        detail: Detail::None,
-    }
-}
-
-/// What the JVM said, as observations.
-fn class_facts(facts: &GoalFacts, said: &Said, class_files: &ClassFiles) -> Vec<Observed> {
-    let mut kinds: BTreeMap<Kind, tamis_core::Value> = said.depends.facts.clone();
-    let mut add = |kind: Kind| {
-        let fact = Fact { scope: facts.scope.clone(), kind };
-        let value = facts.answer(&fact).unwrap_or(tamis_core::Value::Absent);
-        kinds.insert(fact.kind, value);
-    };
-    add(Kind::Configuration);
-    if facts.choices.contains_key(&said.class) {
-        add(Kind::Choice(said.class.clone()));
-    }
-    if said.blind {
-        add(Kind::Jars);
-    }
-    // Who looks at a class file without loading it depends on all of it.
-    for (path, times) in class_files {
-        let class = facts.index.class_at(path);
-        if let Some(class) = class.filter(|c| *times > 1 || !said.depends.loaded.contains(c)) {
-            add(Kind::Whole(class));
-        }
-    }
-    kinds
-        .into_iter()
-        .map(|(kind, value)| {
-            let fact = Fact { scope: facts.scope.clone(), kind };
-            given(Question::Fact(fact.to_string()), value)
-        })
-        .collect()
-}
-
-/// Observations of several stretches as one.
-#[derive(Default)]
-struct Looked {
-    observed: BTreeMap<Question, Observed>,
-    taints: BTreeSet<Taint>,
-}
-
-impl Looked {
-    fn add(&mut self, observed: impl IntoIterator<Item = Observed>) {
-        for observed in observed {
-            let Some(known) = self.observed.get_mut(&observed.question) else {
-                self.observed.insert(observed.question.clone(), observed);
-                continue;
-            };
-            if known.before != observed.before {
-                // Another test of the same JVM changed it in between: what counts is not one state.
-                if let Question::Path(path, _) = &observed.question {
-                    self.taints.insert(Taint::Unstable(path.clone()));
-                }
-            }
-            known.after = observed.after.or(known.after);
-            known.access = known.access.with(observed.access);
-        }
-    }
-}
-
-/// Two runs of one test class in one build.
-fn together(earlier: Run, later: Run) -> Run {
-    let mut looked = Looked::default();
-    looked.add(earlier.observed);
-    looked.add(later.observed);
-    looked.taints.extend(earlier.taints.into_iter().chain(later.taints));
-    let mut left_behind = earlier.left_behind;
-    left_behind.extend(later.left_behind);
-    left_behind.sort_unstable();
-    left_behind.dedup();
-    let mut notes = earlier.notes;
-    notes.extend(later.notes);
-    notes.sort_unstable();
-    notes.dedup();
-    Run {
-        outcome: if earlier.outcome.passed() { later.outcome } else { earlier.outcome },
-        wall_us: earlier.wall_us + later.wall_us,
-        observed: looked.observed.into_values().collect(),
-        taints: looked.taints.into_iter().collect(),
-        notes,
-        left_behind,
-        ..later
-    }
 }
 
 /// All files and folders of an entry of the classpath.

@@ -1,0 +1,158 @@
+//! Decides about the test classes of a goal: by their records, by the graph of types, by their module.
+
+use super::{Collector, key};
+use crate::cases::{self, Case};
+use crate::jvm::always::AlwaysRun;
+use crate::jvm::by_graph::ByGraph;
+use crate::modules::choice::Tests;
+use crate::plan;
+use crate::world::World;
+use tamis_core::decide::Demand;
+use tamis_core::{Cause, Decision, Question};
+use tamis_report::TestReport;
+
+impl Collector<'_> {
+    /// Decides about the test classes of a goal; gives those that need not run.
+    pub(super) fn decide(&mut self, number: usize, classes: &[String]) -> Vec<u32> {
+        let mut demand = self.command.inside.clone();
+        match self.goals[number].choice.clone() {
+            Some((Tests::None, why)) => return self.skip_all(number, classes, &why),
+            Some((Tests::All, why)) => demand = Demand::Module(why),
+            Some((Tests::ByRecords, _)) | None => {}
+        }
+        if self.wishes.by_graph {
+            return self.decide_by_graph(number, classes);
+        }
+        let facts = self.goals[number].facts.clone();
+        let always = AlwaysRun::new(self.project);
+        let cases: Vec<Case> = classes
+            .iter()
+            .map(|class| {
+                let demand = always.or(&demand, class, &facts);
+                cases::of_test_class(self.project, &key(&facts, class), demand)
+            })
+            .collect();
+        let world = World::new(self.project, &cases).with_goal(facts.clone());
+        if self.store.is_none() {
+            self.store = self.project.open_store();
+        }
+        let planned = match plan::decide(self.project, self.store.as_ref(), &world, &cases) {
+            Ok(planned) => planned,
+            Err(error) => {
+                self.say(&format!("{}: {error:#}; all its tests run", facts.scope));
+                return Vec::new();
+            }
+        };
+        let mut skip = Vec::new();
+        let mut proofs = Vec::new();
+        let mut left_out = 0;
+        for (n, (class, planned)) in classes.iter().zip(planned).enumerate() {
+            let wanted = self.wishes.wants(&planned.report.key);
+            let planned = match self.wishes.failed {
+                true => planned.again_if_failed(),
+                false => Some(planned),
+            };
+            let Some(planned) = planned.filter(|_| wanted) else {
+                skip.push(n as u32);
+                left_out += 1;
+                continue;
+            };
+            if let Decision::Skip { record, proof } = planned.report.decision {
+                skip.push(n as u32);
+                proofs.push((record, proof));
+            }
+            self.goals[number].units.insert(class.clone(), self.collected.reports.len());
+            self.collected.reports.push(planned.report);
+        }
+        self.rely_on(&proofs);
+        self.collected.left_out += left_out;
+        self.tell_how_many(number, classes.len(), skip.len(), left_out);
+        skip
+    }
+
+    /// The tests of a module that is only built because others need it.
+    fn skip_all(&mut self, number: usize, classes: &[String], why: &str) -> Vec<u32> {
+        for class in classes {
+            let key = key(&self.goals[number].facts, class);
+            self.goals[number].units.insert(class.clone(), self.collected.reports.len());
+            self.collected.reports.push(TestReport::new(key, Decision::OutOfReach, why));
+        }
+        self.tell_how_many(number, classes.len(), classes.len(), 0);
+        (0..classes.len() as u32).collect()
+    }
+
+    pub(super) fn decide_by_graph(&mut self, number: usize, classes: &[String]) -> Vec<u32> {
+        let goal = &self.goals[number];
+        let level = self.wishes.by_methods.then(tamis_jvm::MethodLevel::default);
+        let decided =
+            ByGraph::decide(self.project, &goal.facts, &goal.test_classes, classes, level);
+        let Some((graph, reports)) = decided else {
+            self.say("without a store everything runs and nothing is recorded");
+            return Vec::new();
+        };
+        let all = self.command.inside != Demand::None;
+        let mut skip = Vec::new();
+        for (n, (class, mut report)) in classes.iter().zip(reports).enumerate() {
+            if !self.wishes.wants(&report.key) {
+                skip.push(n as u32);
+                self.collected.left_out += 1;
+                continue;
+            }
+            if all {
+                report.decision = Decision::Run(Cause::Requested);
+                report.reason = crate::reason::cause(&Cause::Requested, &[], None, |_| None);
+            }
+            if report.skipped() {
+                skip.push(n as u32);
+            }
+            self.goals[number].units.insert(class.clone(), self.collected.reports.len());
+            self.collected.reports.push(report);
+        }
+        self.goals[number].graph = Some(graph);
+        self.collected.by_graph = true;
+        self.tell_how_many(number, classes.len(), skip.len(), 0);
+        if self.wishes.by_methods && !skip.is_empty() {
+            self.say(tamis_jvm::methods::WARNING);
+        }
+        skip
+    }
+
+    pub(super) fn tell_how_many(&self, number: usize, all: usize, skipped: usize, left_out: usize) {
+        let scope = &self.goals[number].facts.scope;
+        let run = all - skipped;
+        // A runner that asks for one class after the other is not commented each time.
+        let one_by_one = all == 1 && self.goals[number].asks.is_some();
+        match (all, left_out) {
+            (0, _) => {}
+            _ if one_by_one => {}
+            (_, 0) => self.say(&format!("{scope}: {run} of {all} test classes need to run")),
+            _ => self.say(&format!(
+                "{scope}: {run} of {all} test classes run; {left_out} were not asked for"
+            )),
+        }
+    }
+
+    /// The command as a whole now relies on what the skipped tests had looked at.
+    pub(super) fn rely_on(
+        &mut self,
+        proofs: &[(tamis_core::RecordId, tamis_core::record::ProofId)],
+    ) {
+        let Some(store) = &self.store else { return };
+        for (record, proof) in proofs {
+            let Ok(Some(stored)) = store.record(*record) else {
+                self.collected.unread += 1;
+                continue;
+            };
+            let found = stored.proofs.first() == Some(proof);
+            for mut observed in stored.run.observed {
+                if matches!(observed.question, Question::Path(..)) {
+                    if let (false, Some(after)) = (found, observed.after) {
+                        observed.before = after;
+                    }
+                    observed.after = None;
+                    self.collected.relied_on.push(observed);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,261 @@
+//! Makes the records of test classes from their two halves.
+
+use super::{Collector, GoalState, Said, key, launched};
+use crate::cases;
+use crate::jvm::goal::GoalFacts;
+use crate::world::World;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use tamis_core::decide::Demand;
+use tamis_core::record::{Access, Detail, Observed, Run};
+use tamis_core::{Outcome, Question, Taint};
+use tamis_dynamic::{Depends, Fact, Kind, outermost};
+use tamis_observe::{ClassFiles, Observations};
+use tamis_wire::Verdict;
+
+impl Collector<'_> {
+    /// Writes the record if both halves are there.
+    pub(super) fn join(&mut self, pid: u32, test: u32) {
+        let complete =
+            self.halves.get(&(pid, test)).is_some_and(|h| h.said.is_some() && h.seen.is_some());
+        if !complete {
+            return;
+        }
+        let half = self.halves.remove(&(pid, test)).unwrap_or_default();
+        if let (Some(said), Some((files, class_files))) = (half.said, half.seen) {
+            self.write(pid, said, &files, &class_files, None);
+        }
+    }
+
+    pub(super) fn write(
+        &mut self,
+        pid: u32,
+        said: Said,
+        files: &Observations,
+        class_files: &ClassFiles,
+        taint: Option<Taint>,
+    ) {
+        let facts = self.goals[said.goal].facts.clone();
+        let key = key(&facts, &said.class);
+        let case = cases::of_test_class(self.project, &key, Demand::None);
+        let world = World::new(self.project, std::slice::from_ref(&case)).with_goal(facts.clone());
+        let mut looked = Looked::default();
+        looked.add(world.surroundings(&case));
+        looked.add(class_facts(&facts, &said, class_files));
+        looked.add(files.observed.iter().cloned());
+        for piece in self.outside.get(&pid).into_iter().flatten() {
+            let counts = |o: &&Observed| self.counts_outside(&facts, &said, o);
+            looked.add(piece.observed.iter().filter(counts).cloned());
+            let taints = piece.taints.iter().filter(|t| !launched::is_channel(&facts, t));
+            looked.taints.extend(taints.cloned());
+        }
+        for piece in self.class_like.get(&pid).into_iter().flatten() {
+            looked.add(piece.observed.iter().filter(|o| !self.is_told(&facts, o)).cloned());
+            let taints = piece.taints.iter().filter(|t| !launched::is_channel(&facts, t));
+            looked.taints.extend(taints.cloned());
+        }
+        looked.taints.extend(self.goals[said.goal].taint_of(&said.class));
+        if said.depends.uses_bundles {
+            let is_bundle = |o: &&Observed| {
+                let path = o.question.path().map(tamis_core::PortablePath::as_bytes);
+                path.is_some_and(|p| p.ends_with(b".properties"))
+            };
+            for (_, earlier) in self.files.iter().filter(|((host, _), _)| *host == pid) {
+                looked.add(earlier.observed.iter().filter(is_bundle).cloned());
+            }
+        }
+        for earlier in &said.depends.relies_on {
+            if let Some(earlier) = self.files.get(&(pid, *earlier)) {
+                looked.add(earlier.observed.iter().cloned());
+                looked.taints.extend(earlier.taints.iter().cloned());
+            }
+        }
+        looked.taints.extend(files.taints.iter().cloned());
+        looked.taints.extend(said.depends.incomplete.map(Taint::Unobserved));
+        looked.taints.extend(taint);
+        let started = said.began.duration_since(UNIX_EPOCH).unwrap_or_default();
+        let run = Run {
+            test: key.clone(),
+            outcome: match said.verdict {
+                Verdict::Passed => Outcome::Passed,
+                Verdict::Failed => Outcome::Failed(1),
+            },
+            started_ms: started.as_millis() as u64,
+            wall_us: said.wall_us,
+            cpu_us: 0,
+            engine: "jvm".into(),
+            observed: looked.observed.into_values().collect(),
+            taints: looked.taints.into_iter().collect(),
+            notes: files.notes.clone(),
+            left_behind: files.left_behind.clone(),
+        };
+        let run = match self.runs.remove(&key) {
+            Some(earlier) => together(earlier, run),
+            None => run,
+        };
+        self.record(said.goal, &said.class, &run);
+        self.runs.insert(key, run);
+    }
+
+    fn record(&mut self, goal: usize, class: &str, run: &Run) {
+        let recorded = match self.store.as_ref().map(|store| store.append(run)) {
+            Some(Ok(_)) => true,
+            Some(Err(error)) => {
+                self.say(&format!("{} was not recorded: {error}", run.test));
+                false
+            }
+            None => false,
+        };
+        let Some(&report) = self.goals[goal].units.get(class) else { return };
+        let report = &mut self.collected.reports[report];
+        report.outcome = Some(run.outcome);
+        report.wall = Duration::from_micros(run.wall_us);
+        report.inputs = recorded.then_some(run.observed.len() as u64);
+        report.taints = run.taints.iter().map(ToString::to_string).collect();
+        report.notes = run.notes.iter().map(ToString::to_string).collect();
+    }
+
+    /// Classes that look like tests by their names and have none: abstract ones, helpers. Whether a
+    /// runner finds tests in them depends on them, their supertypes and the runner. Only where a JVM
+    /// with our agent looked at them: in one without it, they may be tests that nobody told of.
+    pub(super) fn record_classes_without_tests(&mut self) {
+        for number in 0..self.goals.len() {
+            let goal = &self.goals[number];
+            let proven = match goal.graph {
+                Some(_) => goal.ended_green,
+                None => goal.ended_well && self.wishes.collect,
+            };
+            if !(proven && goal.jvms_ended_well) {
+                continue;
+            }
+            let silent: Vec<String> = goal
+                .units
+                .iter()
+                .filter(|&(_, &report)| self.collected.reports[report].unfinished())
+                .filter(|(class, _)| goal.looked_at.contains(*class))
+                .filter(|(class, _)| !goal.ran_outside.contains(outermost(class)))
+                .map(|(class, _)| class.clone())
+                .collect();
+            let GoalState { graph, units, .. } = &mut self.goals[number];
+            if let Some(graph) = graph {
+                for class in silent {
+                    graph.finished(&class, true);
+                    self.collected.reports[units[&class]].outcome = Some(Outcome::Passed);
+                }
+                continue;
+            }
+            for class in silent {
+                let mut depends = Depends::default();
+                let index = Arc::clone(&self.goals[number].facts.index);
+                let mut names = vec![class.clone()];
+                while let Some(name) = names.pop() {
+                    let kind = Kind::Whole(name.clone());
+                    let value = tamis_dynamic::answer(&index, &kind);
+                    let value = value.unwrap_or(tamis_core::Value::Absent);
+                    if depends.facts.insert(kind, value).is_none() {
+                        names.extend(index.header_names(&name));
+                    }
+                }
+                let (verdict, began) = (Verdict::Passed, SystemTime::now());
+                let said =
+                    Said { goal: number, class, began, depends, verdict, wall_us: 0, blind: true };
+                self.write(0, said, &Observations::default(), &ClassFiles::new(), None);
+            }
+        }
+    }
+}
+
+/// An input that nobody looked at through the file system.
+pub(super) fn given(question: Question, before: tamis_core::Value) -> Observed {
+    Observed {
+        question,
+        before,
+        after: None,
+        access: Access::default(),
+        program: "java".into(),
+        detail: Detail::None,
+    }
+}
+
+/// What the JVM said, as observations.
+fn class_facts(facts: &GoalFacts, said: &Said, class_files: &ClassFiles) -> Vec<Observed> {
+    let mut kinds: BTreeMap<Kind, tamis_core::Value> = said.depends.facts.clone();
+    let mut add = |kind: Kind| {
+        let fact = Fact { scope: facts.scope.clone(), kind };
+        let value = facts.answer(&fact).unwrap_or(tamis_core::Value::Absent);
+        kinds.insert(fact.kind, value);
+    };
+    add(Kind::Configuration);
+    if facts.choices.contains_key(&said.class) {
+        add(Kind::Choice(said.class.clone()));
+    }
+    if said.blind {
+        add(Kind::Jars);
+    }
+    // Who looks at a class file without loading it depends on all of it.
+    for (path, times) in class_files {
+        let class = facts.index.class_at(path);
+        if let Some(class) = class.filter(|c| *times > 1 || !said.depends.loaded.contains(c)) {
+            add(Kind::Whole(class));
+        }
+    }
+    kinds
+        .into_iter()
+        .map(|(kind, value)| {
+            let fact = Fact { scope: facts.scope.clone(), kind };
+            given(Question::Fact(fact.to_string()), value)
+        })
+        .collect()
+}
+
+/// Observations of several stretches as one.
+#[derive(Default)]
+struct Looked {
+    observed: BTreeMap<Question, Observed>,
+    taints: BTreeSet<Taint>,
+}
+
+impl Looked {
+    fn add(&mut self, observed: impl IntoIterator<Item = Observed>) {
+        for observed in observed {
+            let Some(known) = self.observed.get_mut(&observed.question) else {
+                self.observed.insert(observed.question.clone(), observed);
+                continue;
+            };
+            if known.before != observed.before {
+                // Another test of the same JVM changed it in between: what counts is not one state.
+                if let Question::Path(path, _) = &observed.question {
+                    self.taints.insert(Taint::Unstable(path.clone()));
+                }
+            }
+            known.after = observed.after.or(known.after);
+            known.access = known.access.with(observed.access);
+        }
+    }
+}
+
+/// Two runs of one test class in one build.
+fn together(earlier: Run, later: Run) -> Run {
+    let mut looked = Looked::default();
+    looked.add(earlier.observed);
+    looked.add(later.observed);
+    looked.taints.extend(earlier.taints.into_iter().chain(later.taints));
+    let mut left_behind = earlier.left_behind;
+    left_behind.extend(later.left_behind);
+    left_behind.sort_unstable();
+    left_behind.dedup();
+    let mut notes = earlier.notes;
+    notes.extend(later.notes);
+    notes.sort_unstable();
+    notes.dedup();
+    Run {
+        outcome: if earlier.outcome.passed() { later.outcome } else { earlier.outcome },
+        wall_us: earlier.wall_us + later.wall_us,
+        observed: looked.observed.into_values().collect(),
+        taints: looked.taints.into_iter().collect(),
+        notes,
+        left_behind,
+        ..later
+    }
+}
