@@ -42,6 +42,25 @@ pub(crate) struct Found {
     pub(crate) around: Surroundings,
 }
 
+/// What git says: the reference that counts, and what changed since.
+fn changes_since(
+    git: Result<Git, String>,
+    settings: &ModuleSettings,
+    asked: Option<&str>,
+) -> (Option<String>, Result<(Git, Changes), String>) {
+    let mut reference = None;
+    let changes = git.and_then(|git| {
+        let since = since(settings, asked, &git)?;
+        reference = Some(since.reference.clone());
+        if let Some(why) = disabled(settings, &git, &since.reference) {
+            return Err(why);
+        }
+        let changes = git.changes(&since).map_err(|e| e.to_string())?;
+        Ok((git, changes))
+    });
+    (reference, changes)
+}
+
 /// What is asked about.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Asked<'a> {
@@ -65,27 +84,23 @@ impl Found {
         let around = surroundings(project, &tree, asked.words);
         let root = root_of(kind, &tree, &folder, project, asked.words, &around)?;
         let build = Build { kind, root: &root, top: &top, around: &around };
-        let graph = build.read(&tree, false)?;
+        let git = git.map_err(|e| e.to_string());
+        // git has many files to look at; the definitions are read meanwhile.
+        let (graph, (since, changes)) = std::thread::scope(|scope| {
+            let asking = scope.spawn(|| changes_since(git, settings, asked.since));
+            let graph = build.read(&tree, false);
+            (graph, asking.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+        });
         let mut found = Self {
-            graph,
+            graph: graph?,
             affected: Affected::default(),
             root: root.clone(),
-            since: None,
+            since,
             commit: None,
             everything: None,
             around: around.clone(),
             tree,
         };
-        let git = git.map_err(|e| e.to_string());
-        let changes = git.and_then(|git| {
-            let since = since(settings, asked.since, &git)?;
-            found.since = Some(since.reference.clone());
-            if let Some(why) = disabled(settings, &git, &since.reference) {
-                return Err(why);
-            }
-            let changes = git.changes(&since).map_err(|e| e.to_string())?;
-            Ok((git, changes))
-        });
         match changes {
             Ok((git, mut changes)) => {
                 found.leave_out_store(project, &mut changes);
