@@ -2,6 +2,7 @@
 //! record nothing.
 
 use crate::harness::{Build, Maven, is_resolved};
+use crate::modules::all;
 
 const C: &str = "core/src/main/java/m/C.java";
 const D: &str = "core/src/main/java/m/D.java";
@@ -99,28 +100,10 @@ fn a_run_that_records_nothing_proves_nothing() {
     assert!(build.ran["m.ZLastTest"].contains("fail"), "{build:?}");
 
     // Every second run is recorded; the changes since the last recorded one still count.
-    green(&maven, "the first of two", &["--collect-every", "2", "--all"], &ALL);
+    green(&maven, "the first of two", &["--collect-every", "2", "--all"], &all());
     maven.replace(C, "return 0;", "return Integer.parseInt(\"0\");");
     green(&maven, "the second", &["--collect-every", "2"], &["TestP", "AppTest"]);
     maven.replace(D, "\"4\"", "\"04\"");
     green(&maven, "the third", &["--collect-every", "2"], &["TestP", "AppTest"]);
     assert!(!maven.test().started);
 }
-
-const ALL: [&str; 15] = [
-    "AppAloneTest",
-    "AppTest",
-    "CustomTest",
-    "EnclosedTest",
-    "HelperTest",
-    "ParameterTest",
-    "RuleTest",
-    "SuiteTest",
-    "TestM",
-    "TestP",
-    "TheoriesTest",
-    "ThreeSuiteTest",
-    "ThreeTest",
-    "TwiceTest",
-    "ZLastTest",
-];

@@ -25,7 +25,8 @@ const WORK: &str = "core/src/main/java/m/Work.java";
 const C: &str = "core/src/main/java/m/C.java";
 const D: &str = "core/src/main/java/m/D.java";
 
-fn all() -> Vec<&'static str> {
+/// All test classes of the project.
+pub(crate) fn all() -> Vec<&'static str> {
     CORE.iter().chain(APP).copied().collect()
 }
 
