@@ -6,12 +6,13 @@ use crate::codec::{
 use crate::error::Failure;
 use roaring::RoaringBitmap;
 use rusqlite::{Connection, OptionalExtension, Row};
+use rustc_hash::FxHashMap;
 use tamis_core::{Question, Value};
 
 /// Rows between two wanted ones that are cheaper to step over than to start a new search.
 const GAP: u32 = 12;
 
-/// Questions that are handed on before the next ones are read.
+/// Observations whose questions are handed on before the next ones are read.
 const BATCH: usize = 8_192;
 
 /// Observations that are as they were written, by ascending id.
@@ -38,10 +39,16 @@ struct RawObservation {
 pub(crate) fn load(
     conn: &Connection,
     wanted: Option<&RoaringBitmap>,
-    mut hand_on: impl FnMut(Vec<Question>),
+    hand_on: impl FnMut(Vec<Question>),
 ) -> Result<Observations, Failure> {
-    let mut raw: Vec<RawObservation> = Vec::new();
-    let mut asked = RoaringBitmap::new();
+    let mut loading = Loading {
+        hand_on,
+        raw: Vec::with_capacity(BATCH),
+        observations: Vec::new(),
+        positions: FxHashMap::default(),
+        bytes: Vec::new(),
+        ends: Vec::new(),
+    };
     let select = "SELECT id, question, tag, hash, checksum FROM observation";
     for_ids(conn, select, wanted, |_, row| {
         let columns = (
@@ -52,53 +59,67 @@ pub(crate) fn load(
             integer(row.get_ref(4)?),
         );
         if let (Some(id), Some(question), Some(tag), Some(hash), Some(checksum)) = columns {
-            asked.insert(question);
-            raw.push(RawObservation { id, question, tag, hash, checksum });
-        }
-        Ok(())
-    })?;
-
-    let mut batch: Vec<Question> = Vec::new();
-    let mut question_ids: Vec<u32> = Vec::new();
-    // The bytes under the checksums, of all questions in a row.
-    let mut bytes: Vec<u8> = Vec::new();
-    let mut ends: Vec<usize> = Vec::new();
-    let select = "SELECT id, kind, scheme, parameter, key FROM question";
-    let ids = wanted.is_some().then_some(&asked);
-    for_ids(conn, select, ids, |id, row| {
-        if let Some(columns) = QuestionColumns::read(row, 1)?
-            && let Some(question) = columns.to_question()
-        {
-            question_ids.push(id);
-            batch.push(question);
-            columns.write_to(&mut bytes);
-            ends.push(bytes.len());
-            if batch.len() == BATCH {
-                hand_on(std::mem::replace(&mut batch, Vec::with_capacity(BATCH)));
+            loading.raw.push(RawObservation { id, question, tag, hash, checksum });
+            if loading.raw.len() == BATCH {
+                loading.ask(conn)?;
             }
         }
         Ok(())
     })?;
-    if !batch.is_empty() {
-        hand_on(batch);
-    }
+    loading.ask(conn)?;
+    Ok(loading.observations)
+}
 
-    let mut observations = Vec::with_capacity(raw.len());
-    let mut scratch = Vec::new();
-    for o in raw {
-        let Ok(at) = question_ids.binary_search(&o.question) else {
-            continue;
-        };
-        let start = if at == 0 { 0 } else { ends[at - 1] };
-        scratch.clear();
-        scratch.extend_from_slice(&bytes[start..ends[at]]);
-        if observation_checksum(&mut scratch, o.tag, o.hash) == o.checksum
-            && let Some(value) = Value::from_raw(o.tag, o.hash)
-        {
-            observations.push(LoadedObservation { id: o.id, question: at as u32, value });
+/// What is read so far.
+struct Loading<H> {
+    hand_on: H,
+    /// Observations whose questions are not read yet.
+    raw: Vec<RawObservation>,
+    observations: Observations,
+    /// From a question's id to its position among those that were handed on.
+    positions: FxHashMap<u32, u32>,
+    /// The bytes under the checksums, of all questions in a row.
+    bytes: Vec<u8>,
+    ends: Vec<usize>,
+}
+
+impl<H: FnMut(Vec<Question>)> Loading<H> {
+    /// Reads and hands on the questions of what was read, as far as they are new.
+    fn ask(&mut self, conn: &Connection) -> Result<(), Failure> {
+        let raw = std::mem::take(&mut self.raw);
+        let new = raw.iter().map(|o| o.question).filter(|q| !self.positions.contains_key(q));
+        let new: RoaringBitmap = new.collect();
+        let mut batch = Vec::with_capacity(new.len() as usize);
+        let select = "SELECT id, kind, scheme, parameter, key FROM question";
+        for_ids(conn, select, Some(&new), |id, row| {
+            if let Some(columns) = QuestionColumns::read(row, 1)?
+                && let Some(question) = columns.to_question()
+            {
+                self.positions.insert(id, self.ends.len() as u32);
+                columns.write_to(&mut self.bytes);
+                self.ends.push(self.bytes.len());
+                batch.push(question);
+            }
+            Ok(())
+        })?;
+        if !batch.is_empty() {
+            (self.hand_on)(batch);
         }
+        let mut scratch = Vec::new();
+        for o in raw {
+            let Some(&question) = self.positions.get(&o.question) else { continue };
+            let at = question as usize;
+            let start = if at == 0 { 0 } else { self.ends[at - 1] };
+            scratch.clear();
+            scratch.extend_from_slice(&self.bytes[start..self.ends[at]]);
+            if observation_checksum(&mut scratch, o.tag, o.hash) == o.checksum
+                && let Some(value) = Value::from_raw(o.tag, o.hash)
+            {
+                self.observations.push(LoadedObservation { id: o.id, question, value });
+            }
+        }
+        Ok(())
     }
-    Ok(observations)
 }
 
 /// Visits the rows with these ids (or all rows), ascending. `select` has no WHERE and the id as
@@ -107,7 +128,7 @@ fn for_ids(
     conn: &Connection,
     select: &str,
     ids: Option<&RoaringBitmap>,
-    mut visit: impl FnMut(u32, &Row<'_>) -> rusqlite::Result<()>,
+    mut visit: impl FnMut(u32, &Row<'_>) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
     let sql = format!("{select} WHERE id BETWEEN ?1 AND ?2 ORDER BY id");
     let mut statement = conn.prepare_cached(&sql)?;
