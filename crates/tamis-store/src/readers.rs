@@ -9,6 +9,11 @@ use std::collections::HashMap;
 use tamis_core::PortablePath;
 use tamis_core::record::TestKey;
 
+/// A test class says more than the build around it.
+fn rank(key: &TestKey) -> (bool, &str, &str, &str) {
+    (key.suite.is_empty(), &key.suite, &key.name, &key.folder)
+}
+
 impl Store {
     /// One test for each of these paths that any test's newest run asked about, whatever the answer
     /// was. Not seen here: a test that only lists the folder of a file.
@@ -38,7 +43,11 @@ impl Store {
             for (key, _, row) in newest_records(&tx)? {
                 let Some(set) = proof(&tx, row.before.0)? else { continue };
                 for observation in set & &wanted {
-                    found.entry(about[&observation].clone()).or_insert_with(|| key.clone());
+                    let known = found.entry(about[&observation].clone());
+                    let known = known.or_insert_with(|| key.clone());
+                    if rank(&key) < rank(known) {
+                        *known = key.clone();
+                    }
                 }
             }
             Ok(found)

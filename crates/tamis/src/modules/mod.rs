@@ -340,7 +340,10 @@ impl Readers<'_> {
             .map(|place| self.project.paths.to_portable(&self.tree.top().join(place)))
             .collect();
         match self.store?.readers_of(&paths) {
-            Ok(found) => found.values().map(ToString::to_string).min(),
+            Ok(found) => {
+                let best = found.values().min_by_key(|key| (key.suite.is_empty(), key.to_string()));
+                best.map(ToString::to_string)
+            }
             // Records that cannot be read may well name it.
             Err(error) => Some(format!("(not known: {error})")),
         }
