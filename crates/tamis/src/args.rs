@@ -196,7 +196,8 @@ pub(crate) enum EngineName {
     Auto,
     /// seccomp user notification: no privilege needed
     Notify,
-    /// eBPF: the cheapest, needs CAP_BPF and CAP_PERFMON
+    /// eBPF: the cheapest, needs CAP_BPF and CAP_PERFMON; builds whose test classes are told apart take
+    /// notify all the same
     Ebpf,
     /// ptrace: the last resort
     Ptrace,

@@ -24,7 +24,8 @@ fn name(options: &Options, settings: &Settings) -> &'static str {
 /// With `auto`, the cheapest one that works is taken. eBPF hears of a change after it was made: a
 /// test that reads a file and rewrites it at once cannot be observed completely by it. Such a test
 /// gets an engine that stops the process the next time, and a build gets one at once: builds do that
-/// all the time, and where the tests inside it begin and end is exact then.
+/// all the time, and where the tests inside it begin and end is exact then: also where eBPF is asked
+/// for.
 /// A run that records nothing is not observed at all.
 #[derive(Debug)]
 pub(crate) struct Engines {
@@ -52,7 +53,12 @@ impl Engines {
         let choose = |name| tamis_trace::choose::choose(name).map_err(|why| anyhow!(why));
         let (mut usual, mut exact) = (None, None);
         for (case, newest) in tests {
-            let stop = name == "auto" && must_stop(case, newest);
+            let has_tests_inside = crate::jvm::has_agent(&case.words);
+            let stop = match name {
+                "auto" => must_stop(case, newest),
+                "ebpf" => has_tests_inside,
+                _ => false,
+            };
             let place = if stop { &mut exact } else { &mut usual };
             if place.is_none() {
                 *place = Some(if stop {
