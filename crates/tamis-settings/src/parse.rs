@@ -122,12 +122,15 @@ fn table<'t>(
     }
 }
 
-fn read_jvm(mut section: Section<'_>) -> Jvm {
-    let always_run = section.globs("always-run", "always-run = [\"*SmokeTest\"]");
-    let always_run = NameGlobs::new(always_run).unwrap_or_else(|error| {
+fn read_always_run(section: &mut Section<'_>, example: &str) -> NameGlobs {
+    NameGlobs::new(section.globs("always-run", example)).unwrap_or_else(|error| {
         section.missing(format!("`always-run`: {error}"));
         NameGlobs::default()
-    });
+    })
+}
+
+fn read_jvm(mut section: Section<'_>) -> Jvm {
+    let always_run = read_always_run(&mut section, "always-run = [\"*SmokeTest\"]");
     let tags = section.strings("always-run-tags", "always-run-tags = [\"smoke\"]");
     let always_run_tags = tags.iter().map(|tag| tag.text.to_owned()).collect();
     section.finish(|_| None);
@@ -387,11 +390,7 @@ fn read_suite<'t>(mut section: Section<'t>, suites: &mut Vec<Suite>, found: &'t 
     let jobs = section.count("jobs", "jobs = 2");
     let timeout = section.duration("timeout", "timeout = \"5m\"");
     let env = section.value("env").map(|value| read_env(&section, value)).unwrap_or_default();
-    let always_run = section.globs("always-run", "always-run = [\"net_*\"]");
-    let always_run = NameGlobs::new(always_run).unwrap_or_else(|error| {
-        section.missing(format!("`always-run`: {error}"));
-        NameGlobs::default()
-    });
+    let always_run = read_always_run(&mut section, "always-run = [\"net_*\"]");
     let mut run_all_on = Vec::new();
     for pattern in section.strings("run-all-on", "run-all-on = [\"Makefile\", \"conf/**\"]") {
         run_all_on.extend(path_glob(&section, "run-all-on", pattern));

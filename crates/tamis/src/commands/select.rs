@@ -3,8 +3,8 @@
 use crate::args::{Options, SelectArguments};
 use crate::commands::run::{command_case, demand, only, suite_cases};
 use crate::jvm;
-use crate::jvm::always::known_classes;
 use crate::jvm::collect::Wishes;
+use crate::jvm::saved::known_classes;
 use crate::plan;
 use crate::project::Project;
 use crate::terminal;

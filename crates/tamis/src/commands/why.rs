@@ -2,7 +2,7 @@
 
 use crate::args::Options;
 use crate::cases::{self, Case};
-use crate::jvm::always::known_classes;
+use crate::jvm::saved::known_classes;
 use crate::plan::{self, Planned};
 use crate::project::Project;
 use crate::reason;

@@ -1,14 +1,9 @@
 //! Test classes that the settings never let be skipped: `[jvm]` in tamis.toml.
 
-use crate::cases::{self, Case};
 use crate::jvm::goal::GoalFacts;
-use crate::jvm::{is_scope, saved};
 use crate::project::Project;
-use anyhow::Result;
-use tamis_core::TestKey;
 use tamis_core::decide::Demand;
 use tamis_settings::Jvm;
-use tamis_store::Store;
 
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct AlwaysRun<'p> {
@@ -44,22 +39,4 @@ impl<'p> AlwaysRun<'p> {
         let tag = self.settings.always_run_tags.iter().find(|tag| tags.contains(*tag));
         tag.map_or(Demand::None, |tag| Demand::AlwaysRun(format!("tag {tag}")))
     }
-}
-
-/// The test classes that earlier builds knew; what they use is taken as it is compiled now.
-pub(crate) fn known_classes(
-    project: &Project,
-    store: Option<&Store>,
-    demand: &Demand,
-) -> Result<Vec<Case>> {
-    let Some(store) = store else { return Ok(Vec::new()) };
-    let always = AlwaysRun::new(project);
-    let goals = if always.is_set() { saved::load(project) } else { Vec::new() };
-    let case = |key: &TestKey| {
-        let goal = goals.iter().find(|g| g.scope == key.suite && g.folder == key.folder);
-        let demand = goal.map_or(demand.clone(), |goal| always.or(demand, &key.name, goal));
-        cases::of_test_class(project, key, demand)
-    };
-    let known = store.tests()?.into_iter().filter(|test| is_scope(&test.key.suite));
-    Ok(known.map(|test| case(&test.key)).collect())
 }

@@ -1,14 +1,20 @@
 //! The goals of earlier runs, kept beside the records, so that questions about classes can be
 //! answered without starting the build: for `why`, `select`, `status`.
 
+use crate::cases::{self, Case};
+use crate::jvm::always::AlwaysRun;
 use crate::jvm::goal::{GoalFacts, caches};
+use crate::jvm::is_scope;
 use crate::project::Project;
+use anyhow::Result;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
-use tamis_core::{Hash, PortablePath, Value};
+use tamis_core::decide::Demand;
+use tamis_core::{Hash, PortablePath, TestKey, Value};
 use tamis_dynamic::ClassIndex;
+use tamis_store::Store;
 
 #[derive(Debug, Serialize, Deserialize)]
 struct Saved {
@@ -70,4 +76,22 @@ pub(crate) fn load(project: &Project) -> Vec<GoalFacts> {
     }
     goals.sort_by(|a, b| (&a.scope, &a.folder).cmp(&(&b.scope, &b.folder)));
     goals
+}
+
+/// The test classes that earlier builds knew; what they use is taken as it is compiled now.
+pub(crate) fn known_classes(
+    project: &Project,
+    store: Option<&Store>,
+    demand: &Demand,
+) -> Result<Vec<Case>> {
+    let Some(store) = store else { return Ok(Vec::new()) };
+    let always = AlwaysRun::new(project);
+    let goals = if always.is_set() { load(project) } else { Vec::new() };
+    let case = |key: &TestKey| {
+        let goal = goals.iter().find(|g| g.scope == key.suite && g.folder == key.folder);
+        let demand = goal.map_or(demand.clone(), |goal| always.or(demand, &key.name, goal));
+        cases::of_test_class(project, key, demand)
+    };
+    let known = store.tests()?.into_iter().filter(|test| is_scope(&test.key.suite));
+    Ok(known.map(|test| case(&test.key)).collect())
 }
