@@ -259,15 +259,6 @@ mod tests {
         Held(files.collect())
     }
 
-    fn edges(graph: &Graph) -> Vec<String> {
-        let name = |n: usize| graph.modules[n].name.as_str();
-        graph
-            .edges
-            .iter()
-            .map(|e| format!("{} {:?} {}", name(e.from), e.kind, name(e.to)))
-            .collect()
-    }
-
     const WORKSPACE: &str = "[workspace]\nmembers=['crates/*', 'tool']\nexclude=['crates/old']\n\
         [workspace.dependencies]\ncore={path='crates/core'}\nserde='1'\n";
 
@@ -297,7 +288,7 @@ mod tests {
         let names: Vec<_> = graph.modules.iter().map(|m| m.name.as_str()).collect();
         assert_eq!(names, ["app", "core", "tool"]);
         assert_eq!(
-            edges(&graph),
+            graph.described(),
             ["app Uses core", "app UsesInTests tool", "tool BuildsWith core"]
         );
         assert!(graph.global.contains("Cargo.lock"));
@@ -309,7 +300,7 @@ mod tests {
             ("Cargo.toml", "[package]\nname='a'\n[dependencies]\nb={path='b'}\n"),
             ("b/Cargo.toml", "[package]\nname='b'\n"),
         ]);
-        assert_eq!(edges(&graph), ["a Uses b"]);
+        assert_eq!(graph.described(), ["a Uses b"]);
     }
 
     #[test]

@@ -177,15 +177,6 @@ mod tests {
         found
     }
 
-    fn edges(graph: &Graph) -> Vec<String> {
-        let name = |n: usize| graph.modules[n].name.as_str();
-        graph
-            .edges
-            .iter()
-            .map(|e| format!("{} {:?} {}", name(e.from), e.kind, name(e.to)))
-            .collect()
-    }
-
     #[test]
     fn folders_that_a_workspace_uses() {
         let text = "go 1.21\nuse ./one // x\nuse (\n  ./two\n  \"./three\"\n)\nreplace x => ./no\n";
@@ -216,7 +207,7 @@ mod tests {
         assert_eq!(root_of(&tree, "b").as_deref(), Some("go.mod"));
         let graph = read(&tree, &top, "go.mod").unwrap();
         assert_eq!(
-            edges(&graph),
+            graph.described(),
             ["ex.org/m/b Uses ex.org/m/a", "ex.org/m/c UsesInTests ex.org/m/a"]
         );
         assert!(graph.global.contains("go.mod"));
@@ -242,6 +233,6 @@ mod tests {
         let tree = Tree::new(&top);
         assert_eq!(root_of(&tree, "y").as_deref(), Some("go.work"));
         let graph = read(&tree, &top, "go.work").unwrap();
-        assert_eq!(edges(&graph), ["ex.org/y Uses ex.org/x"]);
+        assert_eq!(graph.described(), ["ex.org/y Uses ex.org/x"]);
     }
 }

@@ -111,6 +111,14 @@ pub struct Graph {
 }
 
 impl Graph {
+    /// The edges as texts.
+    #[cfg(test)]
+    pub(crate) fn described(&self) -> Vec<String> {
+        let name = |n: usize| self.modules[n].name.as_str();
+        let text = |e: &Edge| format!("{} {:?} {}", name(e.from), e.kind, name(e.to));
+        self.edges.iter().map(text).collect()
+    }
+
     pub fn new(kind: Kind) -> Self {
         Self {
             kind,
