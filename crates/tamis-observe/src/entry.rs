@@ -53,9 +53,23 @@ pub(crate) struct Asked {
     pub(crate) taken: Taken,
     pub(crate) access: Access,
     pub(crate) program: usize,
-    /// For names that were looked at after they had changed (engines that report afterwards): when
-    /// the call was.
-    pub(crate) late: Option<u64>,
+    pub(crate) late: Option<Late>,
+}
+
+/// Names in a directory that had changed before they could be looked at (only engines that report
+/// afterwards). They are told at the end, from what is known of the tree's own changes by then.
+#[derive(Debug, Clone)]
+pub(crate) struct Late {
+    /// When the tree looked at them.
+    pub(crate) time_ns: u64,
+    /// Those found when we looked.
+    pub(crate) names: Vec<(Vec<u8>, u8)>,
+}
+
+impl Asked {
+    pub(crate) fn is_lost(&self) -> bool {
+        matches!(self.taken, Taken::Lost)
+    }
 }
 
 #[derive(Debug)]

@@ -103,20 +103,18 @@ pub(crate) fn first_look(path: &[u8], act: Act, began_ns: i128) -> Before {
     }
 }
 
-/// The time of a listing after which the names in the directory changed, before our look.
+/// Whether the names in a directory changed between a listing and our look.
 pub(crate) fn names_moved_since(
     scheme: Scheme,
     before: &Before,
     timing: Timing,
     began_ns: i128,
-) -> Option<u64> {
+) -> bool {
     match (before, timing) {
-        (Before::There(identity), Timing::After { time_ns, .. })
-            if scheme == Scheme::Listing && !is_before(identity.mtime_ns, time_ns, began_ns) =>
-        {
-            Some(time_ns)
+        (Before::There(identity), Timing::After { time_ns, .. }) => {
+            scheme == Scheme::Listing && !is_before(identity.mtime_ns, time_ns, began_ns)
         }
-        _ => None,
+        _ => false,
     }
 }
 

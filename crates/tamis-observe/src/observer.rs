@@ -1,6 +1,6 @@
 //! Receives events and keeps the books. The model is in the crate's head.
 
-use crate::entry::{Asked, Before, Change, Entry, Taken};
+use crate::entry::{Asked, Before, Change, Entry, Late, Taken};
 use crate::interpreter::interpreter;
 use crate::moment::{Act, file_clock_ns, first_look, is_own, names_moved_since};
 use crate::network::{self, Meaning, Services};
@@ -226,12 +226,35 @@ impl<'a> Observer<'a> {
             None => {
                 let kept = kept.filter(|_| scheme == Scheme::Raw);
                 let taken = kept.map_or(Taken::NotYet, Taken::Answer);
-                let late = names_moved_since(scheme, &entry.before, act.timing, began_ns);
-                entry.asked.push(Asked { scheme, taken, access, program: act.program, late });
+                let moved = names_moved_since(scheme, &entry.before, act.timing, began_ns);
+                entry.asked.push(Asked { scheme, taken, access, program: act.program, late: None });
+                if moved {
+                    self.postpone(path, act);
+                    return;
+                }
             }
         }
         if eager || entry.change != Change::None || !entry.touched.is_empty() {
             self.answer(path);
+            let lost = self.entries[path].question(scheme).is_some_and(Asked::is_lost);
+            if lost && scheme == Scheme::Listing {
+                self.postpone(path, act);
+            }
+        }
+    }
+
+    /// Leaves the names in a directory to be told at the end, if we came too late to see them.
+    fn postpone(&mut self, path: &[u8], act: Act) {
+        let Timing::After { time_ns, .. } = act.timing else { return };
+        let file = Path::new(OsStr::from_bytes(path));
+        let Ok(names) = self.context.fingerprinter.names(file) else { return };
+        let entry = self.entries.get_mut(path).expect("asked");
+        if entry.before.kind() != Some(FileKind::Directory) {
+            return;
+        }
+        if let Some(asked) = entry.question_mut(Scheme::Listing) {
+            asked.taken = Taken::NotYet;
+            asked.late = Some(Late { time_ns, names });
         }
     }
 
@@ -247,7 +270,9 @@ impl<'a> Observer<'a> {
         let Some(entry) = self.entries.get_mut(path) else { return };
         let file = Path::new(OsStr::from_bytes(path));
         let mut asked = std::mem::take(&mut entry.asked);
-        for asked in asked.iter_mut().filter(|a| matches!(a.taken, Taken::NotYet)) {
+        for asked in
+            asked.iter_mut().filter(|a| matches!(a.taken, Taken::NotYet) && a.late.is_none())
+        {
             let answer = take(self.context.fingerprinter, file, entry, asked.scheme);
             asked.taken = answer.map_or(Taken::Lost, Taken::Answer);
         }

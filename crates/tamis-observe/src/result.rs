@@ -2,7 +2,7 @@
 //! test by somebody else's hand, and looks at what the test left behind.
 
 use crate::Judgement;
-use crate::entry::{Asked, Before, Change, Entry, Name, Taken};
+use crate::entry::{Asked, Before, Change, Entry, Late, Name, Taken};
 use crate::moment::{birth_ns, is_before};
 use crate::observer::{Observer, ancestors};
 use rayon::prelude::*;
@@ -104,7 +104,7 @@ impl Observer<'_> {
 
     /// Whether nobody else changed the path during the run.
     fn is_stable(&self, file: &Path, entry: &Entry, asked: &Asked, before: &Answer) -> bool {
-        if asked.late.is_some_and(|time| !self.moved_by_tree_only(file, entry, time)) {
+        if asked.late.as_ref().is_some_and(|late| !self.moved_by_tree_only(file, entry, late)) {
             return false;
         }
         if entry.change != Change::None {
@@ -130,16 +130,18 @@ impl Observer<'_> {
         }
     }
 
-    /// Whether the tree's own creations explain why the names in a directory changed around this
-    /// time. What somebody else removed in these few milliseconds is not noticed.
-    fn moved_by_tree_only(&self, directory: &Path, entry: &Entry, time_ns: u64) -> bool {
+    /// Whether the tree's own changes explain why the names in a directory changed since it looked
+    /// at them. What somebody else removed before our own look, milliseconds later, is not noticed.
+    fn moved_by_tree_only(&self, directory: &Path, entry: &Entry, late: &Late) -> bool {
         let Ok(names) = self.context.fingerprinter.names(directory) else { return false };
         let is_older = |name: &[u8]| {
             birth_ns(&directory.join(OsStr::from_bytes(name)))
-                .is_some_and(|born| is_before(born, time_ns, self.began_ns))
+                .is_some_and(|born| is_before(born, late.time_ns, self.began_ns))
         };
+        let is_touched = |name: &[u8]| entry.touched.contains_key(name);
         !entry.touched.is_empty()
-            && names.iter().all(|(name, _)| entry.touched.contains_key(name) || is_older(name))
+            && names.iter().all(|(name, _)| is_touched(name) || is_older(name))
+            && late.names.iter().all(|found| is_touched(&found.0) || names.contains(found))
     }
 
     /// The names in folders that the tree made and left, and that it would come upon the next time:
