@@ -1,0 +1,135 @@
+//! Engines that report calls afterwards: a listing that we hear of after the tree, or somebody
+//! else, has changed the names.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use tamis_core::{PathMap, Question, Scheme, Taint, Value};
+use tamis_fs::{Fingerprinter, Options};
+use tamis_observe::{Context, Judgement, Observations, Observer, Rules, Services};
+use tamis_trace::{Action, Event, OpenHow, Sink, Timing};
+
+struct Everything;
+
+impl Rules for Everything {
+    fn judge(&self, _: &Path, _: &str) -> Judgement {
+        Judgement::Default
+    }
+}
+
+/// A call that ended at this time and is told only now.
+struct Told(u64);
+
+impl Told {
+    fn now() -> Self {
+        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
+        // Time stamps of files are coarse: what comes after is told apart.
+        std::thread::sleep(Duration::from_millis(30));
+        Self(u64::try_from(since.as_nanos()).unwrap())
+    }
+
+    fn tell(&self, observer: &mut Observer<'_>, action: Action<'_>) {
+        let timing = Timing::After { time_ns: self.0, result: 0 };
+        observer.event(Event { thread: std::process::id(), timing, action });
+    }
+}
+
+fn list<'a>(root: &Path) -> Action<'a> {
+    let how = OpenHow { read: true, ..OpenHow::default() };
+    Action::Open { path: bytes(root).into(), how }
+}
+
+fn make<'a>(path: &Path) -> Action<'a> {
+    Action::MakeDirectory { path: bytes(path).into() }
+}
+
+fn bytes(path: &Path) -> Vec<u8> {
+    path.as_os_str().as_encoded_bytes().to_vec()
+}
+
+/// What is observed of `play` in a folder with the files `a` and `b`.
+fn seen(play: impl FnOnce(&mut Observer<'_>, &Path)) -> Observations {
+    let dir = tempfile::tempdir().unwrap();
+    let root: PathBuf = dir.path().canonicalize().unwrap();
+    fs::write(root.join("a"), "a").unwrap();
+    fs::write(root.join("b"), "b").unwrap();
+    std::thread::sleep(Duration::from_millis(30));
+    let paths = PathMap::new(root.clone(), None);
+    let fingerprinter = Fingerprinter::new(Options::default());
+    let services = Services::default();
+    let mut observer = Observer::new(Context {
+        paths: &paths,
+        rules: &Everything,
+        fingerprinter: &fingerprinter,
+        services: &services,
+    });
+    play(&mut observer, &root);
+    observer.finish(false)
+}
+
+fn listing(of: &Observations) -> Option<Value> {
+    let is = |q: &Question| matches!(q, Question::Path(_, Scheme::Listing));
+    of.observed.iter().find(|o| is(&o.question)).map(|o| o.before.clone())
+}
+
+fn a_and_b() -> Option<Value> {
+    Some(tamis_fs::listing_value(&[(b"a".to_vec(), b'f'), (b"b".to_vec(), b'f')]))
+}
+
+/// The folder was looked at first, listed, and had changed by the time we heard of the listing.
+fn stat_list_and<'a>(observer: &mut Observer<'_>, root: &'a Path, made: &[&str]) -> Told {
+    let first = Told::now();
+    first.tell(observer, Action::Stat { path: bytes(root).into(), follow: true });
+    let listed = Told::now();
+    for name in made {
+        fs::create_dir(root.join(name)).unwrap();
+    }
+    listed.tell(observer, list(root));
+    Told::now()
+}
+
+#[test]
+fn what_the_tree_made_since_is_told_apart() {
+    let seen = seen(|observer, root| {
+        let made = stat_list_and(observer, root, &["one", "two"]);
+        made.tell(observer, make(&root.join("one")));
+        made.tell(observer, make(&root.join("two")));
+    });
+    assert!(seen.taints.is_empty(), "{:?}", seen.taints);
+    assert_eq!(listing(&seen), a_and_b());
+}
+
+#[test]
+fn a_folder_that_was_never_looked_at_before_is_told_as_well() {
+    let seen = seen(|observer, root| {
+        let listed = Told::now();
+        fs::create_dir(root.join("one")).unwrap();
+        listed.tell(observer, list(root));
+        Told::now().tell(observer, make(&root.join("one")));
+    });
+    assert!(seen.taints.is_empty(), "{:?}", seen.taints);
+    assert_eq!(listing(&seen), a_and_b());
+}
+
+#[test]
+fn what_somebody_else_made_or_removed_taints() {
+    let unstable = |seen: &Observations| {
+        let is = |t: &Taint| matches!(t, Taint::Unstable(_) | Taint::ChangedBeforeSeen(_));
+        seen.taints.iter().any(is)
+    };
+    let made = seen(|observer, root| {
+        let made = stat_list_and(observer, root, &["one", "foreign"]);
+        made.tell(observer, make(&root.join("one")));
+    });
+    assert!(unstable(&made), "{made:?}");
+    let removed = seen(|observer, root| {
+        let made = stat_list_and(observer, root, &["one"]);
+        made.tell(observer, make(&root.join("one")));
+        fs::remove_file(root.join("b")).unwrap();
+    });
+    assert!(unstable(&removed), "{removed:?}");
+    let nothing_own = seen(|observer, root| {
+        stat_list_and(observer, root, &["foreign"]);
+    });
+    assert!(unstable(&nothing_own), "{nothing_own:?}");
+}
