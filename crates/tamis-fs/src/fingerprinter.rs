@@ -6,6 +6,7 @@ use crate::identity::{FileKind, Found, Identity, OpenFolder, folder_and_name, id
 use crate::read::{self, Reading};
 use crate::{command, filesystem, listing};
 use rayon::prelude::*;
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::fmt;
 use std::fs::File;
@@ -163,16 +164,47 @@ impl Fingerprinter {
 
     /// The states of many paths, in parallel. Listings come without names.
     pub fn answer_many(&self, questions: &[(PathBuf, Scheme)]) -> Vec<Answer> {
+        self.many(questions, |(path, scheme)| (Cow::Borrowed(path), *scheme), |answer| answer)
+    }
+
+    /// The values alone, of paths that are made when they are needed.
+    pub fn values<Q: Sync>(
+        &self,
+        questions: &[Q],
+        path_of: impl Fn(&Q) -> (PathBuf, Scheme) + Sync,
+    ) -> Vec<Value> {
+        let path_of = |question: &Q| {
+            let (path, scheme) = path_of(question);
+            (Cow::Owned(path), scheme)
+        };
+        self.many(questions, path_of, |answer| answer.value)
+    }
+
+    fn many<'q, Q: Sync, T: Send>(
+        &self,
+        questions: &'q [Q],
+        path_of: impl Fn(&'q Q) -> (Cow<'q, Path>, Scheme) + Sync,
+        keep: impl Fn(Answer) -> T + Sync,
+    ) -> Vec<T> {
         let view = self.cache.view(questions.len());
+        let in_order = |chunk: &'q [Q]| {
+            let paths: Vec<_> = chunk.iter().map(&path_of).collect();
+            self.answer_in_order(&view, &paths, &keep)
+        };
         if questions.len() < PARALLEL_FROM {
-            return self.answer_in_order(&view, questions);
+            return in_order(questions);
         }
-        let chunks = questions.par_chunks(CHUNK);
-        chunks.flat_map_iter(|chunk| self.answer_in_order(&view, chunk)).collect()
+        let answers: Vec<Vec<T>> = questions.par_chunks(CHUNK).map(in_order).collect();
+        answers.into_iter().flatten().collect()
     }
 
     /// One after the other; neighbours in one folder are looked at through that folder.
-    fn answer_in_order(&self, view: &View, questions: &[(PathBuf, Scheme)]) -> Vec<Answer> {
+    fn answer_in_order<T>(
+        &self,
+        view: &View,
+        questions: &[(Cow<'_, Path>, Scheme)],
+        keep: impl Fn(Answer) -> T,
+    ) -> Vec<T> {
         let mut folder: Option<OpenFolder> = None;
         let place = |n: usize| questions.get(n).and_then(|(path, _)| folder_and_name(path));
         let mut answers = Vec::with_capacity(questions.len());
@@ -184,12 +216,12 @@ impl Fingerprinter {
                 let pays = place(n + 1).is_some_and(|(next, _)| next == parent);
                 folder = if pays { OpenFolder::open(parent) } else { None };
             }
-            answers.push(self.answer_now(view, path, *scheme, Names::NotWanted, || {
+            answers.push(keep(self.answer_now(view, path, *scheme, Names::NotWanted, || {
                 match (&folder, here) {
                     (Some(folder), Some((parent, name))) if folder.is(parent) => folder.look(name),
                     _ => look(path),
                 }
-            }));
+            })));
         }
         answers
     }

@@ -7,10 +7,9 @@ use crate::stdin::{self, Input};
 use std::collections::HashMap;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
-use std::path::PathBuf;
 use std::sync::OnceLock;
 use tamis_core::record::{Access, Detail, Observed};
-use tamis_core::{Hash, Question, Scheme, Value};
+use tamis_core::{Hash, PortablePath, Question, Scheme, Value};
 use tamis_dynamic::Fact;
 use tamis_settings::NameGlobs;
 
@@ -60,19 +59,19 @@ impl<'a> World<'a> {
     /// One answer for each question.
     pub(crate) fn ask(&self, questions: &[Question]) -> Vec<Value> {
         let mut values = vec![Value::Absent; questions.len()];
-        let mut places = Vec::new();
-        let mut paths: Vec<(PathBuf, Scheme)> = Vec::new();
+        let mut paths = Vec::with_capacity(questions.len());
         for (n, question) in questions.iter().enumerate() {
             match question {
-                Question::Path(path, scheme) => {
-                    places.push(n);
-                    paths.push((self.project.paths.to_absolute(path), *scheme));
-                }
+                Question::Path(path, scheme) => paths.push((n, path, *scheme)),
                 other => values[n] = self.answer(other),
             }
         }
-        for (n, answer) in places.into_iter().zip(self.project.fingerprinter.answer_many(&paths)) {
-            values[n] = answer.value;
+        let absolute = |&(_, path, scheme): &(usize, &PortablePath, Scheme)| {
+            (self.project.paths.to_absolute(path), scheme)
+        };
+        let found = self.project.fingerprinter.values(&paths, absolute);
+        for ((n, ..), value) in paths.into_iter().zip(found) {
+            values[n] = value;
         }
         values
     }
@@ -177,10 +176,10 @@ impl<'a> World<'a> {
             }
         }
         found.sort_unstable();
-        let answers = self.project.fingerprinter.answer_many(&found);
+        let values = self.project.fingerprinter.values(&found, Clone::clone);
         let mut parts = Vec::new();
-        for ((path, _), answer) in found.iter().zip(&answers) {
-            let (tag, hash) = answer.value.to_raw();
+        for ((path, _), value) in found.iter().zip(&values) {
+            let (tag, hash) = value.to_raw();
             let relative = path.strip_prefix(root).unwrap_or(path);
             parts.push(relative.as_os_str().as_bytes().to_vec());
             parts.push([&[tag], hash.to_le_bytes().as_slice()].concat());
