@@ -29,7 +29,9 @@ mod raw;
 mod reader;
 mod references;
 pub mod rewrite;
+mod slots;
 mod uses;
+mod values;
 
 pub use analyse::{Analyser, Analysis};
 pub use class::{Attribute, Attributes, ClassFile, Member, flags};
@@ -39,3 +41,4 @@ pub use raw::{Bootstrap, DynamicRef, Handler, RawCode};
 pub use reader::Malformed;
 pub use references::{AnnotationUse, Place, References, classes_in};
 pub use uses::{BodyUses, body_uses};
+pub use values::{Fresh, HandedOn, Source, ValueUses, value_uses};

@@ -1,7 +1,10 @@
 //! One class of the project with what each of its methods refers to.
 
 use crate::generic::arguments;
-use tamis_classfile::{ClassFile, Malformed, Member, Tag, body_uses, classes_in, flags};
+use tamis_classfile::{
+    ClassFile, Fresh, Malformed, Member, Source, Tag, ValueUses, body_uses, classes_in, flags,
+    value_uses,
+};
 use tamis_jvm::names::{NameId, Names};
 
 /// A class file, its names interned.
@@ -17,10 +20,14 @@ pub struct Class {
     /// in the descriptors of its members and of those that it uses. That it inherits from a type, and
     /// calls the constructor of its superclass for that, gives it nothing of that type.
     pub handles: Vec<NameId>,
+    pub is_interface: bool,
+    /// Static fields that get a value of their own by the static initialiser.
+    pub fresh: Vec<(NameId, Fresh)>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Field {
+    pub name: NameId,
     pub is_static: bool,
     pub is_final: bool,
     /// Its value stands in the class file: it holds no state.
@@ -34,6 +41,17 @@ pub struct Field {
     pub generic_arguments: Vec<NameId>,
     /// Whether they say all that it can hold.
     pub is_closed: bool,
+    /// Whether there are no arrays in what it holds, as elements or as type arguments.
+    pub is_flat: bool,
+}
+
+/// A value that others have as well.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Value {
+    /// A static field, by the class that it is named by, and its name.
+    Static(NameId, NameId),
+    /// The parameter in this slot.
+    Parameter(u16),
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -55,6 +73,10 @@ pub struct Method {
     pub makes: Vec<NameId>,
     /// Owner and signature.
     pub calls: Vec<(NameId, NameId)>,
+    /// Values that it does more with than to look at them.
+    pub given_away: Vec<Value>,
+    /// Values that it passes to a static method: class, signature, slot.
+    pub handed_on: Vec<(Value, (NameId, NameId, u16))>,
 }
 
 impl Class {
@@ -70,12 +92,17 @@ impl Class {
             .collect::<Result<_, _>>()?;
         let mut handles = in_descriptors(&file, names)?;
         let mut methods = Vec::with_capacity(file.methods.len());
+        let mut fresh = Vec::new();
         for method in &file.methods {
-            methods.extend(read_method(&file, method, names, &mut handles)?);
+            let Some(uses) = value_uses(&file, method)? else { continue };
+            fresh.extend(uses.fresh.iter().map(|(name, fresh)| (names.intern(name), *fresh)));
+            methods.extend(read_method(&file, method, &uses, names, &mut handles)?);
         }
         handles.sort_unstable();
         handles.dedup();
-        Ok(Self { name: names.intern(file.name), inherits, fields, methods, handles })
+        let is_interface = file.is(flags::INTERFACE);
+        let name = names.intern(file.name);
+        Ok(Self { name, inherits, fields, methods, handles, is_interface, fresh })
     }
 }
 
@@ -106,10 +133,14 @@ fn read_field(
     for attribute in field.attributes.iter(&file.pool) {
         is_constant |= attribute?.name == b"ConstantValue";
     }
-    let arguments = arguments(field.attributes.signature(&file.pool)?.unwrap_or_default());
+    let signature = field.attributes.signature(&file.pool)?.unwrap_or_default();
+    let arguments = arguments(signature);
     let brackets = field.descriptor.iter().take_while(|&&b| b == b'[').count();
     let holds = class_in(field.descriptor).map(|name| names.intern(name));
+    let inner = &signature[signature.len().min(brackets)..];
     Ok(Field {
+        name: names.intern(field.name),
+        is_flat: brackets <= 1 && !inner.contains(&b'['),
         is_static: field.access & flags::STATIC != 0,
         is_final: field.access & flags::FINAL != 0,
         is_constant,
@@ -164,6 +195,7 @@ pub(crate) fn takes_objects(descriptor: &[u8]) -> bool {
 fn read_method(
     file: &ClassFile<'_>,
     method: &Member<'_>,
+    values: &ValueUses<'_>,
     names: &mut Names,
     handles: &mut Vec<NameId>,
 ) -> Result<Option<Method>, Malformed> {
@@ -193,7 +225,15 @@ fn read_method(
         .collect();
     calls.sort_unstable();
     calls.dedup();
+    let given_away = values.given_away.iter().filter_map(|s| value(s, names)).collect();
+    let handed_on = values.handed_on.iter().filter_map(|(source, to)| {
+        let signature = names.intern(&[to.method.name, to.method.descriptor].concat());
+        Some((value(source, names)?, (names.intern(to.method.class), signature, to.slot)))
+    });
+    let handed_on = handed_on.collect();
     Ok(Some(Method {
+        given_away,
+        handed_on,
         signature: names.intern(&[method.name, method.descriptor].concat()),
         is_initialiser: method.name == b"<clinit>",
         is_constructor: method.name == b"<init>",
@@ -207,6 +247,14 @@ fn read_method(
         makes,
         calls,
     }))
+}
+
+fn value(source: &Source<'_>, names: &mut Names) -> Option<Value> {
+    match *source {
+        Source::Static(class, name) => Some(Value::Static(names.intern(class), names.intern(name))),
+        Source::Parameter(slot) => Some(Value::Parameter(slot)),
+        Source::Made(_) => None,
+    }
 }
 
 /// Calls that make objects or call methods by their names.

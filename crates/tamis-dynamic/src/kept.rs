@@ -7,7 +7,8 @@
 //! not the project's (a map, a list, `Object`) can hold its type arguments; where those are not all given,
 //! anything that the class which declares it refers to, but for types that it only inherits from. In any
 //! case it can hold what that class refers to and extends a type that is not the project's: a map of one's
-//! own. Numbers, texts and compile-time constants hold nothing.
+//! own. Numbers, texts and compile-time constants hold nothing, nor do fields that never change
+//! ([`Fixed`]).
 //!
 //! A test can get at a static field only by code that it runs: of the nest that has the field, or that
 //! names it. So only what the fields of such nests can hold counts for it. Of the methods that ran for it,
@@ -16,6 +17,7 @@
 //! it on) and can change it: it writes fields, or makes a call that sounds like putting something somewhere.
 
 use crate::class::{Field, takes_objects};
+use crate::fixed::Fixed;
 use crate::index::ClassIndex;
 use crate::reach::{Calls, Kinds, MARKERS};
 use roaring::RoaringBitmap;
@@ -47,6 +49,14 @@ const INERT: &[&[u8]] = &[
     b"java/time/Duration",
     b"java/time/Instant",
     b"java/time/ZoneId",
+    // What is logged is not read again.
+    b"java/lang/System$Logger",
+    b"java/util/logging/Logger",
+    b"org/apache/commons/logging/Log",
+    b"org/apache/log4j/Logger",
+    b"org/apache/logging/log4j/Logger",
+    b"org/jboss/logging/Logger",
+    b"org/slf4j/Logger",
 ];
 
 /// JDK types whose objects can change, and hold nothing that a project could have put there.
@@ -97,18 +107,24 @@ impl Kept {
             for &parent in &class.inherits {
                 kept.subtypes.entry(parent).or_default().push(class.name);
             }
+        }
+        let mut fixed = Fixed::of(calls, &kept.inert, &kept.subtypes, names);
+        let mut statics: FxHashMap<NameId, Vec<(NameId, usize)>> = FxHashMap::default();
+        let mut holders = FxHashSet::default();
+        for class in calls.classes() {
             for (at, field) in class.fields.iter().enumerate() {
-                if !field.is_static || field.is_constant {
+                if !field.is_static || field.is_constant || fixed.is_fixed(class, field) {
                     continue;
                 }
                 let nest = nest(names.get(class.name)).to_vec();
                 let nest = names.intern(&nest);
-                kept.statics.entry(nest).or_default().push((class.name, at));
+                statics.entry(nest).or_default().push((class.name, at));
                 if !field.is_final || field.is_array || kept.can_change(field) {
-                    kept.holders.insert(nest);
+                    holders.insert(nest);
                 }
             }
         }
+        (kept.statics, kept.holders) = (statics, holders);
         kept
     }
 

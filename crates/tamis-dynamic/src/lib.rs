@@ -31,10 +31,12 @@
 mod class;
 mod discovery;
 mod facts;
+mod fixed;
 mod generic;
 mod index;
 mod jvm;
 mod kept;
+mod known;
 mod reach;
 mod tags;
 

@@ -6,9 +6,10 @@
 //! called by their own class's name or by that of a subclass. Calls of types that are not the project's
 //! can arrive at project classes that extend such types. An object that is made can be called back by
 //! code that is not seen: if it extends a type that is not the project's, all its methods that ran
-//! count.
+//! count, or those that such types have, where they are all known ([`Known`]).
 
 use crate::class::{Class, Method};
+use crate::known::Known;
 use roaring::RoaringBitmap;
 use rustc_hash::{FxHashMap, FxHashSet};
 use tamis_jvm::names::{NameId, Names};
@@ -112,18 +113,32 @@ impl Calls {
                 if !made.insert(at) {
                     continue;
                 }
-                if !kinds.extends_foreign[at] {
-                    continue;
-                }
-                let (class, first) = &self.classes[at];
-                for n in 0..class.methods.len() as u32 {
-                    if ran.contains(first + n) && reached.insert(first + n) {
-                        todo.push(first + n);
+                for target in self.called_back(kinds, at) {
+                    if ran.contains(target) && reached.insert(target) {
+                        todo.push(target);
                     }
                 }
             }
         }
         reached
+    }
+
+    /// The methods of an object of this class that code which is not seen can call: those that a type
+    /// which is not the project's declares, as far as such types are known.
+    fn called_back<'k>(&'k self, kinds: &'k Kinds, at: usize) -> impl Iterator<Item = u32> + 'k {
+        let foreign = &kinds.foreign[at];
+        let families = kinds.parents[at].iter().filter(|_| !foreign.is_empty());
+        let classes = families.filter_map(|name| self.by_name.get(name)).map(|&c| &self.classes[c]);
+        classes.flat_map(move |(class, first)| {
+            let methods = class.methods.iter().zip(*first..);
+            methods.filter_map(move |(method, probe)| {
+                let name = &kinds.method_names[&method.signature];
+                let can = !method.is_static
+                    && !method.is_constructor
+                    && (!kinds.all_known[at] || kinds.known.calls_back(foreign, name));
+                can.then_some(probe)
+            })
+        })
     }
 
     /// Whether a call that names this class can arrive at a method of the same signature.
@@ -140,7 +155,8 @@ impl Calls {
         }
         kinds.seen_as[at].contains(&owner)
             || (!self.by_name.contains_key(&owner)
-                && (Some(owner) == kinds.object || kinds.has_foreign[at]))
+                && !kinds.known.is_final(owner)
+                && (Some(owner) == kinds.object || kinds.can_be_foreign(at, owner)))
     }
 
     /// How the classes of now are related. A class is offered before its superclass, so this is known
@@ -159,12 +175,29 @@ impl Calls {
         let is_foreign = |name: &NameId| {
             !self.by_name.contains_key(name) && !MARKERS.contains(&names.get(*name))
         };
+        let known = Known::new(names);
+        let foreign_of = |all: &FxHashSet<NameId>| all.iter().copied().filter(is_foreign).collect();
+        let foreign: Vec<Vec<NameId>> = parents.iter().map(foreign_of).collect();
+        let seen_as_foreign: Vec<Vec<NameId>> = seen_as.iter().map(foreign_of).collect();
+        let are_known = |all: &Vec<NameId>| all.iter().all(|&c| known.is_known(c));
+        let above = |all: &Vec<NameId>| known.all_above(all, names);
+        let name_of = |&signature: &NameId| {
+            let text = names.get(signature);
+            let end = text.iter().position(|&b| b == b'(').unwrap_or(text.len());
+            (signature, text[..end].to_vec())
+        };
         Kinds {
-            extends_foreign: parents.iter().map(|all| all.iter().any(is_foreign)).collect(),
-            has_foreign: seen_as.iter().map(|all| all.iter().any(is_foreign)).collect(),
+            all_known: foreign.iter().map(are_known).collect(),
+            seen_as_foreign: seen_as_foreign
+                .iter()
+                .map(|all| are_known(all).then(|| above(all)))
+                .collect(),
+            method_names: self.by_signature.keys().map(name_of).collect(),
+            foreign,
             parents,
             seen_as,
             object: names.find(b"java/lang/Object"),
+            known,
         }
     }
 
@@ -187,8 +220,21 @@ pub(crate) struct Kinds {
     parents: Vec<FxHashSet<NameId>>,
     /// Everything that an object can be seen as which has this class's methods.
     seen_as: Vec<FxHashSet<NameId>>,
-    /// Whether a type that is not the project's is among them.
-    extends_foreign: Vec<bool>,
-    has_foreign: Vec<bool>,
+    /// The types among `parents` that are not the project's.
+    foreign: Vec<Vec<NameId>>,
+    /// Whether it is known what those have.
+    all_known: Vec<bool>,
+    /// All types that are not the project's among `seen_as` and above those; `None` where not all are
+    /// known.
+    seen_as_foreign: Vec<Option<FxHashSet<NameId>>>,
+    method_names: FxHashMap<NameId, Vec<u8>>,
     object: Option<NameId>,
+    known: Known,
+}
+
+impl Kinds {
+    /// Whether an object with this class's methods can be seen as a type that is not the project's.
+    fn can_be_foreign(&self, at: usize, owner: NameId) -> bool {
+        self.seen_as_foreign[at].as_ref().is_none_or(|all| all.contains(&owner))
+    }
 }

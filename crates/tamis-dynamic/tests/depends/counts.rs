@@ -1,82 +1,14 @@
-//! What tests depend on, with the part of the agent played by the test: it says which methods ran.
+//! What counts for a test.
 
-use std::collections::BTreeMap;
-use std::path::PathBuf;
+use crate::play::{Play, has_body};
 use std::sync::Arc;
-use tamis_classfile::ClassFile;
-use tamis_core::Hash;
 use tamis_dynamic::{ClassIndex, Depends, Jvm, Kind};
 use tamis_jvm::{Caches, JarCache};
-use tamis_testjava::{Sources, class_files, jdk};
+use tamis_testjava::{Sources, jdk};
 use tamis_wire::{ClassSeen, Hits, Lookup, Lookups, Window};
-
-/// A JVM with all classes of some sources loaded.
-struct Play {
-    jvm: Jvm,
-    /// `A.run(I)V` to its probe.
-    probes: BTreeMap<String, u32>,
-}
-
-impl Play {
-    fn new(sources: &[(&str, &str)]) -> Self {
-        let mut all = Sources::new();
-        for (name, text) in sources {
-            all = all.file(name, text);
-        }
-        let folder: PathBuf = all.compile(&jdk());
-        let caches = Caches { folders: None, jars: JarCache::new(None) };
-        let index = Arc::new(ClassIndex::load(std::slice::from_ref(&folder), &caches));
-        let mut play = Self { jvm: Jvm::new(index), probes: BTreeMap::new() };
-        let mut next = 0;
-        for (_, bytes) in class_files(&folder) {
-            let class = ClassFile::parse(&bytes).unwrap();
-            let first = next;
-            for method in &class.methods {
-                if tamis_classfile::body_uses(&class, method).unwrap().is_some() {
-                    let text = |b: &[u8]| String::from_utf8(b.to_vec()).unwrap();
-                    let key = format!("{}.{}", text(class.name), text(method.name));
-                    play.probes.insert(key, next);
-                    next += 1;
-                }
-            }
-            play.jvm.class(&ClassSeen {
-                name: class.name.to_vec(),
-                hash: Hash::of(&bytes).0,
-                size: bytes.len() as u32,
-                first_probe: first,
-                probes: next - first,
-                problem: None,
-            });
-        }
-        play
-    }
-
-    fn ran(&mut self, open: &[u32], methods: &[&str]) {
-        let mut ids: Vec<u32> = methods
-            .iter()
-            .map(|m| *self.probes.get(*m).unwrap_or_else(|| panic!("{m} of {:?}", self.probes)))
-            .collect();
-        ids.sort_unstable();
-        let hits = Hits::from_sorted(ids);
-        self.jvm.window(&Window { open: open.to_vec(), hits, lookups: Lookups::default() });
-    }
-
-    fn test(&mut self, id: u32, class: &str, methods: &[&str]) -> Depends {
-        self.jvm.began(id, class);
-        self.ran(&[id], methods);
-        self.jvm.ended(id)
-    }
-}
 
 fn header(class: &str) -> Kind {
     Kind::Header(class.into())
-}
-
-fn has_body(depends: &Depends, class: &str, method: &str) -> bool {
-    depends
-        .facts
-        .keys()
-        .any(|k| matches!(k, Kind::Body(c, m) if c == class && m.split('(').next() == Some(method)))
 }
 
 #[test]

@@ -1,0 +1,5 @@
+//! What tests depend on, with the part of the agent played by the test: it says which methods ran.
+
+mod counts;
+mod fixed;
+mod play;
