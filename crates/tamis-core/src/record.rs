@@ -115,6 +115,8 @@ pub enum Taint {
     Unobserved(String),
     /// Tests inside the command did not pass, whatever it said itself.
     FailedInside(u64),
+    /// It did not pass, and then passed without a change: something decided that nobody observed.
+    Flaky { failed: u32, runs: u32 },
 }
 
 impl fmt::Display for Taint {
@@ -143,6 +145,9 @@ impl fmt::Display for Taint {
             Self::Engine(what) => write!(f, "the tracer failed: {what}"),
             Self::Unobserved(what) => write!(f, "{what}"),
             Self::FailedInside(n) => write!(f, "{n} of the tests inside it did not pass"),
+            Self::Flaky { failed, runs } => {
+                write!(f, "flaky: {failed} of {runs} runs without a change did not pass")
+            }
         }
     }
 }
