@@ -161,6 +161,10 @@ pub enum Note {
     PrivilegeLost(String),
     /// A file in a temp folder that the test did not make was read; the filter ignores it.
     ReadsTemp(String),
+    /// It failed, and when it then passed, this was different.
+    OtherWhenPassed(String),
+    /// A build failed outside of its tests, so it was not run again.
+    NotRunAgain,
 }
 
 impl fmt::Display for Note {
@@ -172,6 +176,15 @@ impl fmt::Display for Note {
             }
             Self::ReadsTemp(path) => {
                 write!(f, "reads {path}, which it did not make (temp folders do not count)")
+            }
+            Self::OtherWhenPassed(what) => {
+                write!(f, "{what} was different when it passed: an earlier run may have left it so")
+            }
+            Self::NotRunAgain => {
+                write!(
+                    f,
+                    "none of the test classes that were told apart failed; it was not run again"
+                )
             }
         }
     }

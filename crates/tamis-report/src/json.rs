@@ -129,6 +129,7 @@ pub fn still_failing(failure: &StillFailing, out: &mut dyn Write) -> io::Result<
         .add("name", failure.key.name.as_str())
         .add("folder", failure.key.folder.as_str());
     add_outcome(&mut line, failure.outcome);
+    line.add("flaky", failure.flaky);
     line.add("record", failure.record.0).add_some("message", failure.message.as_deref()).write(out)
 }
 
@@ -227,7 +228,7 @@ mod tests {
         assert!(got[8].contains(flaky), "{}", got[8]);
         assert_eq!(
             got[11],
-            r#"{"event":"still-failing","test":"shell::tests/old.sh","suite":"shell","name":"tests/old.sh","folder":".","outcome":"failed","exit_code":3,"record":7,"message":"expected 1\ngot 2"}"#
+            r#"{"event":"still-failing","test":"shell::tests/old.sh","suite":"shell","name":"tests/old.sh","folder":".","outcome":"failed","exit_code":3,"flaky":false,"record":7,"message":"expected 1\ngot 2"}"#
         );
         assert!(got[12].contains(r#""failed":2,"flaky":1,"still_failing":1"#), "{}", got[12]);
     }

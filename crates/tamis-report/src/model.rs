@@ -109,6 +109,8 @@ pub struct RunReport {
 pub struct StillFailing {
     pub key: TestKey,
     pub outcome: Outcome,
+    /// It did not pass, and then passed without a change.
+    pub flaky: bool,
     pub record: RecordId,
     /// When that was, in words.
     pub when: String,

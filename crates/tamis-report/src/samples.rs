@@ -37,6 +37,7 @@ pub(crate) fn still_failing(suite: &str, name: &str) -> StillFailing {
     StillFailing {
         key: key(suite, name),
         outcome: Outcome::Failed(3),
+        flaky: false,
         record: RecordId(7),
         when: "3 h ago".into(),
         message: Some("expected 1\ngot 2".into()),

@@ -188,7 +188,8 @@ fn first_line(text: &str) -> Option<&str> {
 
 /// `failed with exit code 1 3 h ago (record #12)`.
 pub(crate) fn known_failure_text(failure: &StillFailing) -> String {
-    format!("{} {} (record {})", failure.outcome, failure.when, failure.record)
+    let flaky = if failure.flaky { ", flaky" } else { "" };
+    format!("{} {} (record {}{flaky})", failure.outcome, failure.when, failure.record)
 }
 
 /// `failed with exit code 1 (still failing, 3rd run in a row)`.

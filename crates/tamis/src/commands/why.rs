@@ -28,8 +28,7 @@ struct Asked {
 
 /// The tests of the suites, and the commands and test classes that the store knows.
 pub(crate) fn known_cases(project: &Project, store: Option<&Store>) -> Result<Vec<Case>> {
-    let mut cases =
-        cases::of_suites(project, &Demand::None, &tamis_settings::NameGlobs::default(), None)?;
+    let mut cases = cases::of_suites(project, &Demand::None, None)?;
     if let Some(store) = store {
         let commands = store.tests()?.into_iter().filter(|t| t.key.suite.is_empty());
         cases.extend(commands.map(|test| cases::of_recorded_command(project, test.key)));
@@ -94,7 +93,7 @@ pub(crate) fn why(options: &Options, words: &[OsString]) -> Result<i32> {
     {
         let _ = writeln!(text, "  compared with record {record}, which {}", newest.outcome);
         for taint in &newest.taints {
-            let _ = writeln!(text, "  not completely observed: {taint}");
+            let _ = writeln!(text, "  {}", crate::commands::status::taint_text(taint));
         }
     }
     text += &differences_text(&differences, &world);

@@ -298,7 +298,8 @@ fn disabled(settings: &ModuleSettings, git: &Git, reference: &str) -> Option<Str
     let matches = |patterns: &[String], name: &str| {
         tamis_modules::exclude::first_match(patterns, name).ok().flatten().map(str::to_owned)
     };
-    if let Some(branch) = git.branch()
+    if !settings.disable_if_branch.is_empty()
+        && let Some(branch) = git.branch()
         && let Some(pattern) = matches(&settings.disable_if_branch, &branch)
     {
         return Some(format!("this is branch {branch} (disable-if-branch {pattern})"));

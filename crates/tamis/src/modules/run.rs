@@ -46,7 +46,7 @@ pub(crate) fn command(options: &Options, words: &[OsString], in_any_case: bool) 
         _ => other_case(&found, &project, options, &given, by_records, &say)?,
     };
     match case {
-        Some(case) => run(&project, options, &[case], Shape::Command),
+        Some(case) => run(&project, options, &[case], Shape::Command, &[]),
         None => {
             let excluded = found.affected.excluded.len() as u64;
             let files = human::counted(excluded, "changed file that does", "changed files that do");
@@ -55,7 +55,7 @@ pub(crate) fn command(options: &Options, words: &[OsString], in_any_case: bool) 
                 "no module that this command tests is affected since {}{aside}; `tamis modules` tells more",
                 found.since.as_deref().unwrap_or("then")
             ));
-            run(&project, options, &[], Shape::Suites)
+            run(&project, options, &[], Shape::Suites, &[])
         }
     }
 }
