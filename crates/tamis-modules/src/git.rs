@@ -48,7 +48,7 @@ pub struct Git {
 pub struct Since {
     /// The state of before: a branch, tag or commit.
     pub reference: String,
-    /// The state of now, where it is not the work tree.
+    /// The commits of now, where they are not those of `HEAD`. What is not committed counts besides.
     pub base: Option<String>,
     /// Compare with the commit where both parted, and not with the reference itself.
     pub merge_base: bool,
@@ -121,9 +121,8 @@ impl Git {
 
     /// The changed files.
     pub fn changes(&self, since: &Since) -> Result<Changes, GitError> {
-        let work_tree = since.base.is_none();
         // It walks through all folders, so it goes on while the rest is asked.
-        let untracked = match work_tree && since.untracked {
+        let untracked = match since.untracked {
             true => Some(self.start(&UNTRACKED)?),
             false => None,
         };
@@ -142,6 +141,7 @@ impl Git {
     fn tracked_changes(&self, since: &Since) -> Result<Changes, GitError> {
         if since.fetch {
             self.fetch(&since.reference)?;
+            since.base.as_deref().map_or(Ok(()), |base| self.fetch(base))?;
         }
         let now = since.base.as_deref().unwrap_or("HEAD");
         let commit = match since.merge_base {
@@ -152,13 +152,19 @@ impl Git {
             }
         };
         let mut changes = Changes { commit: commit.clone(), ..Changes::default() };
-        let mut words = vec!["diff", "--raw", "-z", "--no-renames", "--no-ext-diff"];
-        words.extend(["--ignore-submodules=none", commit.as_str()]);
-        if !(since.base.is_none() && since.uncommitted) {
+        let mut words = DIFF.to_vec();
+        words.push(commit.as_str());
+        let work_tree = since.base.is_none() && since.uncommitted;
+        if !work_tree {
             words.push(now);
         }
         words.push("--");
         add_raw(&self.run(&words)?, &mut changes);
+        if since.base.is_some() && since.uncommitted {
+            words.truncate(DIFF.len());
+            words.extend(["HEAD", "--"]);
+            add_raw(&self.run(&words)?, &mut changes);
+        }
         Ok(changes)
     }
 
@@ -259,6 +265,9 @@ impl Git {
         command
     }
 }
+
+const DIFF: [&str; 6] =
+    ["diff", "--raw", "-z", "--no-renames", "--no-ext-diff", "--ignore-submodules=none"];
 
 /// All files that git does not track and is not told to ignore.
 const UNTRACKED: [&str; 6] = ["ls-files", "--others", "--exclude-standard", "-z", "--", "."];

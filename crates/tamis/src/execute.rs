@@ -268,7 +268,7 @@ fn watch_with_agent<'a>(
     let words = &job.case.words;
     command.words = jvm::launch::words(&session, words);
     command.environment = match jvm::is_maven(words) {
-        true => session.environment(command.environment),
+        true => session.environment(command.environment, job.case.choice.as_deref()),
         false => jvm::launch::environment(&session, words, command.environment),
     };
     let (tell, parts) = std::sync::mpsc::channel();

@@ -289,6 +289,7 @@ fn since(settings: &ModuleSettings, asked: Option<&str>, git: &Git) -> Result<Si
         uncommitted: settings.uncommitted,
         untracked: settings.untracked,
         fetch: settings.fetch,
+        base: settings.base.clone(),
         ..Since::new(reference)
     })
 }
