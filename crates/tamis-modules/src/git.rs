@@ -372,6 +372,10 @@ impl Files for Revision {
         names
     }
 
+    fn files(&self, path: &str) -> Vec<String> {
+        crate::files::direct(self.below(path), path)
+    }
+
     fn below(&self, path: &str) -> Vec<String> {
         crate::files::below(&self.names, path)
     }

@@ -64,6 +64,7 @@ pub fn read(
             test_folders: test_folders(effective, &folder),
             resource_folders: resource_folders(effective, &folder),
             unknown: None,
+            tasks: Vec::new(),
             folder,
         });
         graph.definitions.extend(effective.assembled.lineage.iter().cloned());
