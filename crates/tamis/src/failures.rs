@@ -29,7 +29,7 @@ struct Saved {
 const VERSION: u32 = 1;
 
 fn file(project: &Project, key: &TestKey) -> Option<PathBuf> {
-    let parts = [&key.suite, &key.name, &key.folder].map(|part| part.as_bytes());
+    let parts = [&key.suite, &key.name, &key.folder].map(String::as_bytes);
     let name = format!("{}.json", Hash::of_parts(parts));
     Some(project.store_folder.as_ref().ok()?.join("failures").join(name))
 }

@@ -174,7 +174,7 @@ pub(crate) const NOT_COLLECTED: &str = "it ran without being observed";
 enum News {
     Started(usize),
     /// It did not pass, and is tried again.
-    Failed(usize, Failed),
+    Failed(usize, Box<Failed>),
     Ended(usize, Result<Executed>),
 }
 
@@ -234,7 +234,7 @@ impl Runner<'_> {
                         let case = &cases[n];
                         let engine = engines.of(case, planned[n].newest.as_ref());
                         let job = Job { project, world, engine, case, streams, wishes, stop };
-                        let failed = |failed| drop(tell.send(News::Failed(n, failed)));
+                        let failed = |failed| drop(tell.send(News::Failed(n, Box::new(failed))));
                         let result = execute_and_again(job, most_reruns, failed);
                         queue.done(n);
                         if tell.send(News::Ended(n, result)).is_err() {

@@ -15,7 +15,7 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use tamis_core::PortablePath;
-use tamis_modules::affected::touches_definitions;
+use tamis_modules::affected::{Excluded, touches_definitions};
 use tamis_modules::git::{Changes, Git, Since};
 use tamis_modules::maven::{Surroundings, Words};
 use tamis_modules::model::{inside, join};
@@ -176,6 +176,20 @@ impl Found {
     pub(crate) fn affected(&self, module: usize) -> Option<&AffectedModule> {
         self.affected.modules.iter().find(|m| m.module == module)
     }
+}
+
+/// The changed files that do not count for modules, compared with what the settings or git name. Nothing
+/// where that cannot be known, and for Gradle, which would have to be asked.
+pub(crate) fn excluded_changes(project: &Project) -> Vec<Excluded> {
+    let top = Git::find(&project.folder).map(|git| git.top().to_path_buf());
+    let Ok(tree) = top.map(Tree::new) else { return Vec::new() };
+    let folder = tree.relative(&project.folder).unwrap_or_else(|| ".".into());
+    match kind_of(&tree, &folder, &[]) {
+        Err(_) | Ok(Kind::Gradle) => return Vec::new(),
+        Ok(_) => {}
+    }
+    let found = Found::new(project, Asked { words: &[], since: None, alone: false });
+    found.map(|found| found.affected.excluded).unwrap_or_default()
 }
 
 /// How the graph of a build is read.
