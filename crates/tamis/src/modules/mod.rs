@@ -255,10 +255,11 @@ fn kind_of(tree: &Tree, folder: &str, words: &[String]) -> Result<Kind> {
 
 /// A program as the user named it, seen from any folder.
 fn program_of(project: &Project, word: &str) -> PathBuf {
-    match word.contains('/') {
-        true => project.folder.join(word),
-        false => PathBuf::from(word),
+    if !word.contains('/') {
+        return PathBuf::from(word);
     }
+    let place = project.folder.join(word);
+    place.canonicalize().unwrap_or(place)
 }
 
 pub(crate) fn kind_of_program(word: &str) -> Option<Kind> {

@@ -101,11 +101,16 @@ fn a_pom_counts_by_what_it_comes_to() {
     project.write("a/pom.xml", bumped(&pom("a", "")));
     project.write("b/pom.xml", bumped(&pom("b", USES_A)));
     assert!(plain(&project).is_empty(), "a new version of the project itself");
-    let property = "<properties><skip.it>1</skip.it></properties>";
-    project.write("b/pom.xml", bumped(&pom("b", &format!("{USES_A}{property}"))));
+    let with = |property: &str| {
+        let more = format!("{USES_A}<properties>{property}</properties>");
+        project.write("b/pom.xml", bumped(&pom("b", &more)));
+    };
+    with("<our.note>1</our.note>");
+    assert!(plain(&project).is_empty(), "a property that nobody uses");
+    with("<skipTests>true</skipTests>");
     assert_eq!(plain(&project), ["b"]);
     let text = project.answer(&["modules", "--since", "HEAD"]);
-    assert!(text.contains("property skip.it is new (1)"), "{text}");
+    assert!(text.contains("property skipTests is new (true)"), "{text}");
 }
 
 #[test]
