@@ -115,6 +115,8 @@ pub enum Taint {
     Unobserved(String),
     /// Tests inside the command did not pass, whatever it said itself.
     FailedInside(u64),
+    /// It did not pass, and then passed without a change: something decided that nobody observed.
+    Flaky { failed: u32, runs: u32 },
 }
 
 impl fmt::Display for Taint {
@@ -143,6 +145,9 @@ impl fmt::Display for Taint {
             Self::Engine(what) => write!(f, "the tracer failed: {what}"),
             Self::Unobserved(what) => write!(f, "{what}"),
             Self::FailedInside(n) => write!(f, "{n} of the tests inside it did not pass"),
+            Self::Flaky { failed, runs } => {
+                write!(f, "flaky: {failed} of {runs} runs without a change did not pass")
+            }
         }
     }
 }
@@ -156,6 +161,10 @@ pub enum Note {
     PrivilegeLost(String),
     /// A file in a temp folder that the test did not make was read; the filter ignores it.
     ReadsTemp(String),
+    /// It failed, and when it then passed, this was different.
+    OtherWhenPassed(String),
+    /// A build failed outside of its tests, so it was not run again.
+    NotRunAgain,
 }
 
 impl fmt::Display for Note {
@@ -167,6 +176,15 @@ impl fmt::Display for Note {
             }
             Self::ReadsTemp(path) => {
                 write!(f, "reads {path}, which it did not make (temp folders do not count)")
+            }
+            Self::OtherWhenPassed(what) => {
+                write!(f, "{what} was different when it passed: an earlier run may have left it so")
+            }
+            Self::NotRunAgain => {
+                write!(
+                    f,
+                    "none of the test classes that were told apart failed; it was not run again"
+                )
             }
         }
     }

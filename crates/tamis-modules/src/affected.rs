@@ -274,7 +274,12 @@ impl Work<'_> {
             let tests = folders.iter().any(|folder| inside(file, folder))
                 || (self.graph.kind == Kind::Go && file.ends_with("_test.go"));
             let part = if tests { Part::Tests } else { Part::All };
-            if part == Part::All {
+            // Sources of a Gradle project are nothing to the projects below it; its scripts may be.
+            let sources = || {
+                let folders = &self.graph.modules[owner].resource_folders;
+                self.graph.kind == Kind::Gradle && folders.iter().any(|f| inside(file, f))
+            };
+            if part == Part::All && !sources() {
                 beside.insert(owner);
             }
             self.mark(owner, part, true, Reason::File { file: file.to_owned() });

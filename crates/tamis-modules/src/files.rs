@@ -12,6 +12,8 @@ pub trait Files {
     fn is_folder(&self, path: &str) -> bool;
     /// The names of the folders in a folder, sorted.
     fn folders(&self, path: &str) -> Vec<String>;
+    /// The paths of the files in a folder, sorted.
+    fn files(&self, path: &str) -> Vec<String>;
     /// The files in a folder and in all folders below it, sorted.
     fn below(&self, path: &str) -> Vec<String>;
 }
@@ -59,6 +61,16 @@ impl Files for Tree {
             .collect();
         names.sort();
         names
+    }
+
+    fn files(&self, path: &str) -> Vec<String> {
+        let entries = std::fs::read_dir(self.top.join(path)).into_iter().flatten().flatten();
+        let mut files: Vec<String> = entries
+            .filter(|e| e.path().is_file())
+            .filter_map(|e| join(path, e.file_name().to_str()?))
+            .collect();
+        files.sort();
+        files
     }
 
     fn below(&self, path: &str) -> Vec<String> {
@@ -110,9 +122,19 @@ impl Files for Held {
         names
     }
 
+    fn files(&self, path: &str) -> Vec<String> {
+        direct(below(&self.0, path), path)
+    }
+
     fn below(&self, path: &str) -> Vec<String> {
         below(&self.0, path)
     }
+}
+
+/// Those of the files below a folder that are directly in it.
+pub(crate) fn direct(mut below: Vec<String>, path: &str) -> Vec<String> {
+    below.retain(|file| crate::model::folder_of(file) == path);
+    below
 }
 
 /// The names in a sorted map that are below a folder.
@@ -144,6 +166,7 @@ mod tests {
                     files.is_file(path),
                     files.is_folder(path),
                     files.folders(path),
+                    files.files(path),
                     files.below(path),
                 )
             };

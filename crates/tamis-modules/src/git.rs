@@ -48,7 +48,7 @@ pub struct Git {
 pub struct Since {
     /// The state of before: a branch, tag or commit.
     pub reference: String,
-    /// The state of now, where it is not the work tree.
+    /// The commits of now, where they are not those of `HEAD`. What is not committed counts besides.
     pub base: Option<String>,
     /// Compare with the commit where both parted, and not with the reference itself.
     pub merge_base: bool,
@@ -121,33 +121,49 @@ impl Git {
 
     /// The changed files.
     pub fn changes(&self, since: &Since) -> Result<Changes, GitError> {
-        self.commit("HEAD").map_err(|_| GitError::NoCommit)?;
+        // It walks through all folders, so it goes on while the rest is asked.
+        let untracked = match since.untracked {
+            true => Some(self.start(&UNTRACKED)?),
+            false => None,
+        };
+        let changed = self.tracked_changes(since);
+        let untracked = untracked.map(|child| finish(child, &UNTRACKED)).transpose();
+        let mut changes = changed?;
+        for path in fields(&untracked?.unwrap_or_default()) {
+            match path.strip_suffix('/') {
+                Some(folder) => changes.folders.insert(folder.to_owned()),
+                None => changes.files.insert(path),
+            };
+        }
+        Ok(changes)
+    }
+
+    fn tracked_changes(&self, since: &Since) -> Result<Changes, GitError> {
         if since.fetch {
             self.fetch(&since.reference)?;
+            since.base.as_deref().map_or(Ok(()), |base| self.fetch(base))?;
         }
-        let reference = self.commit(&since.reference)?;
         let now = since.base.as_deref().unwrap_or("HEAD");
         let commit = match since.merge_base {
-            true => self.merge_base(&reference, &since.reference, now)?,
-            false => reference,
+            true => self.merge_base(&since.reference, now)?,
+            false => {
+                self.commit("HEAD").map_err(|_| GitError::NoCommit)?;
+                self.commit(&since.reference)?
+            }
         };
         let mut changes = Changes { commit: commit.clone(), ..Changes::default() };
-        let mut words = vec!["diff", "--raw", "-z", "--no-renames", "--no-ext-diff"];
-        words.extend(["--ignore-submodules=none", commit.as_str()]);
-        let work_tree = since.base.is_none();
-        if !(work_tree && since.uncommitted) {
+        let mut words = DIFF.to_vec();
+        words.push(commit.as_str());
+        let work_tree = since.base.is_none() && since.uncommitted;
+        if !work_tree {
             words.push(now);
         }
         words.push("--");
         add_raw(&self.run(&words)?, &mut changes);
-        if work_tree && since.untracked {
-            let words = ["ls-files", "--others", "--exclude-standard", "-z", "--", "."];
-            for path in fields(&self.run(&words)?) {
-                match path.strip_suffix('/') {
-                    Some(folder) => changes.folders.insert(folder.to_owned()),
-                    None => changes.files.insert(path),
-                };
-            }
+        if since.base.is_some() && since.uncommitted {
+            words.truncate(DIFF.len());
+            words.extend(["HEAD", "--"]);
+            add_raw(&self.run(&words)?, &mut changes);
         }
         Ok(changes)
     }
@@ -179,11 +195,22 @@ impl Git {
         )
     }
 
-    fn merge_base(&self, commit: &str, name: &str, now: &str) -> Result<String, GitError> {
-        self.ask(&["merge-base", commit, now]).map_err(|error| match error {
+    /// The commit where both parted. What is wrong is found out only where something is.
+    fn merge_base(&self, name: &str, now: &str) -> Result<String, GitError> {
+        if !name.starts_with('-')
+            && let Ok(commit) = self.ask(&["merge-base", name, now])
+        {
+            return Ok(commit);
+        }
+        self.commit("HEAD").map_err(|error| match error {
             GitError::NoGit(_) => error,
-            _ if self.is_shallow() => GitError::Shallow(format!("where {name} and {now} parted")),
-            _ => GitError::NothingInCommon(name.to_owned(), now.to_owned()),
+            _ => GitError::NoCommit,
+        })?;
+        self.commit(name)?;
+        self.commit(now)?;
+        Err(match self.is_shallow() {
+            true => GitError::Shallow(format!("where {name} and {now} parted")),
+            false => GitError::NothingInCommon(name.to_owned(), now.to_owned()),
         })
     }
 
@@ -220,13 +247,15 @@ impl Git {
     }
 
     fn run(&self, words: &[&str]) -> Result<Vec<u8>, GitError> {
-        let output = self.command(words).stdin(Stdio::null()).output().map_err(GitError::NoGit)?;
-        if output.status.success() {
-            return Ok(output.stdout);
-        }
-        let why = text(&output.stderr);
-        let why = if why.is_empty() { output.status.to_string() } else { why };
-        Err(GitError::Failed(words.first().copied().unwrap_or_default().to_owned(), why))
+        finish(self.start(words)?, words)
+    }
+
+    /// Starts git; what it says is taken by [`finish`].
+    fn start(&self, words: &[&str]) -> Result<std::thread::JoinHandle<Said>, GitError> {
+        let mut command = self.command(words);
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let child = command.spawn().map_err(GitError::NoGit)?;
+        Ok(std::thread::spawn(move || child.wait_with_output()))
     }
 
     fn command(&self, words: &[&str]) -> Command {
@@ -235,6 +264,25 @@ impl Git {
         command.arg("-C").arg(&self.top).args(words).env("GIT_OPTIONAL_LOCKS", "0");
         command
     }
+}
+
+const DIFF: [&str; 6] =
+    ["diff", "--raw", "-z", "--no-renames", "--no-ext-diff", "--ignore-submodules=none"];
+
+/// All files that git does not track and is not told to ignore.
+const UNTRACKED: [&str; 6] = ["ls-files", "--others", "--exclude-standard", "-z", "--", "."];
+
+type Said = std::io::Result<std::process::Output>;
+
+fn finish(child: std::thread::JoinHandle<Said>, words: &[&str]) -> Result<Vec<u8>, GitError> {
+    let output = child.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+    let output = output.map_err(GitError::NoGit)?;
+    if output.status.success() {
+        return Ok(output.stdout);
+    }
+    let why = text(&output.stderr);
+    let why = if why.is_empty() { output.status.to_string() } else { why };
+    Err(GitError::Failed(words.first().copied().unwrap_or_default().to_owned(), why))
 }
 
 fn text(bytes: &[u8]) -> String {
@@ -322,6 +370,10 @@ impl Files for Revision {
             .collect();
         names.dedup();
         names
+    }
+
+    fn files(&self, path: &str) -> Vec<String> {
+        crate::files::direct(self.below(path), path)
     }
 
     fn below(&self, path: &str) -> Vec<String> {

@@ -8,14 +8,13 @@
 //! | edge | a module uses another one, in a way that says how far a change travels |
 //! | part | which part of a module a change concerns: all of it, or its tests alone |
 //!
-//! The readers ([`maven`], [`cargo`], [`npm`], [`golang`]) make a [`Graph`] out of [`Files`], which are
+//! The readers ([`maven`], [`gradle`], [`cargo`], [`npm`], [`golang`]) make a [`Graph`] out of [`Files`], which are
 //! those of the work tree or those of a revision: so the same code says what a module was and what
 //! it is. [`git`] tells the changed files, [`affected()`] goes from files to modules.
 //!
 //! What is not seen: what a build does while it runs (a plugin that reads another module's folder by a
-//! path of its own), artifacts that change under the same version in a repository, and definitions
-//! that are programs (`build.gradle`). Whatever cannot be read makes every module affected, with the
-//! reason.
+//! path of its own), and artifacts that change under the same version in a repository. Whatever
+//! cannot be read makes every module affected, with the reason.
 
 pub mod affected;
 pub mod cargo;
@@ -23,6 +22,7 @@ pub mod exclude;
 pub mod files;
 pub mod git;
 pub mod golang;
+pub mod gradle;
 pub mod maven;
 pub mod model;
 pub mod npm;

@@ -12,6 +12,7 @@ pub enum Kind {
     Cargo,
     Npm,
     Go,
+    Gradle,
 }
 
 /// What a definition comes to: key to value, both for people to read.
@@ -30,6 +31,8 @@ pub struct Module {
     /// `jar`, `pom`, `war`; the build tool's word for it.
     pub packaging: String,
     pub resolution: Resolution,
+    /// What it can be asked to do, where the tool tells.
+    pub tasks: Vec<String>,
     /// Folders whose files concern the tests alone, relative to the top folder.
     pub test_folders: Vec<String>,
     /// Folders whose files end up in what is built or tested, whatever they look like.

@@ -70,6 +70,7 @@ pub fn read(files: &dyn Files, root: &str) -> Result<Graph, BuildError> {
             resource_folders: Vec::new(),
             unknown: None,
             folder: place,
+            tasks: Vec::new(),
         });
         graph.definitions.insert(path.clone());
     }

@@ -3,7 +3,7 @@
 //! The first line carries the version of the format. Within a version fields are only added.
 //! Keys stand in a fixed order, `event` first.
 
-use crate::model::{Mode, RunReport, TestReport};
+use crate::model::{Mode, RunReport, StillFailing, TestReport};
 use serde_json::Value;
 use std::io::{self, Write};
 use std::time::Duration;
@@ -107,20 +107,39 @@ pub fn finished(test: &TestReport, out: &mut dyn Write) -> io::Result<()> {
         return Ok(());
     };
     let mut line = test_line("finished", test);
-    match outcome {
-        Outcome::Passed => line.add("outcome", "passed"),
-        Outcome::Failed(code) => line.add("outcome", "failed").add("exit_code", code),
-        Outcome::Killed(signal) => line.add("outcome", "killed").add("signal", signal),
-        Outcome::TimedOut => line.add("outcome", "timed-out"),
-    };
+    add_outcome(&mut line, outcome);
     line.add("seconds", seconds(test.wall))
         .add_some("inputs", test.inputs)
         .add("complete", test.taints.is_empty())
         .add("taints", test.taints.clone())
         .add("notes", test.notes.clone())
         .add("failed_before", test.failed_before);
+    if let Some(reruns) = test.reruns {
+        line.add("runs", reruns.runs).add("failed_runs", reruns.failed).add("flaky", test.flaky());
+    }
     let output = test.output.as_ref().map(|output| String::from_utf8_lossy(output).into_owned());
     line.add_some("output", output).write(out)
+}
+
+/// A known failure of a test that was not run.
+pub fn still_failing(failure: &StillFailing, out: &mut dyn Write) -> io::Result<()> {
+    let mut line = Line::new("still-failing");
+    line.add("test", failure.key.to_string())
+        .add("suite", failure.key.suite.as_str())
+        .add("name", failure.key.name.as_str())
+        .add("folder", failure.key.folder.as_str());
+    add_outcome(&mut line, failure.outcome);
+    line.add("flaky", failure.flaky);
+    line.add("record", failure.record.0).add_some("message", failure.message.as_deref()).write(out)
+}
+
+fn add_outcome(line: &mut Line, outcome: Outcome) {
+    match outcome {
+        Outcome::Passed => line.add("outcome", "passed"),
+        Outcome::Failed(code) => line.add("outcome", "failed").add("exit_code", code),
+        Outcome::Killed(signal) => line.add("outcome", "killed").add("signal", signal),
+        Outcome::TimedOut => line.add("outcome", "timed-out"),
+    };
 }
 
 /// The last line.
@@ -135,6 +154,8 @@ pub fn summary(report: &RunReport, out: &mut dyn Write) -> io::Result<()> {
         line.add("ran", counts.ran)
             .add("passed", counts.passed)
             .add("failed", counts.failed)
+            .add("flaky", counts.flaky)
+            .add("still_failing", report.still_failing.len())
             .add("unfinished", counts.unfinished)
             .add("tainted", counts.tainted)
             .add("ran_seconds", seconds(counts.ran_time));
@@ -160,6 +181,9 @@ mod tests {
         }
         for test in &report.tests {
             finished(test, &mut out).unwrap();
+        }
+        for failure in &report.still_failing {
+            still_failing(failure, &mut out).unwrap();
         }
         summary(report, &mut out).unwrap();
         String::from_utf8(out).unwrap().lines().map(str::to_owned).collect()
@@ -190,8 +214,23 @@ mod tests {
         assert!(got[10].contains(r#""outcome":"timed-out","seconds""#), "{}", got[10]);
         assert_eq!(
             got[11],
-            r#"{"event":"summary","tests":6,"ran":4,"passed":2,"failed":2,"unfinished":0,"tainted":1,"ran_seconds":1.8,"skipped":2,"saved_seconds":41.2,"wall_seconds":1.9,"interrupted":false}"#
+            r#"{"event":"summary","tests":6,"ran":4,"passed":2,"failed":2,"flaky":0,"still_failing":0,"unfinished":0,"tainted":1,"ran_seconds":1.8,"skipped":2,"saved_seconds":41.2,"wall_seconds":1.9,"interrupted":false}"#
         );
+    }
+
+    #[test]
+    fn flaky_tests_and_known_failures() {
+        let mut report = samples::mixed();
+        report.tests[1].reruns = Some(crate::Reruns { runs: 3, failed: 2 });
+        report.still_failing = vec![samples::still_failing("shell", "tests/old.sh")];
+        let got = lines(&report);
+        let flaky = r#""failed_before":2,"runs":3,"failed_runs":2,"flaky":true,"output""#;
+        assert!(got[8].contains(flaky), "{}", got[8]);
+        assert_eq!(
+            got[11],
+            r#"{"event":"still-failing","test":"shell::tests/old.sh","suite":"shell","name":"tests/old.sh","folder":".","outcome":"failed","exit_code":3,"flaky":false,"record":7,"message":"expected 1\ngot 2"}"#
+        );
+        assert!(got[12].contains(r#""failed":2,"flaky":1,"still_failing":1"#), "{}", got[12]);
     }
 
     #[test]
@@ -211,6 +250,8 @@ mod tests {
         let page = include_str!("../../../docs/json.md");
         let mut report = samples::mixed();
         report.tests[0].outcome = Some(Outcome::Killed(9));
+        report.tests[1].reruns = Some(crate::Reruns { runs: 2, failed: 1 });
+        report.still_failing = vec![samples::still_failing("shell", "tests/old.sh")];
         let mut all = lines(&report);
         report.mode = Mode::Select;
         all.extend(lines(&report));

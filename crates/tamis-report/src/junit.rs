@@ -2,13 +2,17 @@
 //!
 //! One `testsuite` per suite, in the order in which suites first appear. A skipped test is
 //! `skipped` with its proof, one that did not pass is a `failure` with its output, one that did
-//! not run to an end is an `error`. Characters that XML forbids are removed from foreign text.
+//! not run to an end is an `error`. A test that was not run and did not pass when it last was is a
+//! `failure` with what it said then. A flaky one is a `failure` as well, or, where the user accepts
+//! flaky tests, a passed test with Surefire's `flakyFailure`. Characters that XML forbids are removed
+//! from foreign text.
 
-use crate::model::{RunReport, TestReport};
-use crate::text::outcome_text;
+use crate::model::{RunReport, StillFailing, TestReport};
+use crate::text::{known_failure_text, outcome_text};
+use std::collections::HashSet;
 use std::io::{self, Write};
 use std::time::Duration;
-use tamis_core::Outcome;
+use tamis_core::{Outcome, TestKey};
 
 /// The name of the suite of bare commands.
 const COMMANDS: &str = "commands";
@@ -24,15 +28,24 @@ struct Figures {
 }
 
 impl Figures {
-    fn of<'a>(tests: impl IntoIterator<Item = &'a TestReport>) -> Self {
+    fn of(report: &RunReport, suite: Option<&str>) -> Self {
+        let is_of = |key: &TestKey| suite.is_none_or(|suite| key.suite == suite);
         let mut figures = Self::default();
-        for test in tests {
+        for test in report.tests.iter().filter(|test| is_of(&test.key)) {
             figures.tests += 1;
-            figures.failures += usize::from(test.failed());
+            figures.time = figures.time.saturating_add(test.wall);
+            if report.known_failure(test).is_some() {
+                figures.failures += 1;
+                continue;
+            }
+            let accepted = report.flaky_ok && test.flaky();
+            figures.failures += usize::from(test.failed() && !accepted);
             figures.errors += usize::from(test.unfinished());
             figures.skipped += usize::from(test.skipped());
-            figures.time = figures.time.saturating_add(test.wall);
         }
+        let others = others(report).filter(|failure| is_of(&failure.key)).count();
+        figures.tests += others;
+        figures.failures += others;
         figures
     }
 
@@ -45,38 +58,61 @@ impl Figures {
     }
 }
 
+/// Known failures of tests that the run knows nothing else of.
+fn others(report: &RunReport) -> impl Iterator<Item = &StillFailing> {
+    let known: HashSet<&TestKey> = report.tests.iter().map(|test| &test.key).collect();
+    report.still_failing.iter().filter(move |failure| !known.contains(&failure.key))
+}
+
 /// Writes the report of a run.
 pub fn write(report: &RunReport, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>")?;
-    writeln!(out, "<testsuites name=\"tamis\" {}>", Figures::of(&report.tests).attributes())?;
+    writeln!(out, "<testsuites name=\"tamis\" {}>", Figures::of(report, None).attributes())?;
     let mut suites: Vec<&str> = Vec::new();
-    for test in &report.tests {
-        if !suites.contains(&test.key.suite.as_str()) {
-            suites.push(&test.key.suite);
+    let keys = report.tests.iter().map(|test| &test.key);
+    for key in keys.chain(others(report).map(|failure| &failure.key)) {
+        if !suites.contains(&key.suite.as_str()) {
+            suites.push(&key.suite);
         }
     }
     for suite in suites {
         let tests = || report.tests.iter().filter(|test| test.key.suite == suite);
         let name = escape(if suite.is_empty() { COMMANDS } else { suite });
-        let figures = Figures::of(tests()).attributes();
+        let figures = Figures::of(report, Some(suite)).attributes();
         writeln!(out, "  <testsuite name=\"{name}\" {figures}>")?;
         for test in tests() {
-            case(test, &name, out)?;
+            case(report, test, &name, out)?;
+        }
+        for failure in others(report).filter(|failure| failure.key.suite == suite) {
+            head(&failure.key, &name, Duration::ZERO, out)?;
+            known_failure(failure, out)?;
+            writeln!(out, "</testcase>")?;
         }
         writeln!(out, "  </testsuite>")?;
     }
     writeln!(out, "</testsuites>")
 }
 
-fn case(test: &TestReport, class: &str, out: &mut dyn Write) -> io::Result<()> {
+fn head(key: &TestKey, class: &str, wall: Duration, out: &mut dyn Write) -> io::Result<()> {
     // The folder of a bare command belongs to its identity, as in the key's own text.
-    let name = match &test.key.suite {
-        suite if suite.is_empty() => test.key.to_string(),
-        _ => test.key.name.clone(),
+    let name = match &key.suite {
+        suite if suite.is_empty() => key.to_string(),
+        _ => key.name.clone(),
     };
-    let time = test.wall.as_secs_f64();
+    let time = wall.as_secs_f64();
     let name = escape(&name);
-    write!(out, "    <testcase classname=\"{class}\" name=\"{name}\" time=\"{time:.3}\">")?;
+    write!(out, "    <testcase classname=\"{class}\" name=\"{name}\" time=\"{time:.3}\">")
+}
+
+fn known_failure(failure: &StillFailing, out: &mut dyn Write) -> io::Result<()> {
+    let message = format!("still failing, not run now: {}", known_failure_text(failure));
+    let text = escape(failure.message.as_deref().unwrap_or_default());
+    let message = escape(&message);
+    write!(out, "<failure type=\"still failing\" message=\"{message}\">{text}</failure>")
+}
+
+fn case(report: &RunReport, test: &TestReport, class: &str, out: &mut dyn Write) -> io::Result<()> {
+    head(&test.key, class, test.wall, out)?;
     let properties: Vec<(&str, &str)> = test
         .decision
         .is_run()
@@ -94,7 +130,9 @@ fn case(test: &TestReport, class: &str, out: &mut dyn Write) -> io::Result<()> {
     }
     let output = test.output.as_deref().map(String::from_utf8_lossy).unwrap_or_default();
     let output = escape(&output);
-    if test.skipped() {
+    if let Some(failure) = report.known_failure(test) {
+        known_failure(failure, out)?;
+    } else if test.skipped() {
         let proof = match &test.proof {
             Some(proof) => format!("{} ({proof})", test.reason),
             None => test.reason.clone(),
@@ -110,6 +148,13 @@ fn case(test: &TestReport, class: &str, out: &mut dyn Write) -> io::Result<()> {
         match kind {
             Some(kind) => {
                 let message = escape(&outcome_text(test));
+                if test.flaky() {
+                    // Surefire's element: readers that do not know it see a passed test.
+                    let element = if report.flaky_ok { "flakyFailure" } else { "failure" };
+                    let start = format!("<{element} type=\"flaky\" message=\"{message}\">");
+                    writeln!(out, "{start}{output}</{element}></testcase>")?;
+                    return Ok(());
+                }
                 write!(out, "<failure type=\"{kind}\" message=\"{message}\">{output}</failure>")?;
             }
             None if !output.is_empty() => write!(out, "<system-out>{output}</system-out>")?,
@@ -168,6 +213,36 @@ mod tests {
 </testsuites>
 "#;
         assert_eq!(xml(&samples::mixed()), expected);
+    }
+
+    #[test]
+    fn flaky_tests_are_failures_unless_they_are_accepted() {
+        let mut report = samples::mixed();
+        report.tests[1].reruns = Some(crate::Reruns { runs: 2, failed: 1 });
+        let text = xml(&report);
+        let flaky = r#"<failure type="flaky" message="failed with exit code 1, then passed without a change (1 of 2 runs failed)">expected"#;
+        assert!(text.contains(flaky), "{text}");
+        assert!(text.contains(r#"tests="6" failures="2""#), "{text}");
+        report.flaky_ok = true;
+        let text = xml(&report);
+        assert!(
+            text.contains("<flakyFailure type=\"flaky\"") && !text.contains("type=\"exit code\"")
+        );
+        assert!(text.contains(r#"tests="6" failures="1""#), "{text}");
+        assert!(roxmltree::Document::parse(&text).is_ok(), "{text}");
+    }
+
+    #[test]
+    fn known_failures_of_tests_that_were_not_run() {
+        let mut report = samples::mixed();
+        // One that the run skipped for another reason, one that it does not know.
+        report.still_failing =
+            vec![samples::still_failing("shell", "tests/a.sh"), samples::still_failing("old", "x")];
+        let text = xml(&report);
+        assert!(text.contains(r#"tests="7" failures="4" errors="0" skipped="1""#), "{text}");
+        let failure = r#"<failure type="still failing" message="still failing, not run now: failed with exit code 3 3 h ago (record #7)">expected 1&#10;got 2</failure></testcase>"#;
+        assert_eq!(text.matches(failure).count(), 2, "{text}");
+        assert!(text.contains(r#"<testsuite name="old" tests="1" failures="1""#), "{text}");
     }
 
     #[test]

@@ -3,9 +3,9 @@
 //! A summary may have one MiB, so tables are cut after a number of rows; failures come first.
 
 use crate::human;
-use crate::model::{Mode, RunReport, TestReport};
+use crate::model::{Mode, RunReport, StillFailing, TestReport};
 use crate::style::Style;
-use crate::text::{headline, outcome_text, taint_text};
+use crate::text::{headline, known_failure_text, outcome_text, taint_text};
 use std::io::{self, Write};
 use tamis_core::Outcome;
 
@@ -35,6 +35,29 @@ pub fn write(report: &RunReport, out: &mut dyn Write) -> io::Result<()> {
             .collect();
         let columns = ["test", "result", "time", "ran because"];
         table(&columns, "| --- | --- | ---: | --- |", rows, out)?;
+    }
+    let flaky: Vec<Vec<String>> = run
+        .iter()
+        .filter(|test| test.flaky())
+        .map(|test| vec![name(test), escape(&outcome_text(test))])
+        .collect();
+    if !flaky.is_empty() {
+        let counted = match report.flaky_ok {
+            true => "not counted as failed (flaky-ok)",
+            false => "counted as failed",
+        };
+        writeln!(out, "**Flaky**, {counted}, will run again:\n")?;
+        table(&["test", "what happened"], "| --- | --- |", flaky, out)?;
+    }
+    if !report.still_failing.is_empty() {
+        writeln!(out, "**Still failing**, not run now:\n")?;
+        let row = |failure: &StillFailing| {
+            let message = failure.message.as_deref().unwrap_or_default();
+            let test = escape(&failure.key.to_string());
+            vec![test, escape(&known_failure_text(failure)), escape(message)]
+        };
+        let rows = report.still_failing.iter().map(row).collect();
+        table(&["test", "last result", "message"], "| --- | --- | --- |", rows, out)?;
     }
     let tainted: Vec<Vec<String>> = run
         .iter()
@@ -178,6 +201,21 @@ Noticed:
         let expected = "### tamis: 1 would run\n\n| test | would run because |\n| --- | --- |\n| shell::tests/t1.sh | src/parse.c changed |\n\n";
         assert_eq!(markdown(&report), expected);
         assert_eq!(markdown(&RunReport::default()), "### tamis: no tests\n\n");
+    }
+
+    #[test]
+    fn flaky_tests_and_known_failures() {
+        let mut report = samples::mixed();
+        report.tests[1].reruns = Some(crate::Reruns { runs: 2, failed: 1 });
+        report.still_failing = vec![samples::still_failing("old", "x")];
+        let text = markdown(&report);
+        let head = "4 ran (2 passed, 1 failed, 1 flaky), 2 skipped, 1 still failing";
+        assert!(text.contains(head), "{text}");
+        let flaky = "**Flaky**, counted as failed, will run again:\n\n| test | what happened |\n| --- | --- |\n| shell::tests/t3.sh | failed with exit code 1, then passed without a change (1 of 2 runs failed) |\n";
+        assert!(text.contains(flaky), "{text}");
+        let still =
+            "| old::x | failed with exit code 3 3 h ago (record \\#7) | expected 1\\\\ngot 2 |\n";
+        assert!(text.contains(still), "{text}");
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::time::Duration;
-use tamis_core::{Decision, Outcome, TestKey};
+use tamis_core::{Decision, Outcome, RecordId, TestKey};
 
 /// What happened with one test.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,8 +27,18 @@ pub struct TestReport {
     pub notes: Vec<String>,
     /// How many runs directly before this one did not pass either.
     pub failed_before: u32,
-    /// What the test printed, if it was kept.
+    /// What the test printed, if it was kept; of a flaky one, when it did not pass.
     pub output: Option<Vec<u8>>,
+    /// How its runs ended, where it was run again because it did not pass.
+    pub reruns: Option<Reruns>,
+}
+
+/// The runs of one test in one call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Reruns {
+    pub runs: u32,
+    /// How many of them did not pass.
+    pub failed: u32,
 }
 
 impl TestReport {
@@ -47,6 +57,7 @@ impl TestReport {
             notes: Vec::new(),
             failed_before: 0,
             output: None,
+            reruns: None,
         }
     }
 
@@ -56,6 +67,11 @@ impl TestReport {
 
     pub fn failed(&self) -> bool {
         self.outcome.is_some_and(|outcome| !outcome.passed())
+    }
+
+    /// Did not pass, and then passed without a change. Its outcome stays that of the failure.
+    pub fn flaky(&self) -> bool {
+        self.reruns.is_some_and(|reruns| reruns.failed > 0 && reruns.failed < reruns.runs)
     }
 
     /// Was to run and did not end.
@@ -82,6 +98,24 @@ pub struct RunReport {
     /// The user ended the run early.
     pub interrupted: bool,
     pub mode: Mode,
+    /// The user said that flaky tests do not make the run a failure.
+    pub flaky_ok: bool,
+    /// Tests that were not run now and did not pass when they last were.
+    pub still_failing: Vec<StillFailing>,
+}
+
+/// A known failure of a test that was not run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StillFailing {
+    pub key: TestKey,
+    pub outcome: Outcome,
+    /// It did not pass, and then passed without a change.
+    pub flaky: bool,
+    pub record: RecordId,
+    /// When that was, in words.
+    pub when: String,
+    /// What the test said then, where it is known.
+    pub message: Option<String>,
 }
 
 /// The figures of a run.
@@ -91,7 +125,9 @@ pub struct Counts {
     /// Ended, whatever the outcome.
     pub ran: usize,
     pub passed: usize,
+    /// Flaky ones are among them.
     pub failed: usize,
+    pub flaky: usize,
     pub skipped: usize,
     /// Were to run and did not end.
     pub unfinished: usize,
@@ -121,12 +157,26 @@ impl RunReport {
                         counts.passed += 1;
                     } else {
                         counts.failed += 1;
+                        counts.flaky += usize::from(test.flaky());
                     }
                     counts.tainted += usize::from(!test.taints.is_empty());
                 }
             }
         }
         counts
+    }
+
+    /// The known failure of a test that was not run.
+    pub fn known_failure(&self, test: &TestReport) -> Option<&StillFailing> {
+        if test.outcome.is_some() {
+            return None;
+        }
+        self.still_failing.iter().find(|failure| failure.key == test.key)
+    }
+
+    /// Whether the tests make this run a failure.
+    pub fn failed(&self) -> bool {
+        self.tests.iter().any(|test| test.failed() && !(self.flaky_ok && test.flaky()))
     }
 
     /// The reasons of the tests that ran (or would run), most frequent first.

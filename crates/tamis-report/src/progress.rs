@@ -8,6 +8,7 @@
 use crate::human;
 use crate::model::TestReport;
 use crate::style::{Role, Style};
+use crate::text::outcome_text;
 use std::io::{self, Write};
 use std::time::{Duration, Instant};
 use tamis_core::{Outcome, TestKey};
@@ -135,6 +136,7 @@ impl Progress {
 /// `PASS shell::tests/a.sh 0.31 s`.
 fn ended(test: &TestReport, style: Style) -> String {
     let (word, detail) = match test.outcome {
+        Some(_) if test.flaky() => (style.paint(Role::Bad, "FLAKY"), Some(outcome_text(test))),
         Some(Outcome::Passed) => (style.paint(Role::Good, "PASS"), None),
         Some(Outcome::TimedOut) => (style.paint(Role::Bad, "TIME"), Some("timed out".to_owned())),
         Some(Outcome::Failed(code)) => {

@@ -1,6 +1,6 @@
 //! Reports for the tests of this crate.
 
-use crate::model::{RunReport, TestReport};
+use crate::model::{RunReport, StillFailing, TestReport};
 use std::time::Duration;
 use tamis_core::decide::Cause;
 use tamis_core::record::ProofId;
@@ -30,6 +30,17 @@ pub(crate) fn ran(suite: &str, name: &str, reason: &str, outcome: Outcome) -> Te
         wall: Duration::from_millis(450),
         inputs: Some(17),
         ..TestReport::new(key(suite, name), decision, reason)
+    }
+}
+
+pub(crate) fn still_failing(suite: &str, name: &str) -> StillFailing {
+    StillFailing {
+        key: key(suite, name),
+        outcome: Outcome::Failed(3),
+        flaky: false,
+        record: RecordId(7),
+        when: "3 h ago".into(),
+        message: Some("expected 1\ngot 2".into()),
     }
 }
 

@@ -4,7 +4,7 @@
 //! why tests ran (grouped), what failed, what was not completely observed, what else was noticed.
 
 use crate::human;
-use crate::model::{Counts, Mode, RunReport, TestReport};
+use crate::model::{Counts, Mode, Reruns, RunReport, StillFailing, TestReport};
 use crate::style::{Role, Style};
 use std::io::{self, Write};
 use tamis_core::{Cause, Decision};
@@ -15,6 +15,8 @@ const MOST_GROUPS: usize = 8;
 const MOST_TESTS: usize = 20;
 /// Names are aligned up to this many columns.
 const WIDEST_NAME: usize = 48;
+/// Columns of a failure's message that are shown.
+const WIDEST_MESSAGE: usize = 160;
 
 /// Writes the summary of a run of several tests.
 pub fn summary(report: &RunReport, style: Style, out: &mut dyn Write) -> io::Result<()> {
@@ -23,8 +25,14 @@ pub fn summary(report: &RunReport, style: Style, out: &mut dyn Write) -> io::Res
     let heading = if report.mode == Mode::Select { "would run because" } else { "ran because" };
     groups(heading, "reason", &report.reasons(), out)?;
     tests("failed", report, Role::Bad, style, out, |test| {
-        test.failed().then(|| outcome_text(test))
+        (test.failed() && !test.flaky()).then(|| outcome_text(test))
     })?;
+    let heading = match report.flaky_ok {
+        true => "flaky, not counted as failed (flaky-ok); will run again",
+        false => "flaky, counted as failed (will run again)",
+    };
+    tests(heading, report, Role::Bad, style, out, |test| test.flaky().then(|| outcome_text(test)))?;
+    still_failing(report, style, out)?;
     if !report.interrupted {
         // After an interruption it is no surprise, and could be thousands of lines.
         tests("did not run to an end", report, Role::Warning, style, out, |test| {
@@ -41,7 +49,7 @@ pub fn summary(report: &RunReport, style: Style, out: &mut dyn Write) -> io::Res
 /// The figures in one line, without the leading `tamis:`.
 pub fn headline(report: &RunReport, counts: &Counts, style: Style) -> String {
     let n = |count: usize| human::number(count as u64);
-    if counts.total == 0 {
+    if counts.total == 0 && report.still_failing.is_empty() {
         return "no tests".to_owned();
     }
     let mut parts = Vec::new();
@@ -54,12 +62,20 @@ pub fn headline(report: &RunReport, counts: &Counts, style: Style) -> String {
         parts.push("nothing to run".to_owned());
     } else {
         let passed = style.paint(Role::Good, &format!("{} passed", n(counts.passed)));
-        let failed = style.paint(Role::Bad, &format!("{} failed", n(counts.failed)));
-        parts.push(match (counts.passed, counts.failed) {
-            (0, 0) => "none ran to its end".to_owned(),
-            (_, 0) => format!("{} ran ({passed})", n(counts.ran)),
-            (0, _) => format!("{} ran ({failed})", n(counts.ran)),
-            _ => format!("{} ran ({passed}, {failed})", n(counts.ran)),
+        let failed = counts.failed - counts.flaky;
+        let mut outcomes = Vec::new();
+        if counts.passed > 0 {
+            outcomes.push(passed);
+        }
+        if failed > 0 {
+            outcomes.push(style.paint(Role::Bad, &format!("{} failed", n(failed))));
+        }
+        if counts.flaky > 0 {
+            outcomes.push(style.paint(Role::Bad, &format!("{} flaky", n(counts.flaky))));
+        }
+        parts.push(match outcomes.is_empty() {
+            true => "none ran to its end".to_owned(),
+            false => format!("{} ran ({})", n(counts.ran), outcomes.join(", ")),
         });
     }
     if counts.unfinished > 0 && report.mode == Mode::Run {
@@ -69,6 +85,10 @@ pub fn headline(report: &RunReport, counts: &Counts, style: Style) -> String {
     if counts.skipped > 0 {
         let word = if report.mode == Mode::Select { "would be skipped" } else { "skipped" };
         parts.push(format!("{} {word}", n(counts.skipped)));
+    }
+    if !report.still_failing.is_empty() {
+        let text = format!("{} still failing", n(report.still_failing.len()));
+        parts.push(style.paint(Role::Bad, &text));
     }
     let mut line = parts.join(", ");
     if !counts.saved.is_zero() {
@@ -146,11 +166,48 @@ fn tests(
     more(lines.len() - shown.len(), "test", out)
 }
 
+/// Known failures of tests that were not run, below a heading.
+pub fn still_failing(report: &RunReport, style: Style, out: &mut dyn Write) -> io::Result<()> {
+    if report.still_failing.is_empty() {
+        return Ok(());
+    }
+    writeln!(out, "  {}:", style.paint(Role::Bad, "still failing, not run now"))?;
+    for failure in report.still_failing.iter().take(MOST_TESTS) {
+        let name = human::one_line(&failure.key.to_string());
+        writeln!(out, "    {name}  {}", known_failure_text(failure))?;
+        if let Some(line) = failure.message.as_deref().and_then(first_line) {
+            writeln!(out, "      {}", human::cut(&human::one_line(line), WIDEST_MESSAGE))?;
+        }
+    }
+    more(report.still_failing.len().saturating_sub(MOST_TESTS), "test", out)
+}
+
+fn first_line(text: &str) -> Option<&str> {
+    text.lines().map(str::trim).find(|line| !line.is_empty())
+}
+
+/// `failed with exit code 1 3 h ago (record #12)`.
+pub(crate) fn known_failure_text(failure: &StillFailing) -> String {
+    let flaky = if failure.flaky { ", flaky" } else { "" };
+    format!("{} {} (record {}{flaky})", failure.outcome, failure.when, failure.record)
+}
+
 /// `failed with exit code 1 (still failing, 3rd run in a row)`.
 pub(crate) fn outcome_text(test: &TestReport) -> String {
     let Some(outcome) = test.outcome else {
         return "did not run to an end".to_owned();
     };
+    match test.reruns {
+        Some(Reruns { runs, failed }) if test.flaky() => {
+            return format!(
+                "{outcome}, then passed without a change ({failed} of {runs} runs failed)"
+            );
+        }
+        Some(Reruns { runs, .. }) if !outcome.passed() => {
+            return format!("{outcome} in each of {runs} runs");
+        }
+        _ => {}
+    }
     if test.failed_before == 0 || outcome.passed() {
         return outcome.to_string();
     }
@@ -198,6 +255,10 @@ pub fn single(test: &TestReport, style: Style, out: &mut dyn Write) -> io::Resul
         line += &format!("; {} recorded", human::counted(inputs, "input", "inputs"));
     }
     writeln!(out, "{line}")?;
+    if test.flaky() {
+        let text = "flaky: the same state fails and passes; it will run again";
+        writeln!(out, "       {}", style.paint(Role::Bad, text))?;
+    }
     if let Some(taint) = taint_text(test) {
         let text = format!("not completely observed, will run again: {}", human::one_line(&taint));
         writeln!(out, "       {}", style.paint(Role::Warning, &text))?;
@@ -263,6 +324,33 @@ tamis: 4 ran (2 passed, 2 failed), 2 skipped: saved 41.2 s of 43.0 s
         };
         let expected = "tamis: 1 ran (1 passed)\n  ran because:\n    1  a.c changed\n";
         assert_eq!(text(&report), expected);
+    }
+
+    #[test]
+    fn flaky_tests_and_known_failures() {
+        let mut report = samples::mixed();
+        report.tests.truncate(2);
+        report.tests[1].reruns = Some(Reruns { runs: 3, failed: 2 });
+        report.still_failing = vec![samples::still_failing("old", "x")];
+        let expected = "\
+tamis: 2 ran (1 passed, 1 flaky), 1 still failing
+  ran because:
+    2  src/parse.c changed
+  flaky, counted as failed (will run again):
+    shell::tests/t3.sh  failed with exit code 1, then passed without a change (2 of 3 runs failed)
+  still failing, not run now:
+    old::x  failed with exit code 3 3 h ago (record #7)
+      expected 1
+";
+        assert_eq!(text(&report), expected);
+        report.tests[1].reruns = Some(Reruns { runs: 3, failed: 3 });
+        let text = text(&report);
+        assert!(
+            text.contains(
+                "  failed:\n    shell::tests/t3.sh  failed with exit code 1 in each of 3 runs\n"
+            ),
+            "{text}"
+        );
     }
 
     #[test]

@@ -8,6 +8,8 @@ use toml::de::{DeTable, DeValue};
 pub struct ModuleSettings {
     /// `since`: the revision to compare with, where the command line names none.
     pub since: Option<String>,
+    /// `base`: the commits of now, where they are not those that are checked out.
+    pub base: Option<String>,
     /// `merge-base`: compare with the commit where both parted. Default: true.
     pub merge_base: bool,
     /// `fetch`: fetch the revision first, where it is a branch of a remote. Default: false.
@@ -37,6 +39,10 @@ pub struct ModuleSettings {
     pub upstream_of: UpstreamOf,
     /// `upstream-tests`: tests of modules that are only built because others need them run, too.
     pub upstream_tests: bool,
+    /// `upstream-args`: properties for modules that others only need.
+    pub upstream_args: Vec<(String, String)>,
+    /// `downstream-args`: properties for modules that are affected and did not change themselves.
+    pub downstream_args: Vec<(String, String)>,
     /// `force`: modules that are always affected, or when others changed.
     pub force: Vec<Forced>,
     /// `leave-out-packaging`: modules packaged so are left out where they did not change themselves.
@@ -51,6 +57,7 @@ impl Default for ModuleSettings {
     fn default() -> Self {
         Self {
             since: None,
+            base: None,
             merge_base: true,
             fetch: false,
             uncommitted: true,
@@ -66,6 +73,8 @@ impl Default for ModuleSettings {
             upstream: When::Always,
             upstream_of: UpstreamOf::Affected,
             upstream_tests: false,
+            upstream_args: Vec::new(),
+            downstream_args: Vec::new(),
             force: Vec::new(),
             leave_out_packaging: Vec::new(),
             affected_file: None,
@@ -129,6 +138,7 @@ pub(crate) fn read<'t>(
     };
     let settings = ModuleSettings {
         since: text(&mut section, "since", "since = \"origin/main\""),
+        base: text(&mut section, "base", "base = \"feature\""),
         merge_base: section.boolean("merge-base").unwrap_or(usual.merge_base),
         fetch: section.boolean("fetch").unwrap_or(usual.fetch),
         uncommitted: section.boolean("uncommitted").unwrap_or(usual.uncommitted),
@@ -144,6 +154,8 @@ pub(crate) fn read<'t>(
         upstream: section.choice("upstream", &whens).unwrap_or(usual.upstream),
         upstream_of: section.choice("upstream-of", &of).unwrap_or(usual.upstream_of),
         upstream_tests: section.boolean("upstream-tests").unwrap_or_default(),
+        upstream_args: properties(&mut section, "upstream-args"),
+        downstream_args: properties(&mut section, "downstream-args"),
         force: read_force(&mut section, found),
         leave_out_packaging: section
             .strings("leave-out-packaging", "leave-out-packaging = [\"war\"]")
@@ -155,6 +167,23 @@ pub(crate) fn read<'t>(
     };
     section.finish(|_| None);
     settings
+}
+
+/// Properties for some modules alone, as Maven's command line has them: `-Dname=value`, `-Dname`.
+fn properties(section: &mut Section<'_>, key: &'static str) -> Vec<(String, String)> {
+    let example = format!("{key} = [\"-Denforcer.skip\", \"-Dx=y\"]");
+    let mut found = Vec::new();
+    for word in section.strings(key, &example) {
+        let given = word.text.strip_prefix("-D").unwrap_or_default();
+        let (name, value) = given.split_once('=').unwrap_or((given, "true"));
+        if name.is_empty() || given.contains(['\n', '\t']) {
+            let message = format!("`{key}` takes properties of one line; for example: {example}");
+            section.problem(word.span(), message);
+        } else {
+            found.push((name.to_owned(), value.to_owned()));
+        }
+    }
+    found
 }
 
 fn read_force<'t>(section: &mut Section<'t>, found: &'t Found) -> Vec<Forced> {
@@ -213,16 +242,17 @@ mod tests {
         assert_eq!(parse(""), ModuleSettings::default());
         assert_eq!(parse("[modules]"), ModuleSettings::default());
         let all = parse(
-            "[modules]\nsince='origin/main'\nmerge-base=false\nfetch=true\nuncommitted=false\n\
+            "[modules]\nsince='origin/main'\nbase='f'\nmerge-base=false\nfetch=true\nuncommitted=false\n\
              untracked=false\nexclude=['a']\ndefault-exclude=false\ninclude=['b']\n\
              everything-if=['c']\neverything-if-unchanged=true\ndisable-if-branch=['d']\n\
              disable-if-since=['e']\ndownstream='never'\nupstream='as-told'\nupstream-of='changed'\n\
-             upstream-tests=true\nforce=['x', {when='y', modules=['z']}]\n\
+             upstream-tests=true\nupstream-args=['-Da']\ndownstream-args=['-Db=c=d']\nforce=['x', {when='y', modules=['z']}]\n\
              leave-out-packaging=['war']\naffected-file='f'\nwithout-git='fail'\n",
         );
         let one = |text: &str| vec![text.to_owned()];
         let expected = ModuleSettings {
             since: Some("origin/main".into()),
+            base: Some("f".into()),
             merge_base: false,
             fetch: true,
             uncommitted: false,
@@ -238,6 +268,8 @@ mod tests {
             upstream: When::AsTold,
             upstream_of: UpstreamOf::Changed,
             upstream_tests: true,
+            upstream_args: vec![("a".into(), "true".into())],
+            downstream_args: vec![("b".into(), "c=d".into())],
             force: vec![
                 Forced { when: None, modules: one("x") },
                 Forced { when: Some("y".into()), modules: one("z") },
@@ -259,6 +291,7 @@ mod tests {
             ("[modules]\nforce=[{when='a'}]", "needs `when` and `modules`"),
             ("[modules]\nexclude=['a{']", "no valid glob"),
             ("[modules]\nsince=''", "is empty"),
+            ("[modules]\nupstream-args=['x']", "takes properties"),
             ("modules=1", "must be a table [modules]"),
         ] {
             let got = problems(text);

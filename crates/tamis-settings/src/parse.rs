@@ -20,13 +20,15 @@ const JVM: &str = "[jvm]";
 const RULE: &str = "[[rule]]";
 const SUITE: &str = "[[suite]]";
 
-const TAMIS_KEYS: [&str; 12] = [
+const TAMIS_KEYS: [&str; 14] = [
     "store",
     "engine",
     "jobs",
     "keep-records",
     "max-age",
     "max-size",
+    "rerun-failed",
+    "flaky-ok",
     "network",
     "services",
     "allow-services",
@@ -34,6 +36,7 @@ const TAMIS_KEYS: [&str; 12] = [
     "default-ignore",
     "default-rules",
 ];
+const MOST_RERUNS: u32 = 6;
 const SUITE_KEYS: [&str; 6] = ["each", "run", "timeout", "env", "always-run", "run-all-on"];
 
 /// Reads settings; `file` is only for messages.
@@ -201,6 +204,20 @@ fn read_tamis<'t>(mut section: Section<'t>, settings: &mut Settings, found: &'t 
         max_age: section.duration("max-age", "max-age = \"90d\"").unwrap_or(keep.max_age),
         max_size: section.size("max-size", "max-size = \"1GiB\"").unwrap_or(keep.max_size),
     };
+    if let Some(value) = section.value("rerun-failed") {
+        let number = match value.get_ref() {
+            DeValue::Integer(number) => number.to_string().parse::<u32>().ok(),
+            _ => None,
+        };
+        match number.filter(|n| *n <= MOST_RERUNS) {
+            Some(number) => settings.rerun_failed = number,
+            None => section.problem(
+                value.span(),
+                format!("`rerun-failed` is a number from 0 to {MOST_RERUNS}; for example: rerun-failed = 2"),
+            ),
+        }
+    }
+    settings.flaky_ok = section.boolean("flaky-ok").unwrap_or(settings.flaky_ok);
     let contacts =
         [("warn", Contact::Warn), ("always-run", Contact::AlwaysRun), ("ignore", Contact::Ignore)];
     settings.network = section.choice("network", &contacts).unwrap_or(settings.network);

@@ -21,6 +21,10 @@ pub struct Settings {
     pub jobs: Option<NonZeroUsize>,
     /// `keep-records`, `max-age`, `max-size`: what garbage collection leaves.
     pub keep: Keep,
+    /// `rerun-failed`: how often a test that did not pass is run again. Default: 0.
+    pub rerun_failed: u32,
+    /// `flaky-ok`: a test that then passes does not make the run a failure. Default: false.
+    pub flaky_ok: bool,
     /// `network`: what a connection to another machine means. Default: warn.
     pub network: Contact,
     /// `services`: what it means to talk to a process that was already running on this machine,
@@ -55,6 +59,8 @@ impl Default for Settings {
             engine: Engine::Auto,
             jobs: None,
             keep: Keep::default(),
+            rerun_failed: 0,
+            flaky_ok: false,
             network: Contact::Warn,
             services: Contact::AlwaysRun,
             allow_services: Vec::new(),

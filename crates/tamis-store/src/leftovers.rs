@@ -7,7 +7,7 @@ use crate::codec::{QuestionColumns, id, unpack};
 use crate::error::{Failure, StoreError};
 use crate::explain::blob_of;
 use crate::load::proof;
-use crate::store::{Store, newest_records};
+use crate::store::{RecordCounts, Store, newest_records};
 use crate::summary::RecordRow;
 use roaring::RoaringBitmap;
 use rusqlite::Connection;
@@ -23,7 +23,7 @@ pub struct LeftoverReader {
     pub writer: TestKey,
 }
 
-type Newest = Vec<(TestKey, usize, RecordRow)>;
+type Newest = Vec<(TestKey, RecordCounts, RecordRow)>;
 
 impl Store {
     /// The tests whose newest run left files behind in the project, and which.

@@ -122,7 +122,12 @@ impl Store {
         self.with(|conn| {
             let mut tests: Vec<TestSummary> = newest_records(conn)?
                 .into_iter()
-                .map(|(key, records, row)| TestSummary { key, records, last: row.summary })
+                .map(|(key, counts, row)| TestSummary {
+                    key,
+                    records: counts.records,
+                    flaky: counts.flaky,
+                    last: row.summary,
+                })
                 .collect();
             tests.sort_by(|a, b| a.key.cmp(&b.key));
             Ok(tests)
@@ -188,12 +193,19 @@ pub(crate) fn records_of(conn: &Connection, test: &TestKey) -> Result<Vec<Record
     Ok(found)
 }
 
+/// The readable records of one test in figures.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct RecordCounts {
+    pub(crate) records: usize,
+    pub(crate) flaky: usize,
+}
+
 /// Every test with the number of its readable records and the newest of them.
 pub(crate) fn newest_records(
     conn: &Connection,
-) -> Result<Vec<(TestKey, usize, RecordRow)>, Failure> {
+) -> Result<Vec<(TestKey, RecordCounts, RecordRow)>, Failure> {
     let keys = all_tests(conn)?;
-    let mut newest: HashMap<i64, (usize, RecordRow)> = HashMap::with_capacity(keys.len());
+    let mut newest: HashMap<i64, (RecordCounts, RecordRow)> = HashMap::with_capacity(keys.len());
     let sql = format!("SELECT {RECORD_COLUMNS} FROM record ORDER BY id");
     let mut statement = conn.prepare(&sql)?;
     let mut rows = statement.query([])?;
@@ -203,12 +215,15 @@ pub(crate) fn newest_records(
         let Some(record) = RecordRow::read(row, key, &mut scratch)? else {
             continue;
         };
-        let count = newest.get(&record.test).map_or(0, |(count, _)| *count);
-        newest.insert(record.test, (count + 1, record));
+        let mut counts =
+            newest.get(&record.test).map_or_else(RecordCounts::default, |(counts, _)| *counts);
+        counts.records += 1;
+        counts.flaky += usize::from(record.summary.is_flaky());
+        newest.insert(record.test, (counts, record));
     }
     Ok(keys
         .into_iter()
-        .filter_map(|(id, key)| newest.remove(&id).map(|(count, row)| (key, count, row)))
+        .filter_map(|(id, key)| newest.remove(&id).map(|(counts, row)| (key, counts, row)))
         .collect())
 }
 

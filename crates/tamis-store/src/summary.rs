@@ -29,6 +29,11 @@ impl RecordSummary {
     pub fn is_complete(&self) -> bool {
         self.taints.is_empty()
     }
+
+    /// Whether the test did not pass, and then passed without a change.
+    pub fn is_flaky(&self) -> bool {
+        self.taints.iter().any(|taint| matches!(taint, Taint::Flaky { .. }))
+    }
 }
 
 /// One test and its newest record.
@@ -37,6 +42,8 @@ pub struct TestSummary {
     pub key: TestKey,
     /// How many records there are.
     pub records: usize,
+    /// How many of them are of a flaky run.
+    pub flaky: usize,
     pub last: RecordSummary,
 }
 

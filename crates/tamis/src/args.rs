@@ -1,6 +1,7 @@
 //! The command line. tamis's own options stand before the user's command; the first word that is
 //! no verb of tamis starts that command.
 
+use crate::again::MOST;
 use crate::commands::static_methods::LevelName;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::ffi::OsString;
@@ -107,6 +108,13 @@ pub(crate) struct Running {
     /// Record every Nth run only; those between are as with --no-collect
     #[arg(long, value_name = "N", conflicts_with = "no_collect")]
     pub(crate) collect_every: Option<std::num::NonZeroU32>,
+    /// Run a test that did not pass again, up to N times (at most 6); one that then passes is flaky, is
+    /// named, and still counts as failed
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=i64::from(MOST)))]
+    pub(crate) rerun_failed: Option<u32>,
+    /// With --rerun-failed: flaky tests do not make the exit code a failure
+    #[arg(long)]
+    pub(crate) flaky_ok: bool,
 }
 
 /// All options of a call, wherever they stood.
@@ -140,6 +148,8 @@ impl Running {
             junit: other.junit.clone().or(self.junit),
             no_collect: self.no_collect || other.no_collect,
             collect_every: other.collect_every.or(self.collect_every),
+            rerun_failed: other.rerun_failed.or(self.rerun_failed),
+            flaky_ok: self.flaky_ok || other.flaky_ok,
         }
     }
 }

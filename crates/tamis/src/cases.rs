@@ -11,7 +11,7 @@ use std::time::Duration;
 use tamis_core::decide::Demand;
 use tamis_core::record::{Detail, Observed};
 use tamis_core::{Hash, Question, TestKey, Value};
-use tamis_settings::{Each, NameGlobs, Suite};
+use tamis_settings::{Each, Suite};
 
 /// One test, ready to be decided about and run.
 #[derive(Debug, Clone)]
@@ -129,7 +129,6 @@ pub(crate) fn of_test_class(project: &Project, key: &TestKey, demand: Demand) ->
 pub(crate) fn of_suites(
     project: &Project,
     demand: &Demand,
-    only: &NameGlobs,
     timeout: Option<Duration>,
 ) -> Result<Vec<Case>> {
     let mut cases = Vec::new();
@@ -141,13 +140,6 @@ pub(crate) fn of_suites(
                 name: item.clone(),
                 folder: suite.folder.clone(),
             };
-            let full = key.to_string();
-            let wanted = only.patterns().is_empty()
-                || only.matches(item.as_bytes())
-                || only.matches(full.as_bytes());
-            if !wanted {
-                continue;
-            }
             let always = suite.always_run.matching(item.as_bytes());
             cases.push(Case {
                 key,
@@ -165,9 +157,6 @@ pub(crate) fn of_suites(
                 choice: None,
             });
         }
-    }
-    if cases.is_empty() && !only.patterns().is_empty() {
-        bail!("no test matches --only {}", only.patterns().join(" "));
     }
     Ok(cases)
 }

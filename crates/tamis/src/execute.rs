@@ -18,7 +18,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use tamis_core::record::{Access, Observed, Run};
 use tamis_core::{Outcome, Question, Scheme, Taint};
 use tamis_observe::{Context, Observations, Observer, Parted};
-use tamis_report::TestReport;
+use tamis_report::{Reruns, TestReport};
 use tamis_trace::{Command, Ending, Engine, Finish, Sink};
 
 /// Where the test's output goes, and where its input comes from.
@@ -39,16 +39,43 @@ pub(crate) enum Streams {
 /// How a test ended.
 #[derive(Debug)]
 pub(crate) enum Executed {
-    Ended {
-        run: Box<Run>,
-        output: Option<Vec<u8>>,
-        /// The tests inside the command that were told apart.
-        inside: Vec<TestReport>,
-    },
+    Ended(Box<Ended>),
     /// The user stopped it.
     Interrupted,
     /// The program could not be started; the `errno`.
     NotStarted(i32),
+}
+
+/// A test that ended by itself.
+#[derive(Debug)]
+pub(crate) struct Ended {
+    pub(crate) run: Run,
+    pub(crate) output: Option<Vec<u8>>,
+    /// The tests inside the command that were told apart.
+    pub(crate) inside: Vec<TestReport>,
+    /// Tests ran inside the command that could not be told apart.
+    pub(crate) untold: bool,
+    /// Its runs, where there was more than one.
+    pub(crate) reruns: Option<Reruns>,
+    /// What was printed when it did not pass, where `output` is of a run that did.
+    pub(crate) failure_output: Option<Vec<u8>>,
+    /// Its failure was told before; nothing of it is to be recorded or shown again.
+    pub(crate) is_told: bool,
+}
+
+impl Ended {
+    /// The same without what it printed and the tests inside.
+    pub(crate) fn outline(&self) -> Self {
+        Self {
+            run: self.run.clone(),
+            output: None,
+            inside: Vec::new(),
+            untold: self.untold,
+            reruns: None,
+            failure_output: None,
+            is_told: true,
+        }
+    }
 }
 
 /// One test to run.
@@ -180,7 +207,15 @@ pub(crate) fn execute(job: Job<'_>) -> Result<Executed> {
         notes,
         left_behind,
     };
-    Ok(Executed::Ended { run: Box::new(run), output, inside: inside.reports })
+    Ok(Executed::Ended(Box::new(Ended {
+        run,
+        output,
+        inside: inside.reports,
+        untold: inside.refused,
+        reruns: None,
+        failure_output: None,
+        is_told: false,
+    })))
 }
 
 /// What a build wrote must still be there for it to be skipped: a later step may need it.
@@ -233,7 +268,7 @@ fn watch_with_agent<'a>(
     let words = &job.case.words;
     command.words = jvm::launch::words(&session, words);
     command.environment = match jvm::is_maven(words) {
-        true => session.environment(command.environment),
+        true => session.environment(command.environment, job.case.choice.as_deref()),
         false => jvm::launch::environment(&session, words, command.environment),
     };
     let (tell, parts) = std::sync::mpsc::channel();

@@ -1,10 +1,12 @@
 //! The binary: arguments to settings to commands.
 
+mod again;
 mod args;
 mod cases;
 mod commands;
 mod engine;
 mod execute;
+mod failures;
 mod jvm;
 mod modules;
 mod plan;

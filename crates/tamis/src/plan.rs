@@ -129,5 +129,6 @@ fn undecided(case: &Case) -> Planned {
 }
 
 fn failures_in_a_row(records: &[RecordSummary]) -> u32 {
-    records.iter().take_while(|r| !r.outcome.passed()).count() as u32
+    let fails = |r: &&RecordSummary| !r.outcome.passed() && !r.is_flaky();
+    records.iter().take_while(fails).count() as u32
 }

@@ -101,7 +101,13 @@ pub(crate) fn cause(
         Cause::Requested => "asked for".into(),
         Cause::AlwaysRun(pattern) => format!("always-run says so ({pattern})"),
         Cause::Effect(what) | Cause::ByGraph(what) | Cause::Module(what) => what.clone(),
-        Cause::DidNotPass(_, outcome) => format!("it {outcome} last time"),
+        Cause::DidNotPass(id, outcome) => {
+            let record = records.iter().find(|r| r.id == *id);
+            match record.is_some_and(RecordSummary::is_flaky) {
+                true => format!("it was flaky last time: it {outcome}, then passed"),
+                false => format!("it {outcome} last time"),
+            }
+        }
         Cause::Incomplete(id) => {
             let record = records.iter().find(|r| r.id == *id);
             let why = record.and_then(|r| {

@@ -1,10 +1,12 @@
 //! Runs what is selected, several tests at once, and reports.
 
+use crate::again::{Failed, execute_and_again};
 use crate::args::{EngineName, Options};
 use crate::cases::Case;
 use crate::commands::static_methods::LevelName;
 use crate::engine::Engines;
-use crate::execute::{Executed, Job, Streams, execute};
+use crate::execute::{Executed, Job, Streams};
+use crate::failures;
 use crate::jvm::collect::Wishes;
 use crate::plan::{self, Planned};
 use crate::project::Project;
@@ -20,6 +22,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::{Duration, Instant, SystemTime};
+use tamis_core::record::Run;
+use tamis_core::{Taint, TestKey};
 use tamis_report::{Mode, Progress, RunReport, Style, TestReport};
 use tamis_store::{GcPolicy, Store};
 
@@ -33,12 +37,13 @@ pub(crate) enum Shape {
 /// The process's own exit code for "ended by the user".
 const INTERRUPTED: i32 = 130;
 
-/// Decides, runs and reports; gives the exit code.
+/// Decides, runs and reports; gives the exit code. `left_out` are tests that the user did not ask for.
 pub(crate) fn run(
     project: &Project,
     options: &Options,
     cases: &[Case],
     shape: Shape,
+    left_out: &[TestKey],
 ) -> Result<i32> {
     let began = Instant::now();
     let store = project.open_store();
@@ -98,7 +103,15 @@ pub(crate) fn run(
         wall: began.elapsed(),
         interrupted: stop.load(Ordering::Relaxed),
         mode: Mode::Run,
+        flaky_ok: options.running.flaky_ok || project.settings.flaky_ok,
+        still_failing: Vec::new(),
     };
+    // What the graph of types decides about has outcomes of its own.
+    if options.running.engine != Some(EngineName::Static) {
+        let reports: Vec<TestReport> = report.tests.iter().chain(&inside).cloned().collect();
+        report.still_failing =
+            failures::still_failing(project, store.as_ref(), cases, left_out, &reports);
+    }
     finish_store(project, store.as_ref(), recorded);
     if let Some((word, errno)) = &not_started {
         let code = tell_not_started(word, *errno);
@@ -160,6 +173,8 @@ pub(crate) const NOT_COLLECTED: &str = "it ran without being observed";
 /// What a worker tells.
 enum News {
     Started(usize),
+    /// It did not pass, and is tried again.
+    Failed(usize, Box<Failed>),
     Ended(usize, Result<Executed>),
 }
 
@@ -199,6 +214,8 @@ impl Runner<'_> {
         let queue = Queue::new(order, cases);
         let (tell, news) = mpsc::channel();
         let project = self.project;
+        let settings = &project.settings;
+        let most_reruns = self.options.running.rerun_failed.unwrap_or(settings.rerun_failed);
         let wishes = &Wishes {
             quiet: self.options.common.quiet,
             by_graph: self.options.running.engine == Some(EngineName::Static),
@@ -206,6 +223,7 @@ impl Runner<'_> {
             collect: self.collects,
             only: crate::commands::run::only(self.options)?,
             failed: self.options.selecting.failed,
+            again: None,
         };
         std::thread::scope(|scope| {
             for _ in 0..jobs {
@@ -216,7 +234,8 @@ impl Runner<'_> {
                         let case = &cases[n];
                         let engine = engines.of(case, planned[n].newest.as_ref());
                         let job = Job { project, world, engine, case, streams, wishes, stop };
-                        let result = execute(job);
+                        let failed = |failed| drop(tell.send(News::Failed(n, Box::new(failed))));
+                        let result = execute_and_again(job, most_reruns, failed);
                         queue.done(n);
                         if tell.send(News::Ended(n, result)).is_err() {
                             return;
@@ -251,6 +270,7 @@ impl Runner<'_> {
                 Ok(News::Started(n)) => {
                     self.show(|p, out| p.started(&cases[n].key, Instant::now(), out));
                 }
+                Ok(News::Failed(n, failed)) => self.failed(&cases[n], &failed),
                 Ok(News::Ended(n, Ok(executed))) => self.ended(n, &cases[n], executed),
                 Ok(News::Ended(_, Err(error))) => {
                     // The engine does not work: no use in trying it on every other test.
@@ -276,19 +296,24 @@ impl Runner<'_> {
         let _ = write(&mut std::io::stdout());
     }
 
-    fn ended(&mut self, n: usize, case: &Case, executed: Executed) {
-        let (run, output, inside) = match executed {
-            Executed::Ended { run, output, inside } => (run, output, inside),
-            Executed::Interrupted => return,
-            Executed::NotStarted(errno) => {
-                let word = case.words.first().map(|w| w.to_string_lossy().into_owned());
-                self.not_started = Some((word.unwrap_or_default(), errno));
-                return;
-            }
-        };
+    /// A failure that is tried again is recorded like any other.
+    fn failed(&mut self, case: &Case, failed: &Failed) {
+        if !failed.ended.is_told {
+            self.record(&failed.ended.run);
+        }
+        self.print(failed.ended.output.as_deref());
+        self.show(Progress::erase);
+        if let Some(text) = failed.ended.output.as_deref() {
+            failures::save(self.project, &case.key, text);
+        }
+        terminal::say(self.options, &failed.next);
+    }
+
+    /// Writes a record; whether there is one now.
+    fn record(&mut self, run: &Run) -> bool {
         // A run that was not observed counts only if it did not pass: no older record may hide that.
         let store = self.store.filter(|_| self.collects || !run.outcome.passed());
-        let recorded = match store.map(|store| store.append(&run)) {
+        let recorded = match store.map(|store| store.append(run)) {
             Some(Ok(_)) => true,
             Some(Err(error)) => {
                 self.show(Progress::erase);
@@ -298,37 +323,56 @@ impl Runner<'_> {
             None => false,
         };
         self.recorded |= recorded;
+        recorded
+    }
+
+    fn print(&mut self, output: Option<&[u8]>) {
+        let Some(output) = output else { return };
+        self.show(Progress::erase);
+        let shown = if self.options.common.json {
+            std::io::stderr().write_all(output)
+        } else {
+            std::io::stdout().write_all(output).and_then(|()| std::io::stdout().flush())
+        };
+        // A reader that went away (a closed pipe) does not end the tests.
+        drop(shown);
+    }
+
+    fn ended(&mut self, n: usize, case: &Case, executed: Executed) {
+        let ended = match executed {
+            Executed::Ended(ended) => *ended,
+            Executed::Interrupted => return,
+            Executed::NotStarted(errno) => {
+                let word = case.words.first().map(|w| w.to_string_lossy().into_owned());
+                self.not_started = Some((word.unwrap_or_default(), errno));
+                return;
+            }
+        };
+        let run = &ended.run;
+        let recorded = ended.is_told && self.recorded || !ended.is_told && self.record(run);
+        self.print(ended.output.as_deref());
         let notes = self.told_notes(&run.notes);
         let report = &mut self.reports[n];
         report.outcome = Some(run.outcome);
         report.wall = Duration::from_micros(run.wall_us);
         report.inputs = recorded.then_some(run.observed.len() as u64);
-        report.taints = run.taints.iter().map(ToString::to_string).collect();
+        report.taints = tainted(&run.taints);
         report.notes = notes;
-        if let Some(output) = &output {
-            self.show(Progress::erase);
-            let shown = if self.options.common.json {
-                std::io::stderr().write_all(output)
-            } else {
-                std::io::stdout().write_all(output).and_then(|()| std::io::stdout().flush())
-            };
-            // A reader that went away (a closed pipe) does not end the tests.
-            drop(shown);
-        }
-        let report = &mut self.reports[n];
-        report.output = output;
+        report.reruns = ended.reruns;
+        report.output = ended.failure_output.or(ended.output);
         let report = report.clone();
+        failures::keep(self.project, &report);
         self.show(|p, out| p.finished(&report, Instant::now(), out));
         if self.options.common.json {
             self.json(|out| tamis_report::json::finished(&report, out));
-            for test in &inside {
+            for test in &ended.inside {
                 self.json(|out| tamis_report::json::decision(test, out));
                 if test.outcome.is_some() {
                     self.json(|out| tamis_report::json::finished(test, out));
                 }
             }
         }
-        self.inside.extend(inside);
+        self.inside.extend(ended.inside);
     }
 
     /// Notes that the settings want to be told.
@@ -340,6 +384,12 @@ impl Runner<'_> {
             .map(ToString::to_string)
             .collect()
     }
+}
+
+/// Why a run was not observed completely, in words. That it was flaky is said otherwise.
+pub(crate) fn tainted(taints: &[Taint]) -> Vec<String> {
+    let seen = taints.iter().filter(|taint| !matches!(taint, Taint::Flaky { .. }));
+    seen.map(ToString::to_string).collect()
 }
 
 /// The tests that wait, handed out within the limits of their suites.
@@ -420,12 +470,16 @@ pub(crate) fn gc_policy(project: &Project) -> GcPolicy {
 
 fn write_reports(options: &Options, shape: Shape, report: &RunReport, style: Style) -> Result<()> {
     if options.common.json {
+        for failure in &report.still_failing {
+            let _ = tamis_report::json::still_failing(failure, &mut std::io::stdout());
+        }
         let _ = tamis_report::json::summary(report, &mut std::io::stdout());
     }
     if !options.common.quiet {
         let out = &mut std::io::stderr();
         let _ = match (shape, report.tests.first()) {
-            (Shape::Command, Some(test)) => tamis_report::text::single(test, style, out),
+            (Shape::Command, Some(test)) => tamis_report::text::single(test, style, out)
+                .and_then(|()| tamis_report::text::still_failing(report, style, out)),
             _ => tamis_report::text::summary(report, style, out),
         };
     }
@@ -474,9 +528,10 @@ fn exit_code(report: &RunReport, shape: Shape) -> i32 {
         return INTERRUPTED;
     }
     match shape {
-        Shape::Command => {
-            report.tests.first().and_then(|t| t.outcome).map_or(0, tamis_core::Outcome::exit_code)
-        }
-        Shape::Suites => i32::from(report.tests.iter().any(TestReport::failed)),
+        Shape::Command => match report.tests.first() {
+            Some(test) if report.flaky_ok && test.flaky() => 0,
+            test => test.and_then(|t| t.outcome).map_or(0, tamis_core::Outcome::exit_code),
+        },
+        Shape::Suites => i32::from(report.failed()),
     }
 }

@@ -123,7 +123,7 @@ fn the_merge_base_leaves_out_what_others_did_since() {
     // Another state of now than the work tree.
     r.write("main/untracked", "x");
     let other = Since { base: Some("main".into()), ..Since::new("feature") };
-    assert_eq!(r.files("main", &other), ["theirs.txt"]);
+    assert_eq!(r.files("main", &other), ["theirs.txt", "untracked"]);
 }
 
 #[test]

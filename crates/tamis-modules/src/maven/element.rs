@@ -1,14 +1,73 @@
 //! XML of poms as a plain tree, and how two of them become one.
 
 use roxmltree::{Document, Node, ParsingOptions};
+use std::borrow::Cow;
 
 /// An element. Text is trimmed; comments and the like are gone.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Element {
-    pub(crate) name: String,
+    pub(crate) name: Name,
     pub(crate) text: String,
     pub(crate) attributes: Vec<(String, String)>,
     pub(crate) children: Vec<Element>,
+}
+
+/// A name of an element. A pom has thousands, and nearly all are among a few.
+pub(crate) type Name = Cow<'static, str>;
+
+/// In order. These need no memory of their own.
+const USUAL: [&str; 44] = [
+    "activation",
+    "artifactId",
+    "build",
+    "classifier",
+    "configuration",
+    "dependencies",
+    "dependency",
+    "dependencyManagement",
+    "description",
+    "exclusion",
+    "exclusions",
+    "execution",
+    "executions",
+    "goal",
+    "goals",
+    "groupId",
+    "id",
+    "inherited",
+    "modelVersion",
+    "module",
+    "modules",
+    "name",
+    "optional",
+    "packaging",
+    "parent",
+    "phase",
+    "plugin",
+    "pluginManagement",
+    "plugins",
+    "profile",
+    "profiles",
+    "project",
+    "properties",
+    "relativePath",
+    "repositories",
+    "repository",
+    "resource",
+    "resources",
+    "scope",
+    "source",
+    "target",
+    "type",
+    "url",
+    "version",
+];
+
+pub(crate) fn name(text: &str) -> Name {
+    match USUAL.binary_search(&text) {
+        Ok(at) => Cow::Borrowed(USUAL[at]),
+        Err(_) => Cow::Owned(text.to_owned()),
+    }
 }
 
 /// Deeper than any pom; foreign bytes must not exhaust the stack.
@@ -16,7 +75,7 @@ const MOST_DEPTH: usize = 128;
 
 impl Element {
     pub(crate) fn new(name: &str, text: &str) -> Self {
-        Self { name: name.into(), text: text.into(), ..Self::default() }
+        Self { name: self::name(name), text: text.into(), ..Self::default() }
     }
 
     /// Reads a document; the error says what is wrong with it.
@@ -160,6 +219,13 @@ mod tests {
         assert_eq!(latin.unwrap().text, "ä");
         assert_eq!(parse("<!DOCTYPE a [<!ENTITY e 'v'>]><a>&e;</a>").text, "v");
         assert!(Element::parse(b"<a>").is_err() && Element::parse(b"").is_err());
+    }
+
+    #[test]
+    fn usual_names_are_in_order_and_cost_nothing() {
+        assert!(USUAL.is_sorted());
+        assert!(matches!(name("groupId"), Cow::Borrowed("groupId")));
+        assert_eq!(name("other"), Name::from("other".to_owned()));
     }
 
     #[test]

@@ -32,7 +32,7 @@ const NOT_INHERITED: &[&str] = &[
 /// The child with what it inherits.
 pub(crate) fn inherit(child: &mut Element, parent: &Element) {
     for part in &parent.children {
-        match part.name.as_str() {
+        match part.name.as_ref() {
             name if NOT_INHERITED.contains(&name) => {}
             "build" => inherit_build(child.make("build"), part),
             "properties" => fill(child.make("properties"), part),
@@ -54,7 +54,7 @@ pub(crate) fn inherit(child: &mut Element, parent: &Element) {
 
 fn inherit_build(child: &mut Element, parent: &Element) {
     for part in &parent.children {
-        match part.name.as_str() {
+        match part.name.as_ref() {
             "plugins" => inherit_plugins(child.make("plugins"), part),
             "pluginManagement" => {
                 let managed = child.make("pluginManagement").make("plugins");
@@ -85,7 +85,7 @@ fn inherit_plugins(own: &mut Element, parent: &Element) {
 /// A plugin takes over what another mention of it says besides.
 pub(crate) fn merge_plugin(dominant: &mut Element, recessive: &Element) {
     for part in &recessive.children {
-        match part.name.as_str() {
+        match part.name.as_ref() {
             "executions" => {
                 let own = dominant.make("executions");
                 for execution in &part.children {
@@ -105,7 +105,7 @@ pub(crate) fn merge_plugin(dominant: &mut Element, recessive: &Element) {
 
 fn merge_execution(dominant: &mut Element, recessive: &Element) {
     for part in &recessive.children {
-        match part.name.as_str() {
+        match part.name.as_ref() {
             "configuration" => dominant.make("configuration").take_over(part),
             "goals" => {
                 let goals = dominant.make("goals");
@@ -124,7 +124,7 @@ fn merge_execution(dominant: &mut Element, recessive: &Element) {
 /// Puts a profile into its pom; the profile wins.
 pub(crate) fn inject(model: &mut Element, profile: &Element) {
     for part in &profile.children {
-        match part.name.as_str() {
+        match part.name.as_ref() {
             "id" | "activation" => {}
             "properties" => {
                 let own = model.make("properties");
@@ -155,7 +155,7 @@ pub(crate) fn inject(model: &mut Element, profile: &Element) {
 
 fn inject_build(build: &mut Element, profile: &Element) {
     for part in &profile.children {
-        match part.name.as_str() {
+        match part.name.as_ref() {
             "plugins" => inject_plugins(build.make("plugins"), part),
             "pluginManagement" => {
                 let managed = build.make("pluginManagement").make("plugins");

@@ -35,7 +35,7 @@ pub(crate) fn active<'m>(
 /// All conditions hold, and there is one.
 fn is_on(activation: &Element, around: &Surroundings, has: &dyn Fn(&str) -> bool) -> bool {
     let mut conditions = activation.children.iter().filter_map(|condition| {
-        Some(match condition.name.as_str() {
+        Some(match condition.name.as_ref() {
             "jdk" => jdk(&condition.text, around.java.as_deref()?),
             "os" => os(condition, around),
             "property" => property(condition, around)?,

@@ -9,7 +9,7 @@ use super::resolution::{self, Filtered};
 use crate::BuildError;
 use crate::files::Files;
 use crate::model::{EdgeKind, Graph, Kind, Module, folder_of, join};
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::rc::Rc;
 
 /// Files in the root folder that Maven looks at for the whole build.
@@ -43,10 +43,11 @@ pub fn read(
         modules.push(poms.effective(&place).ok_or_else(|| unreadable(&poms, path))?);
     }
     let reactor = Reactor::new(&modules);
+    let mut names = HashSet::with_capacity(paths.len());
     for (path, effective) in paths.iter().zip(&modules) {
         let folder = folder_of(path).to_owned();
         let name = format!("{}:{}", effective.group, effective.artifact);
-        if graph.find(&name).is_some() {
+        if !names.insert(name.clone()) {
             graph.notes.push(format!("{name} is defined twice; {path} is left out of the graph"));
         }
         let mut resolution = BTreeMap::new();
@@ -63,12 +64,15 @@ pub fn read(
             test_folders: test_folders(effective, &folder),
             resource_folders: resource_folders(effective, &folder),
             unknown: None,
+            tasks: Vec::new(),
             folder,
         });
         graph.definitions.extend(effective.assembled.lineage.iter().cloned());
     }
+    let places: HashMap<&str, usize> =
+        paths.iter().enumerate().map(|(number, path)| (path.as_str(), number)).collect();
     for (number, effective) in modules.iter().enumerate() {
-        add_edges(&mut graph, number, effective, &reactor, &paths);
+        add_edges(&mut graph, number, effective, &reactor, &places);
     }
     graph.definitions.extend(poms.looked_at.borrow().iter().cloned());
     graph.global.extend(GLOBAL.iter().filter_map(|file| join(folder_of(root), file)));
@@ -172,9 +176,15 @@ impl Reactor {
     }
 }
 
-fn add_edges(graph: &mut Graph, from: usize, of: &Effective, reactor: &Reactor, paths: &[String]) {
+fn add_edges(
+    graph: &mut Graph,
+    from: usize,
+    of: &Effective,
+    reactor: &Reactor,
+    places: &HashMap<&str, usize>,
+) {
     if let Some(parent) = &of.assembled.parent
-        && let Some(to) = paths.iter().position(|p| p == parent)
+        && let Some(&to) = places.get(parent.as_str())
     {
         graph.add_edge(from, to, EdgeKind::Parent);
     }

@@ -142,7 +142,7 @@ fn add_plugin(plugin: &Element, of: &Effective, reactor: &Reactor, found: &mut R
     let version = version_of(of, reactor, group, artifact, plugin.text_of("version"));
     found.insert(format!("plugin {key}"), version);
     for part in &plugin.children {
-        match part.name.as_str() {
+        match part.name.as_ref() {
             "groupId" | "artifactId" | "version" | "inherited" => {}
             "dependencies" => {
                 for dependency in &part.children {
@@ -186,7 +186,7 @@ fn version_of(
 /// Parts of `build` by what they concern.
 fn add_build(of: &Effective, reactor: &Reactor, found: &mut Resolution) {
     for part in of.model.child("build").map(|b| b.children.as_slice()).unwrap_or_default() {
-        match part.name.as_str() {
+        match part.name.as_ref() {
             "plugins" | "pluginManagement" | "defaultGoal" => {}
             "extensions" => {
                 for extension in &part.children {
@@ -219,10 +219,13 @@ fn add_properties(of: &Effective, reactor: &Reactor, filtered: &Filtered, found:
         .flat_map(|m| m.assembled.model.text_of("version").into_iter().flat_map(names))
         .map(str::to_owned)
         .collect();
+    let known_plugins = has_known_plugins_only(of);
     for property in of.model.list("properties") {
-        let name = &property.name;
-        let elsewhere = of_version.contains(name) || (is_version(name) && used.contains(name));
-        if filtered.0.contains(name) || !elsewhere {
+        let name = property.name.as_ref();
+        let is_used = used.contains(name);
+        let elsewhere = of_version.contains(name) || (is_version(name) && is_used);
+        let unused = !is_used && known_plugins && !may_be_parameter(name);
+        if filtered.0.contains(name) || !(elsewhere || unused) {
             let text = if filtered.0.contains(name) {
                 real(of, &property.text)
             } else {
@@ -230,6 +233,69 @@ fn add_properties(of: &Effective, reactor: &Reactor, filtered: &Filtered, found:
             };
             found.insert(format!("property {name}"), text);
         }
+    }
+}
+
+/// Plugins of which it is known that they read no properties but those that their parameters name.
+const KNOWN_PLUGINS: &[&str] = &[
+    "maven-clean-plugin",
+    "maven-compiler-plugin",
+    "maven-deploy-plugin",
+    "maven-ear-plugin",
+    "maven-ejb-plugin",
+    "maven-failsafe-plugin",
+    "maven-install-plugin",
+    "maven-jar-plugin",
+    "maven-resources-plugin",
+    "maven-site-plugin",
+    "maven-source-plugin",
+    "maven-surefire-plugin",
+    "maven-war-plugin",
+];
+
+/// Whether nothing takes part in a build that could look at any property: other plugins, extensions.
+fn has_known_plugins_only(of: &Effective) -> bool {
+    let known = |plugin: &Element| {
+        let key = plugin_key(plugin).unwrap_or_default();
+        let name = key.strip_prefix("org.apache.maven.plugins:");
+        let extends =
+            plugin.child("extensions").is_some() || plugin.child("dependencies").is_some();
+        name.is_some_and(|name| KNOWN_PLUGINS.contains(&name)) && !extends
+    };
+    of.plugins.iter().all(known) && of.model.at(&["build", "extensions"]).is_none()
+}
+
+/// Whether a plugin of [`KNOWN_PLUGINS`], or Maven itself, may read a property of this name: their
+/// parameters have plain names (`skipTests`, `argLine`) or begin in one of a few ways.
+fn may_be_parameter(name: &str) -> bool {
+    const STARTS: &[&str] = &[
+        "archive",
+        "clean",
+        "deploy",
+        "ear",
+        "ejb",
+        "failsafe",
+        "generatePom",
+        "install",
+        "it",
+        "jar",
+        "java",
+        "junit",
+        "maven",
+        "os",
+        "project",
+        "settings",
+        "site",
+        "source",
+        "surefire",
+        "sun",
+        "test",
+        "user",
+        "war",
+    ];
+    match name.split_once('.') {
+        Some((start, _)) => STARTS.contains(&start),
+        None => !name.contains('-'),
     }
 }
 

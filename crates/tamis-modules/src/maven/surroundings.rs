@@ -61,7 +61,7 @@ impl Surroundings {
             let on = by_default.is_some_and(|d| d.text == "true")
                 || profile.text_of("id").is_some_and(|id| self.profiles_on.iter().any(|p| p == id));
             for property in profile.list("properties").iter().filter(|_| on) {
-                self.user.entry(property.name.clone()).or_insert_with(|| property.text.clone());
+                self.user.entry(property.name.to_string()).or_insert_with(|| property.text.clone());
             }
         }
     }

@@ -32,12 +32,13 @@ pub(crate) fn only(options: &Options) -> Result<NameGlobs> {
     NameGlobs::new(options.selecting.only.clone()).map_err(|e| anyhow::anyhow!("--only: {e}"))
 }
 
-/// The tests of the suites, with a word to the user where there is none.
+/// The tests of the suites that the user asks for, and the keys of the others; with a word to the user
+/// where there is none.
 pub(crate) fn suite_cases(
     project: &Project,
     options: &Options,
     demand: &Demand,
-) -> Result<Vec<Case>> {
+) -> Result<(Vec<Case>, Vec<TestKey>)> {
     if project.settings.suites.is_empty() {
         match &project.settings_file {
             Some(file) => {
@@ -49,7 +50,17 @@ pub(crate) fn suite_cases(
             ),
         }
     }
-    cases::of_suites(project, demand, &only(options)?, timeout(options)?)
+    let only = only(options)?;
+    let all = cases::of_suites(project, demand, timeout(options)?)?;
+    let wanted = |case: &Case| {
+        let names = [&case.key.name, &case.key.to_string()];
+        only.patterns().is_empty() || names.iter().any(|name| only.matches(name.as_bytes()))
+    };
+    let (cases, others): (Vec<Case>, Vec<Case>) = all.into_iter().partition(wanted);
+    if cases.is_empty() && !only.patterns().is_empty() {
+        bail!("no test matches --only {}", only.patterns().join(" "));
+    }
+    Ok((cases, others.into_iter().map(|case| case.key).collect()))
 }
 
 /// `--level` says how the static engine decides, so it needs that engine.
@@ -72,8 +83,8 @@ pub(crate) fn suites(options: &Options, in_any_case: bool) -> Result<i32> {
         bail!("--since needs --engine modules or --engine hybrid, and a command");
     }
     let project = Project::find(options)?;
-    let cases = suite_cases(&project, options, &demand(options, in_any_case))?;
-    run(&project, options, &cases, Shape::Suites)
+    let (cases, left_out) = suite_cases(&project, options, &demand(options, in_any_case))?;
+    run(&project, options, &cases, Shape::Suites, &left_out)
 }
 
 pub(crate) fn command(options: &Options, words: &[OsString], in_any_case: bool) -> Result<i32> {
@@ -100,7 +111,7 @@ pub(crate) fn command(options: &Options, words: &[OsString], in_any_case: bool) 
         }
         case.demand = Demand::Requested;
     }
-    run(&project, options, &[case], Shape::Command)
+    run(&project, options, &[case], Shape::Command, &[])
 }
 
 /// Whether the newest run of any test class of a build, or of the command itself, did not pass.

@@ -19,7 +19,7 @@ pub(crate) fn select(options: &Options, arguments: &SelectArguments) -> Result<i
     let demand = demand(options, false);
     let words = &arguments.command.words;
     let cases = if words.is_empty() {
-        suite_cases(&project, options, &demand)?
+        suite_cases(&project, options, &demand)?.0
     } else {
         vec![command_case(&project, options, words, demand.clone())?]
     };
@@ -40,7 +40,8 @@ pub(crate) fn select(options: &Options, arguments: &SelectArguments) -> Result<i
     let _ = project.fingerprinter.flush();
     let tests: Vec<TestReport> = planned.into_iter().map(|p| p.report).collect();
     let selected = tests.iter().any(|t| t.decision.is_run());
-    let report = RunReport { tests, wall: began.elapsed(), interrupted: false, mode: Mode::Select };
+    let report =
+        RunReport { tests, wall: began.elapsed(), mode: Mode::Select, ..RunReport::default() };
     if options.common.quiet {
         return Ok(i32::from(selected));
     }

@@ -9,12 +9,14 @@ use crate::terminal;
 use crate::world::World;
 use anyhow::Result;
 use serde_json::json;
+use std::collections::HashMap;
 use std::ffi::OsString;
 use std::fmt::Write as _;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use tamis_core::{Taint, TestKey};
 use tamis_report::human;
 use tamis_report::style::Role;
-use tamis_store::RecordSummary;
+use tamis_store::{RecordSummary, Store, TestSummary};
 
 /// How long ago something was, in words.
 pub(crate) fn when(started_ms: u64) -> String {
@@ -37,7 +39,14 @@ pub(crate) fn status(options: &Options) -> Result<i32> {
     // Losing this cache costs time only.
     let _ = project.fingerprinter.flush();
     if options.common.json {
-        let lines: String = planned.iter().map(|p| format!("{}\n", planned_json(p))).collect();
+        let tests = store.as_ref().map(Store::tests).transpose()?.unwrap_or_default();
+        let flaky: HashMap<&TestKey, usize> = tests.iter().map(|t| (&t.key, t.flaky)).collect();
+        let line = |p: &Planned| {
+            let mut line = planned_json(p);
+            line["flaky_records"] = flaky.get(&p.report.key).copied().unwrap_or(0).into();
+            format!("{line}\n")
+        };
+        let lines: String = planned.iter().map(line).collect();
         print_or_pipe_closed(&lines);
         return Ok(0);
     }
@@ -55,6 +64,9 @@ pub(crate) fn status(options: &Options) -> Result<i32> {
         let _ = writeln!(text, "tests     none yet; try `tamis ./check.sh`");
     } else {
         text += &tests_text(&planned, terminal::output_style(options));
+    }
+    if let Some(store) = &store {
+        text += &flaky_text(&store.tests()?);
     }
     print_or_pipe_closed(&text);
     Ok(0)
@@ -86,6 +98,25 @@ fn tests_text(planned: &[Planned], style: tamis_report::Style) -> String {
     text
 }
 
+/// The tests with flaky runs among their records.
+fn flaky_text(tests: &[TestSummary]) -> String {
+    let flaky: Vec<&TestSummary> = tests.iter().filter(|test| test.flaky > 0).collect();
+    if flaky.is_empty() {
+        return String::new();
+    }
+    let mut text = format!("flaky     {}\n", human::number(flaky.len() as u64));
+    for test in flaky {
+        let _ = writeln!(text, "  {}  ({})", test.key, flaky_counts(test.flaky, test.records));
+    }
+    text
+}
+
+/// `flaky in 2 of 5 records`.
+fn flaky_counts(flaky: usize, records: usize) -> String {
+    let records = human::counted(records as u64, "record", "records");
+    format!("flaky in {} of {records}", human::number(flaky as u64))
+}
+
 fn bytes(size: u64) -> String {
     match size {
         0..10_000 => human::counted(size, "byte", "bytes"),
@@ -110,6 +141,7 @@ fn record_json(record: &RecordSummary) -> serde_json::Value {
         "record": record.id.0,
         "outcome": record.outcome.to_string(),
         "passed": record.outcome.passed(),
+        "flaky": record.is_flaky(),
         "started_ms": record.started_ms,
         "seconds": record.wall_us as f64 / 1e6,
         "cpu_seconds": record.cpu_us as f64 / 1e6,
@@ -133,10 +165,16 @@ pub(crate) fn history(options: &Options, words: &[OsString]) -> Result<i32> {
     }
     let mut text = String::new();
     for key in keys {
+        let records = store.history(&key)?;
         if !options.common.json {
-            let _ = writeln!(text, "{key}");
+            let flaky = records.iter().filter(|record| record.is_flaky()).count();
+            let counts = match flaky {
+                0 => String::new(),
+                _ => format!("  ({})", flaky_counts(flaky, records.len())),
+            };
+            let _ = writeln!(text, "{key}{counts}");
         }
-        for record in store.history(&key)? {
+        for record in records {
             if options.common.json {
                 let mut line = record_json(&record);
                 line["test"] = key.to_string().into();
@@ -150,6 +188,14 @@ pub(crate) fn history(options: &Options, words: &[OsString]) -> Result<i32> {
     Ok(0)
 }
 
+/// A taint as part of a record.
+pub(crate) fn taint_text(taint: &Taint) -> String {
+    match taint {
+        Taint::Flaky { .. } => taint.to_string(),
+        _ => format!("not completely observed: {taint}"),
+    }
+}
+
 fn record_text(record: &RecordSummary) -> String {
     let mut text = format!(
         "  {}  {}, {} in {}, {}, observed by {}\n",
@@ -161,7 +207,7 @@ fn record_text(record: &RecordSummary) -> String {
         record.engine
     );
     for taint in &record.taints {
-        let _ = writeln!(text, "        not completely observed: {taint}");
+        let _ = writeln!(text, "        {}", taint_text(taint));
     }
     for note in &record.notes {
         let _ = writeln!(text, "        {note}");

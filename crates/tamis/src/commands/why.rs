@@ -15,6 +15,7 @@ use std::fmt::Write as _;
 use tamis_core::decide::Demand;
 use tamis_core::record::{Observed, Run};
 use tamis_core::{Cause, Decision, RecordId, TestKey};
+use tamis_modules::affected::Excluded;
 use tamis_report::human;
 use tamis_report::style::Role;
 use tamis_store::{Difference, Store};
@@ -28,8 +29,7 @@ struct Asked {
 
 /// The tests of the suites, and the commands and test classes that the store knows.
 pub(crate) fn known_cases(project: &Project, store: Option<&Store>) -> Result<Vec<Case>> {
-    let mut cases =
-        cases::of_suites(project, &Demand::None, &tamis_settings::NameGlobs::default(), None)?;
+    let mut cases = cases::of_suites(project, &Demand::None, None)?;
     if let Some(store) = store {
         let commands = store.tests()?.into_iter().filter(|t| t.key.suite.is_empty());
         cases.extend(commands.map(|test| cases::of_recorded_command(project, test.key)));
@@ -66,13 +66,18 @@ pub(crate) fn why(options: &Options, words: &[OsString]) -> Result<i32> {
     let planned = asked.decide(&world)?;
     let style = terminal::output_style(options);
     let key = &asked.case.key;
+    let excluded = match crate::jvm::is_scope(&key.suite) || key.suite.is_empty() {
+        true => crate::modules::excluded_changes(&asked.project),
+        false => Vec::new(),
+    };
     let Decision::Run(cause) = &planned.report.decision else {
         if options.common.json {
-            println!("{}", json!({ "test": key.to_string(), "run": false }));
+            let excluded = excluded_json(&excluded);
+            println!("{}", json!({ "test": key.to_string(), "run": false, "excluded": excluded }));
         } else {
             let proof = planned.report.proof.as_deref().unwrap_or_default();
             println!("{key} would not run now: {} ({proof})", planned.report.reason);
-            print!("{}", habits(&asked)?);
+            print!("{}{}", habits(&asked)?, excluded_text(&excluded));
             println!("`tamis why-not {}` shows the proof", key.name);
         }
         return Ok(0);
@@ -84,7 +89,9 @@ pub(crate) fn why(options: &Options, words: &[OsString]) -> Result<i32> {
         _ => Vec::new(),
     };
     if options.common.json {
-        println!("{}", why_json(&asked, &planned, &differences, &world));
+        let mut answer = why_json(&asked, &planned, &differences, &world);
+        answer["excluded"] = excluded_json(&excluded);
+        println!("{answer}");
         return Ok(0);
     }
     let reason = style.paint(Role::Strong, &planned.report.reason);
@@ -94,13 +101,25 @@ pub(crate) fn why(options: &Options, words: &[OsString]) -> Result<i32> {
     {
         let _ = writeln!(text, "  compared with record {record}, which {}", newest.outcome);
         for taint in &newest.taints {
-            let _ = writeln!(text, "  not completely observed: {taint}");
+            let _ = writeln!(text, "  {}", crate::commands::status::taint_text(taint));
         }
     }
     text += &differences_text(&differences, &world);
     text += &habits(&asked)?;
+    text += &excluded_text(&excluded);
     print_or_pipe_closed(&text);
     Ok(0)
+}
+
+/// Changed files that do not count for modules; the records may well count them.
+fn excluded_text(excluded: &[Excluded]) -> String {
+    let line =
+        |e: &Excluded| format!("  changed, and excluded for modules: {} ({})\n", e.file, e.rule);
+    excluded.iter().map(line).collect()
+}
+
+fn excluded_json(excluded: &[Excluded]) -> serde_json::Value {
+    excluded.iter().map(|e| json!({ "file": e.file, "rule": e.rule })).collect()
 }
 
 /// Differences that are shown one by one.

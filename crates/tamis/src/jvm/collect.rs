@@ -10,15 +10,19 @@ mod deciding;
 mod launched;
 mod writing;
 
+use crate::again::Earlier;
 use crate::cases::Case;
+use crate::failures;
 use crate::jvm::by_graph::ByGraph;
-use crate::jvm::goal::{GoalFacts, refusal};
+use crate::jvm::goal::{GoalFacts, Told, refusal};
+use crate::jvm::said;
 use crate::jvm::saved;
 use crate::jvm::session::Session;
 use crate::modules::choice::Tests;
 use crate::project::Project;
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::os::unix::net::UnixStream;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender};
 use std::thread::Scope;
@@ -27,7 +31,7 @@ use tamis_core::record::{Observed, Run};
 use tamis_core::{Outcome, Question, Taint, TestKey};
 use tamis_dynamic::{Depends, Jvm, outermost};
 use tamis_observe::{ClassFiles, Observations, PartEnded};
-use tamis_report::TestReport;
+use tamis_report::{Reruns, TestReport};
 use tamis_settings::NameGlobs;
 use tamis_store::Store;
 use tamis_wire::{Ended, FromJvm, Goal, Hello, Role, Scanned, ToJvm, VERSION, Verdict};
@@ -86,6 +90,8 @@ pub(crate) struct Wishes {
     pub(crate) only: NameGlobs,
     /// Only test classes that did not pass when they last ran.
     pub(crate) failed: bool,
+    /// How test classes ended before in this call, where it is a second try.
+    pub(crate) again: Option<Arc<Earlier>>,
 }
 
 impl Wishes {
@@ -117,6 +123,9 @@ pub(crate) struct Collector<'env> {
     /// Ended, no test class of a goal, and their files not told yet.
     nobodys: HashSet<(u32, u32)>,
     runs: HashMap<TestKey, Run>,
+    /// Runs of a test class in this build, where there was more than one.
+    repeated: HashMap<TestKey, Reruns>,
+    began: SystemTime,
     collected: Collected,
 }
 
@@ -150,6 +159,10 @@ struct GoalState {
     units: HashMap<String, usize>,
     /// What is known where the runner itself asks.
     asks: Option<launched::Asks>,
+    /// Its runner tries failed tests again by itself.
+    tries_again: bool,
+    /// Where its runner may write reports.
+    reports: Vec<PathBuf>,
 }
 
 /// A JVM that runs tests.
@@ -211,6 +224,8 @@ impl<'env> Collector<'env> {
             files: HashMap::new(),
             nobodys: HashSet::new(),
             runs: HashMap::new(),
+            repeated: HashMap::new(),
+            began: SystemTime::now(),
             collected: Collected::default(),
         }
     }
@@ -350,6 +365,7 @@ impl<'env> Collector<'env> {
             }
         }
         if let Some(why) = &refusal {
+            self.collected.refused = true;
             self.say(&format!("{}: {why}: all its tests run and none is recorded", facts.scope));
         } else {
             self.session.told.add(goal, &facts.index);
@@ -374,6 +390,8 @@ impl<'env> Collector<'env> {
             ran_outside: BTreeSet::new(),
             units: HashMap::new(),
             asks: None,
+            tries_again: tries_again(goal),
+            reports: Told::own_folders(goal),
         });
         let build = self.builds.get_mut(&pid).expect("asked by this build");
         build.goals.insert(goal.id, number);
@@ -416,8 +434,11 @@ impl<'env> Collector<'env> {
         if !self.wishes.collect && self.goals[host.goal].graph.is_none() {
             return self.ended_unobserved(pid, unit, ended);
         }
+        let key = key(&self.goals[host.goal].facts, &unit.class);
+        let failed_before = self.wishes.again.as_ref().is_some_and(|again| again.failed(&key));
         if let Some(graph) = &mut self.goals[host.goal].graph {
-            graph.finished(&unit.class, passed);
+            // One that is flaky is selected again.
+            graph.finished(&unit.class, passed && !failed_before);
             return self.report_outcome(pid, &unit.class, passed, ended.wall_us);
         }
         let said = Said {
@@ -438,7 +459,9 @@ impl<'env> Collector<'env> {
     fn ended_unobserved(&mut self, pid: u32, unit: Unit, ended: &Ended) {
         let Some(host) = self.hosts.get(&pid) else { return };
         let goal = host.goal;
-        if ended.verdict == Verdict::Passed {
+        let key = key(&self.goals[goal].facts, &unit.class);
+        let failed_before = self.wishes.again.as_ref().is_some_and(|again| again.failed(&key));
+        if ended.verdict == Verdict::Passed && !failed_before {
             return self.report_outcome(pid, &unit.class, true, ended.wall_us);
         }
         let said = Said {
@@ -473,6 +496,7 @@ impl<'env> Collector<'env> {
             }
         }
         self.record_classes_without_tests();
+        self.add_messages();
         self.tell_of_missing_agents();
         for goal in &self.goals {
             if let Some(why) = goal.graph.as_ref().and_then(ByGraph::record) {
@@ -494,6 +518,23 @@ impl<'env> Collector<'env> {
             self.collected.relied_on.push(Observed { detail: answer.detail, ..observed });
         }
         self.collected
+    }
+
+    /// What the test classes that did not pass said.
+    fn add_messages(&mut self) {
+        for goal in &self.goals {
+            for (class, &report) in &goal.units {
+                let report = &mut self.collected.reports[report];
+                if report.failed() {
+                    report.output = said::failures(&goal.reports, class, self.began);
+                }
+                // What passes at the second try keeps what it said at the first.
+                let again = self.wishes.again.as_ref().is_some_and(|a| a.failed(&report.key));
+                if report.outcome.is_some() && (report.failed() || !again) {
+                    failures::keep(self.project, report);
+                }
+            }
+        }
     }
 
     fn tell_of_missing_agents(&self) {
@@ -532,6 +573,14 @@ fn test_class(goal: &GoalState, host: &Host, began: &str) -> Option<String> {
         false => return None,
     };
     Some(class.to_owned())
+}
+
+/// Whether a goal was told to try failed tests again.
+fn tries_again(goal: &Goal) -> bool {
+    let number = |(name, value): &(String, String)| {
+        name.ends_with("rerunFailingTestsCount") && value.trim().parse().is_ok_and(|n: u32| n > 0)
+    };
+    goal.configuration.iter().any(number)
 }
 
 fn key(facts: &GoalFacts, class: &str) -> TestKey {

@@ -160,11 +160,16 @@ impl ToldPaths {
 impl Told {
     pub(crate) fn add(&self, goal: &Goal, index: &ClassIndex) {
         self.add_index(index);
+        let own = Self::own_folders(goal).into_iter();
         let mut paths = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        paths.own.extend(own.map(|folder| folder.into_os_string().into_encoded_bytes()));
+    }
+
+    /// The folders that a goal itself writes.
+    pub(crate) fn own_folders(goal: &Goal) -> Vec<PathBuf> {
         // Surefire's working folder is given by its name in the module's output folder.
         let output = Path::new(&goal.test_classes).parent().unwrap_or(Path::new(&goal.folder));
-        let own = |f: &String| output.join(f).into_os_string().into_encoded_bytes();
-        paths.own.extend(goal.own_folders.iter().map(own));
+        goal.own_folders.iter().map(|folder| output.join(folder)).collect()
     }
 
     pub(crate) fn add_own(&self, folder: &str) {

@@ -22,6 +22,7 @@ pub(crate) mod by_graph;
 pub(crate) mod collect;
 pub(crate) mod goal;
 pub(crate) mod launch;
+pub(crate) mod said;
 pub(crate) mod saved;
 pub(crate) mod session;
 
@@ -37,6 +38,17 @@ pub(crate) fn is_maven(words: &[OsString]) -> bool {
 /// Whether a suite is made of the test classes of a build or a JVM.
 pub(crate) fn is_scope(suite: &str) -> bool {
     ["mvn:", "java:", "ant:", "gradle:"].iter().any(|tool| suite.starts_with(tool))
+}
+
+/// How the suites of a command's test classes begin.
+pub(crate) fn tool(words: &[OsString]) -> Option<&'static str> {
+    match () {
+        () if is_maven(words) => Some("mvn:"),
+        () if launch::is_java(words) => Some("java:"),
+        () if launch::is_ant(words) => Some("ant:"),
+        () if launch::is_gradle(words) => Some("gradle:"),
+        () => None,
+    }
 }
 
 /// Whether tests inside a command can be told apart.

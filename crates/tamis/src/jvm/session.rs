@@ -3,6 +3,7 @@
 use crate::cases::Case;
 use crate::jvm::collect::{Collected, Collector, Input, Wishes};
 use crate::jvm::goal::Told;
+use crate::modules::choice::Choice;
 use crate::project::{Project, cache_folder};
 use anyhow::{Context as _, Result};
 use std::ffi::OsString;
@@ -69,17 +70,40 @@ impl Session {
     pub(crate) fn environment(
         &self,
         mut environment: Vec<(OsString, OsString)>,
+        choice: Option<&Choice>,
     ) -> Vec<(OsString, OsString)> {
         let Some(argument) = self.argument(&self.folder.path().join(BUILD), Role::Build) else {
             return environment;
         };
         let mut value = OsString::from(argument);
+        if let Some(file) = choice.and_then(|choice| self.module_properties(choice)) {
+            value.push(format!(" -Dtamis.module.properties={file}"));
+        }
         if let Some(at) = environment.iter().position(|(name, _)| name == "MAVEN_OPTS") {
             value.push(" ");
             value.push(environment.remove(at).1);
         }
         environment.push(("MAVEN_OPTS".into(), value));
         environment
+    }
+
+    /// A file with the properties of modules, for the agent in Maven; none where there are none.
+    fn module_properties(&self, choice: &Choice) -> Option<String> {
+        let lines = choice.properties.iter();
+        let text: String =
+            lines.map(|(m, name, value)| format!("{m}\t{name}\t{value}\n")).collect();
+        let file = self.folder.path().join("module-properties");
+        let name = file.to_str().filter(|name| !name.contains(char::is_whitespace));
+        if text.is_empty() {
+            return None;
+        }
+        if name.is_none() || std::fs::write(&file, text).is_err() {
+            eprintln!(
+                "tamis: upstream-args and downstream-args have no effect: no temp file for them"
+            );
+            return None;
+        }
+        name.map(str::to_owned)
     }
 
     /// The argument for a JVM that is started without a build tool; its runner asks.

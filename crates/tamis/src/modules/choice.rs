@@ -20,6 +20,8 @@ pub(crate) struct Choice {
     pub(crate) modules: BTreeMap<String, (Tests, String)>,
     /// For a module that is not in the list, which nobody foresaw.
     pub(crate) others: Tests,
+    /// Properties for some modules alone: `group:artifact`, name, value.
+    pub(crate) properties: Vec<(String, String, String)>,
 }
 
 impl Choice {
@@ -40,7 +42,7 @@ mod tests {
     #[test]
     fn modules_by_the_artifact_that_maven_tells() {
         let modules = BTreeMap::from([("g:a".to_owned(), (Tests::None, "x".to_owned()))]);
-        let choice = Choice { modules, others: Tests::All };
+        let choice = Choice { modules, others: Tests::All, properties: Vec::new() };
         assert_eq!(choice.of("g:a:jar:1.0"), (Tests::None, "x"));
         assert_eq!(choice.of("g:a"), (Tests::None, "x"));
         assert_eq!(choice.of("g:b:jar:1.0").0, Tests::All);

@@ -117,6 +117,7 @@ pub(super) fn hand(
         words.extend(["-pl".to_owned(), names.join(",")]);
     }
     let mut modules = BTreeMap::new();
+    let mut properties = Vec::new();
     for &n in &built {
         let module = &found.graph.modules[n];
         let (tests, why) = match found.affected(n) {
@@ -129,10 +130,18 @@ pub(super) fn hand(
             }
             None => (Tests::None, "its module is not affected".to_owned()),
         };
+        let own = match found.affected(n) {
+            None => settings.upstream_args.as_slice(),
+            Some(affected) if !affected.changed => &settings.downstream_args,
+            Some(_) => &[],
+        };
+        let own = own.iter().map(|(k, v)| (module.name.clone(), k.clone(), v.clone()));
+        properties.extend(own);
         modules.insert(module.name.clone(), (tests, why));
     }
     let (built, tested) = (built.len(), tested.len());
-    Ok(Some(Handed { words, choice: Choice { modules, others: tests }, built, tested, notes }))
+    let choice = Choice { modules, others: tests, properties };
+    Ok(Some(Handed { words, choice, built, tested, notes }))
 }
 
 /// The modules that the user's own words would build.

@@ -9,19 +9,19 @@ mod maven;
 mod others;
 pub(crate) mod run;
 
-use crate::project::Project;
+use crate::project::{Project, cache_folder};
 use anyhow::{Result, bail};
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use tamis_core::PortablePath;
-use tamis_modules::affected::touches_definitions;
+use tamis_modules::affected::{Excluded, touches_definitions};
 use tamis_modules::git::{Changes, Git, Since};
 use tamis_modules::maven::{Surroundings, Words};
 use tamis_modules::model::{inside, join};
 use tamis_modules::{
     Affected, AffectedModule, BuildError, Change, Exclusions, Files, Force, Graph, Kind, Part,
-    Reason, Rules, Travel, Tree, affected, cargo, golang, npm,
+    Reason, Rules, Travel, Tree, affected, cargo, golang, gradle, npm,
 };
 use tamis_settings::modules::{ModuleSettings, When, WithoutGit};
 use tamis_store::Store;
@@ -83,7 +83,9 @@ impl Found {
         let kind = kind_of(&tree, &folder, asked.words)?;
         let around = surroundings(project, &tree, asked.words);
         let root = root_of(kind, &tree, &folder, project, asked.words, &around)?;
-        let build = Build { kind, root: &root, top: &top, around: &around };
+        let program = (kind == Kind::Gradle).then(|| asked.words.first()).flatten();
+        let program = program.map(|word| program_of(project, word));
+        let build = Build { kind, root: &root, top: &top, around: &around, program };
         let git = git.map_err(|e| e.to_string());
         // git has many files to look at; the definitions are read meanwhile.
         let (graph, (since, changes)) = std::thread::scope(|scope| {
@@ -142,8 +144,8 @@ impl Found {
                 self.graph = build.read(&self.tree, true)?;
             }
             before = match (build.kind, git.revision(&changes.commit)) {
-                // Its packages come from the tool, which knows only the work tree.
-                (Kind::Go, _) => Ok(self.graph.clone()),
+                // Their modules come from the tool, which knows only the work tree.
+                (Kind::Go | Kind::Gradle, _) => Ok(self.graph.clone()),
                 (_, Ok(revision)) => build.read(&revision, true).map_err(|e| e.to_string()),
                 (_, Err(error)) => Err(error.to_string()),
             };
@@ -176,6 +178,20 @@ impl Found {
     }
 }
 
+/// The changed files that do not count for modules, compared with what the settings or git name. Nothing
+/// where that cannot be known, and for Gradle, which would have to be asked.
+pub(crate) fn excluded_changes(project: &Project) -> Vec<Excluded> {
+    let top = Git::find(&project.folder).map(|git| git.top().to_path_buf());
+    let Ok(tree) = top.map(Tree::new) else { return Vec::new() };
+    let folder = tree.relative(&project.folder).unwrap_or_else(|| ".".into());
+    match kind_of(&tree, &folder, &[]) {
+        Err(_) | Ok(Kind::Gradle) => return Vec::new(),
+        Ok(_) => {}
+    }
+    let found = Found::new(project, Asked { words: &[], since: None, alone: false });
+    found.map(|found| found.affected.excluded).unwrap_or_default()
+}
+
 /// How the graph of a build is read.
 #[derive(Debug)]
 struct Build<'a> {
@@ -183,6 +199,8 @@ struct Build<'a> {
     root: &'a str,
     top: &'a Path,
     around: &'a Surroundings,
+    /// The Gradle that the user calls.
+    program: Option<PathBuf>,
 }
 
 impl Build<'_> {
@@ -194,6 +212,11 @@ impl Build<'_> {
             Kind::Cargo => cargo::read(files, self.root),
             Kind::Npm => npm::read(files, self.root),
             Kind::Go => golang::read(files, self.top, self.root),
+            Kind::Gradle => {
+                let cache = cache_folder().map(|cache| cache.join("gradle"));
+                let (program, cache) = (self.program.as_deref(), cache.as_deref());
+                gradle::read(files, self.top, self.root, program, cache)
+            }
         }
     }
 }
@@ -204,34 +227,39 @@ fn kind_of(tree: &Tree, folder: &str, words: &[String]) -> Result<Kind> {
         return Ok(kind);
     }
     if let Some(word) = words.first() {
-        bail!("{word}: modules are known for mvn, cargo, go, npm, pnpm and yarn commands");
+        bail!("{word}: modules are known for mvn, gradle, cargo, go, npm, pnpm and yarn commands");
     }
     let names = [
         ("pom.xml", Kind::Maven),
+        ("settings.gradle", Kind::Gradle),
+        ("settings.gradle.kts", Kind::Gradle),
+        ("build.gradle", Kind::Gradle),
+        ("build.gradle.kts", Kind::Gradle),
         ("Cargo.toml", Kind::Cargo),
         ("go.work", Kind::Go),
         ("go.mod", Kind::Go),
         ("package.json", Kind::Npm),
     ];
-    let mut gradle = None;
     for here in Path::new(folder).ancestors().map(|f| f.to_str().unwrap_or_default()) {
         let here = if here.is_empty() { "." } else { here };
         let is_file = |name: &str| join(here, name).is_some_and(|p| tree.is_file(&p));
         if let Some((_, kind)) = names.iter().find(|(name, _)| is_file(name)) {
             return Ok(*kind);
         }
-        let settings = ["settings.gradle", "settings.gradle.kts"].into_iter().find(|n| is_file(n));
-        gradle = gradle.or(settings);
     }
-    match gradle {
-        Some(file) => bail!(
-            "{file}: the modules of a Gradle build are known to Gradle alone, and tamis does not ask \
-             it yet; `tamis ./gradlew test` observes the build as a whole"
-        ),
-        None => bail!(
-            "no pom.xml, Cargo.toml, go.mod or package.json here or above; change to a build's folder"
-        ),
+    bail!(
+        "no pom.xml, settings.gradle, Cargo.toml, go.mod or package.json here or above; change to a \
+         build's folder"
+    )
+}
+
+/// A program as the user named it, seen from any folder.
+fn program_of(project: &Project, word: &str) -> PathBuf {
+    if !word.contains('/') {
+        return PathBuf::from(word);
     }
+    let place = project.folder.join(word);
+    place.canonicalize().unwrap_or(place)
 }
 
 pub(crate) fn kind_of_program(word: &str) -> Option<Kind> {
@@ -239,6 +267,7 @@ pub(crate) fn kind_of_program(word: &str) -> Option<Kind> {
         "mvn" | "mvnw" => Kind::Maven,
         "cargo" => Kind::Cargo,
         "go" => Kind::Go,
+        "gradle" | "gradlew" => Kind::Gradle,
         "npm" | "pnpm" | "yarn" => Kind::Npm,
         _ => return None,
     })
@@ -261,12 +290,14 @@ fn root_of(
         Kind::Cargo => cargo::root_of(tree, folder),
         Kind::Npm => npm::root_of(tree, folder),
         Kind::Go => golang::root_of(tree, folder),
+        Kind::Gradle => gradle::root_of(tree, folder),
     };
     let name = match kind {
         Kind::Maven => "pom.xml",
         Kind::Cargo => "Cargo.toml",
         Kind::Npm => "package.json",
         Kind::Go => "go.mod",
+        Kind::Gradle => "settings.gradle",
     };
     root.ok_or_else(|| anyhow::anyhow!("no {name} here or above; change to a build's folder"))
 }
@@ -289,6 +320,7 @@ fn since(settings: &ModuleSettings, asked: Option<&str>, git: &Git) -> Result<Si
         uncommitted: settings.uncommitted,
         untracked: settings.untracked,
         fetch: settings.fetch,
+        base: settings.base.clone(),
         ..Since::new(reference)
     })
 }
@@ -298,7 +330,8 @@ fn disabled(settings: &ModuleSettings, git: &Git, reference: &str) -> Option<Str
     let matches = |patterns: &[String], name: &str| {
         tamis_modules::exclude::first_match(patterns, name).ok().flatten().map(str::to_owned)
     };
-    if let Some(branch) = git.branch()
+    if !settings.disable_if_branch.is_empty()
+        && let Some(branch) = git.branch()
         && let Some(pattern) = matches(&settings.disable_if_branch, &branch)
     {
         return Some(format!("this is branch {branch} (disable-if-branch {pattern})"));

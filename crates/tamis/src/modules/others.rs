@@ -19,6 +19,7 @@ pub(super) fn hand(found: &Found, project: &Project, given: &[String]) -> Option
     match found.graph.kind {
         Kind::Cargo => call.cargo(given),
         Kind::Go => call.go(given),
+        Kind::Gradle => call.gradle(given),
         _ => match given.first().map(String::as_str) {
             Some("pnpm") => call.pnpm(given),
             Some("yarn") => call.yarn(given),
@@ -140,6 +141,79 @@ impl Call<'_> {
         Some(words)
     }
 
+    /// `gradle test`: `:a:test` for each affected project that has such a task. What the projects need is
+    /// built by Gradle itself.
+    fn gradle(&self, given: &[String]) -> Option<Vec<String>> {
+        // Other builds, and options that belong to the task before them.
+        const NOT_UNDERSTOOD: &[&str] = &[
+            "-p",
+            "--project-dir",
+            "-b",
+            "--build-file",
+            "-c",
+            "--settings-file",
+            "--include-build",
+            "--tests",
+        ];
+        const WITH_VALUE: &[&str] = &[
+            "-x",
+            "--exclude-task",
+            "-I",
+            "--init-script",
+            "-g",
+            "--gradle-user-home",
+            "-P",
+            "-D",
+            "--max-workers",
+            "--console",
+            "--priority",
+            "--warning-mode",
+            "--project-cache-dir",
+        ];
+        let words = given.get(1..).unwrap_or_default();
+        let is_other = |word: &String| {
+            NOT_UNDERSTOOD.iter().any(|o| word == o || word.starts_with(&format!("{o}=")))
+        };
+        if self.affected.is_empty() {
+            return None;
+        }
+        if words.iter().any(is_other) {
+            return Some(given.to_vec());
+        }
+        // A bare task is for the project of this folder and those below it.
+        let covered = |n: &usize| inside(&self.graph.modules[*n].folder, self.folder);
+        let mut handed = vec![given[0].clone()];
+        let mut any = false;
+        let mut is_value = false;
+        for word in words {
+            if is_value || word.starts_with('-') {
+                is_value = !is_value && WITH_VALUE.contains(&word.as_str());
+                handed.push(word.clone());
+                continue;
+            }
+            let (projects, task): (Vec<usize>, &str) = match word.rsplit_once(':') {
+                Some((project, task)) => {
+                    let project = if project.is_empty() { ":" } else { project };
+                    let named = self.affected.iter().copied();
+                    let is = |n: &usize| {
+                        let name = &self.graph.modules[*n].name;
+                        name == project || name.trim_start_matches(':') == project
+                    };
+                    (named.filter(is).collect(), task)
+                }
+                None => (self.affected.iter().copied().filter(covered).collect(), word),
+            };
+            for n in projects {
+                let module = &self.graph.modules[n];
+                if module.tasks.iter().any(|known| known == task) {
+                    handed.push(format!("{}:{task}", module.name.trim_end_matches(':')));
+                    any = true;
+                }
+            }
+        }
+        any.then_some(handed)
+    }
+
     /// The packages that a pattern stands for; `None` where the word is no pattern.
     fn matching(&self, word: &str) -> Option<BTreeSet<usize>> {
         let (start, deep) = match word.strip_suffix("...") {
@@ -237,6 +311,7 @@ mod tests {
         let words = match (graph.kind, given[0].as_str()) {
             (Kind::Cargo, _) => call.cargo(&given),
             (Kind::Go, _) => call.go(&given),
+            (Kind::Gradle, _) => call.gradle(&given),
             (_, "pnpm") => call.pnpm(&given),
             (_, "yarn") => call.yarn(&given),
             _ => call.npm(&given),
@@ -283,6 +358,28 @@ mod tests {
             "go test e.org/m/a -args ./..."
         );
         assert_eq!(of(&[0], ".", "go test ./a/..."), None);
+    }
+
+    #[test]
+    fn tasks_of_gradle() {
+        let mut g = graph(Kind::Gradle, &[(":", "."), (":a", "a"), (":a:b", "a/b"), (":c", "c")]);
+        for n in 1..4 {
+            g.modules[n].tasks = vec!["test".into(), "clean".into()];
+        }
+        let of =
+            |affected: &[usize], folder: &str, words: &str| handed(&g, affected, folder, words);
+        assert_eq!(of(&[0, 1, 2], ".", "gradle test").unwrap(), "gradle :a:test :a:b:test");
+        assert_eq!(
+            of(&[3], ".", "gradle -x lint --offline clean test").unwrap(),
+            "gradle -x lint --offline :c:clean :c:test"
+        );
+        assert_eq!(of(&[2, 3], "a", "./gradlew test").unwrap(), "./gradlew :a:b:test");
+        assert_eq!(of(&[1, 3], ".", "gradle :a:test c:test").unwrap(), "gradle :a:test :c:test");
+        assert_eq!(of(&[1], ".", "gradle :c:test"), None);
+        assert_eq!(of(&[0], ".", "gradle test"), None, "the root has no such task");
+        // Not understood: as it is, where anything is affected.
+        assert_eq!(of(&[1], ".", "gradle test --tests A").unwrap(), "gradle test --tests A");
+        assert_eq!(of(&[], ".", "gradle test --tests A"), None);
     }
 
     #[test]

@@ -20,17 +20,28 @@ pub(crate) fn command(options: &Options, words: &[OsString], in_any_case: bool) 
     let project = Project::find(options)?;
     let given = text_words(words)?;
     if given.first().is_none_or(|w| kind_of_program(w).is_none()) {
-        bail!("--engine modules and hybrid are for mvn, cargo, go, npm, pnpm and yarn commands");
+        bail!(
+            "--engine modules and hybrid are for mvn, gradle, cargo, go, npm, pnpm and yarn commands"
+        );
     }
     let alone = project.settings.modules.downstream == When::AsTold
         && !maven::words(&project, &tamis_modules::Tree::new(project.root()), &given)
             .also_make_dependents;
     let asked = Asked { words: &given, since: options.selecting.since.as_deref(), alone };
-    let found = Found::new(&project, asked)?;
     let say = |what: &str| {
         if !options.common.quiet {
             eprintln!("tamis: {what}");
         }
+    };
+    let found = match Found::new(&project, asked) {
+        // A build that only the tool itself can read, and does not.
+        Err(why) if kind_of_program(&given[0]) == Some(Kind::Gradle) => {
+            say(&format!("{why:#}: everything runs"));
+            let demand = demand(options, in_any_case);
+            let case = command_case(&project, options, words, demand)?;
+            return run(&project, options, &[case], Shape::Command, &[]);
+        }
+        found => found?,
     };
     for note in &found.graph.notes {
         say(note);
@@ -46,7 +57,7 @@ pub(crate) fn command(options: &Options, words: &[OsString], in_any_case: bool) 
         _ => other_case(&found, &project, options, &given, by_records, &say)?,
     };
     match case {
-        Some(case) => run(&project, options, &[case], Shape::Command),
+        Some(case) => run(&project, options, &[case], Shape::Command, &[]),
         None => {
             let excluded = found.affected.excluded.len() as u64;
             let files = human::counted(excluded, "changed file that does", "changed files that do");
@@ -55,7 +66,7 @@ pub(crate) fn command(options: &Options, words: &[OsString], in_any_case: bool) 
                 "no module that this command tests is affected since {}{aside}; `tamis modules` tells more",
                 found.since.as_deref().unwrap_or("then")
             ));
-            run(&project, options, &[], Shape::Suites)
+            run(&project, options, &[], Shape::Suites, &[])
         }
     }
 }

@@ -2,6 +2,7 @@
 //! support code, and linking once is cheaper than linking five times.
 
 mod adversary;
+mod again;
 mod cli_settings;
 mod cli_store;
 mod cli_streams;

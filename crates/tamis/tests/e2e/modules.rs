@@ -101,11 +101,16 @@ fn a_pom_counts_by_what_it_comes_to() {
     project.write("a/pom.xml", bumped(&pom("a", "")));
     project.write("b/pom.xml", bumped(&pom("b", USES_A)));
     assert!(plain(&project).is_empty(), "a new version of the project itself");
-    let property = "<properties><skip.it>1</skip.it></properties>";
-    project.write("b/pom.xml", bumped(&pom("b", &format!("{USES_A}{property}"))));
+    let with = |property: &str| {
+        let more = format!("{USES_A}<properties>{property}</properties>");
+        project.write("b/pom.xml", bumped(&pom("b", &more)));
+    };
+    with("<our.note>1</our.note>");
+    assert!(plain(&project).is_empty(), "a property that nobody uses");
+    with("<skipTests>true</skipTests>");
     assert_eq!(plain(&project), ["b"]);
     let text = project.answer(&["modules", "--since", "HEAD"]);
-    assert!(text.contains("property skip.it is new (1)"), "{text}");
+    assert!(text.contains("property skipTests is new (true)"), "{text}");
 }
 
 #[test]
@@ -280,16 +285,92 @@ fn mistakes_of_the_call() {
     let project = Project::with(&[("build.sh", "#!/bin/sh\n")]);
     for (words, expected) in [
         (&["--since", "HEAD", "./build.sh"][..], "--since needs --engine modules"),
-        (&["--engine", "modules", "./build.sh"], "are for mvn, cargo, go, npm"),
+        (&["--engine", "modules", "./build.sh"], "are for mvn, gradle, cargo, go, npm"),
         (&["--engine", "hybrid"], "need a command"),
-        (&["modules", "--since", "HEAD"], "no pom.xml, Cargo.toml, go.mod or package.json"),
+        (&["modules", "--since", "HEAD"], "no pom.xml, settings.gradle, Cargo.toml"),
         (&["select", "--since", "HEAD", "x"], "--since is for `tamis modules`"),
     ] {
         let got = project.tamis(words);
         assert_eq!(got.code, 2, "{words:?}: {}", got.stderr);
         assert!(got.stderr.contains(expected), "{words:?}: {}", got.stderr);
     }
-    project.write("settings.gradle", "");
-    let got = project.tamis(&["modules", "--since", "HEAD"]);
-    assert!(got.code == 2 && got.stderr.contains("Gradle"), "{}", got.stderr);
+}
+
+/// A Gradle that answers the question of the init script as the real one does, and says what it was told.
+const GRADLE: &str = r#"#!/bin/sh
+for word in "$@"; do
+    case $word in -Dtamis.modules.answer=*) answer=${word#*=} ;; esac
+done
+if [ -z "$answer" ]; then echo "gradle $*" > told; exit 0; fi
+echo asked >> ../asked
+root=$(pwd -P)
+{
+    printf 'project\t:\t%s\t%s/build.gradle\ntasks\t:\thelp\n' "$root" "$root"
+    for name in a b; do
+        printf 'project\t:%s\t%s/%s\t%s/%s/build.gradle\n' $name "$root" $name "$root" $name
+        printf 'tasks\t:%s\thelp test\n' $name
+    done
+    printf 'uses\t:b\tcompile\t:a\t\nend\n'
+} > "$answer"
+"#;
+
+#[test]
+fn gradle_is_asked_once_and_gets_tasks() {
+    if !has("git") {
+        return;
+    }
+    let project = committed(&[
+        ("settings.gradle", "include 'a', 'b'"),
+        ("build.gradle", ""),
+        ("a/build.gradle", ""),
+        ("b/build.gradle", "dependencies { compile project(':a') }"),
+        ("b/src/main/java/B.java", "class B {}"),
+        (".gitignore", "told\n"),
+        ("gradlew", GRADLE),
+    ]);
+    let words = |engine: &'static str| {
+        ["--engine", engine, "--since", "HEAD", "./gradlew", "--offline", "test"]
+    };
+    let told = || std::fs::read_to_string(project.path("told")).unwrap_or_default();
+    let nothing = project.tamis(&words("modules"));
+    assert_eq!((nothing.code, told().as_str()), (0, ""), "{nothing:?}");
+    project.write("b/src/main/java/B.java", "class B { int x; }");
+    assert_eq!(plain(&project), ["b"]);
+    let got = project.tamis(&words("modules"));
+    assert_eq!(got.code, 0, "{got:?}");
+    assert!(told().contains("--offline :b:test"), "{} {got:?}", told());
+    // The answer was kept; a build script makes it be asked again.
+    let asked = || std::fs::read_to_string(project.beside("asked")).unwrap_or_default();
+    assert_eq!(asked().lines().count(), 1);
+    project.write("a/build.gradle", "// changed");
+    assert_eq!(plain(&project), ["a", "b"]);
+    assert_eq!(asked().lines().count(), 2);
+    // Where it cannot be asked, everything runs.
+    project.write(
+        "gradlew",
+        "#!/bin/sh\ncase \"$*\" in *tamis*) exit 1 ;; esac\necho \"gradle $*\" > told\n",
+    );
+    let got = project.tamis(&words("hybrid"));
+    assert!(
+        got.stderr.contains("could not be asked") && got.stderr.contains("everything runs"),
+        "{got:?}"
+    );
+    assert!(told().ends_with("--offline test\n"), "{}", told());
+}
+
+#[test]
+fn why_names_changed_files_that_are_excluded() {
+    if !has("git") {
+        return;
+    }
+    let project = maven();
+    project.write("check.sh", "#!/bin/sh\ntrue\n");
+    project.write("tamis.toml", "[modules]\nsince = \"HEAD\"\n");
+    project.assert_ran(&["./check.sh"]);
+    project.write("README.md", "changed");
+    let why = project.answer(&["why", "./check.sh"]);
+    assert!(why.contains("excluded for modules: README.md ("), "{why}");
+    let json = project.answer(&["--json", "why", "./check.sh"]);
+    let json: Value = serde_json::from_str(&json).expect("JSON");
+    assert_eq!(json["excluded"][0]["file"], "README.md", "{json}");
 }

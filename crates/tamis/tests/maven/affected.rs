@@ -158,3 +158,46 @@ fn a_call_inside_a_module_runs_its_affected_tests() {
     assert!(told.contains("3 of 3 modules affected"), "{told}");
     assert!(told.contains("m:core  (its tests alone)"), "{told}");
 }
+
+#[test]
+fn upstream_and_downstream_modules_get_properties_of_their_own() {
+    let Some(maven) = project("args") else { return };
+    let resources = "<build><resources><resource><directory>res</directory><filtering>true</filtering>\
+        </resource></resources></build>";
+    maven.replace("pom.xml", "<properties>", "<properties><who>nobody</who>");
+    maven.replace("pom.xml", "<module>app</module>", "<module>app</module><module>last</module>");
+    for module in ["core", "app"] {
+        let pom = format!("{module}/pom.xml");
+        maven.replace(&pom, "</project>", &format!("{resources}</project>"));
+        maven.write(&format!("{module}/res/who.txt"), "${who}");
+    }
+    maven.write(
+        "last/pom.xml",
+        &format!(
+            "<project><modelVersion>4.0.0</modelVersion><parent><groupId>m</groupId>\
+             <artifactId>parent</artifactId><version>1</version></parent><artifactId>last</artifactId>\
+             <dependencies><dependency><groupId>m</groupId><artifactId>app</artifactId>\
+             <version>1</version></dependency></dependencies>{resources}</project>"
+        ),
+    );
+    maven.write("last/res/who.txt", "${who}");
+    maven.write(
+        "tamis.toml",
+        "[modules]\nupstream-args = [\"-Dwho=upstream\"]\ndownstream-args = [\"-Dwho=downstream\"]\n",
+    );
+    commit(&maven);
+    maven.write("app/src/main/java/m/More.java", "package m; class More {}\n");
+    let built = build(&maven, "modules", &["compile"]);
+    if !is_resolved(&built) {
+        return;
+    }
+    assert_eq!(built.code, 0, "{built:?}");
+    let who = |module: &str| {
+        std::fs::read_to_string(maven.path(format!("{module}/target/classes/who.txt")))
+            .unwrap_or_default()
+    };
+    assert_eq!(
+        (who("core"), who("app"), who("last")),
+        ("upstream".into(), "nobody".into(), "downstream".into())
+    );
+}

@@ -4,6 +4,7 @@
 //! them all, and each round edits many independent things at once.
 
 mod affected;
+mod again;
 mod by_graph;
 mod choices;
 #[path = "../shared/ended.rs"]

@@ -679,3 +679,32 @@ fn test_and_resource_folders_as_the_pom_names_them() {
     assert_eq!(build.names(&[("a/tests/T.java", "x")]), ["a?"]);
     assert_eq!(build.names(&[("a/src/test/T.java", "x")]), ["a"], "not a test folder any more");
 }
+
+#[test]
+fn properties_that_nobody_uses_count_only_where_a_plugin_may_read_them() {
+    let poms = |properties: &str, build: &str| {
+        let root = root(&["a"], &format!("<properties>{properties}</properties>"));
+        [("pom.xml", root), ("a/pom.xml", module("a", build))]
+    };
+    let affected = |before: &str, now: &str, build: &str| {
+        let (before, now) = (poms(before, build), poms(now, build));
+        let build = Build::new(&before.iter().map(|(p, t)| (*p, t.as_str())).collect::<Vec<_>>());
+        build.names(&now.iter().map(|(p, t)| (*p, t.as_str())).collect::<Vec<_>>())
+    };
+    let nobody: [String; 0] = [];
+    assert_eq!(affected("<my.note>1</my.note>", "<my.note>2</my.note>", ""), nobody);
+    // Parameters of plugins.
+    for name in ["argLine", "maven.compiler.release", "surefire.timeout", "jar.finalName"] {
+        let (before, now) = (format!("<{name}>1</{name}>"), format!("<{name}>2</{name}>"));
+        assert_eq!(affected(&before, &now, ""), ["root", "a"], "{name}");
+    }
+    // A plugin that may read any property, and a use of it.
+    let ant = "<build><plugins><plugin><artifactId>maven-antrun-plugin</artifactId></plugin></plugins></build>";
+    assert!(
+        affected("<my.note>1</my.note>", "<my.note>2</my.note>", ant).contains(&"a".to_owned())
+    );
+    let used = "<build><finalName>${my.note}</finalName></build>";
+    assert!(
+        affected("<my.note>1</my.note>", "<my.note>2</my.note>", used).contains(&"a".to_owned())
+    );
+}

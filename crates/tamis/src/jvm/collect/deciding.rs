@@ -25,10 +25,15 @@ impl Collector<'_> {
         }
         let facts = self.goals[number].facts.clone();
         let always = AlwaysRun::new(self.project);
+        let again = self.wishes.again.clone();
+        let failed = |class: &str| again.as_ref().is_some_and(|a| a.failed(&key(&facts, class)));
         let cases: Vec<Case> = classes
             .iter()
             .map(|class| {
-                let demand = always.or(&demand, class, &facts);
+                let demand = match failed(class) {
+                    true => Demand::Requested,
+                    false => always.or(&demand, class, &facts),
+                };
                 cases::of_test_class(self.project, &key(&facts, class), demand)
             })
             .collect();
@@ -47,6 +52,10 @@ impl Collector<'_> {
         let mut proofs = Vec::new();
         let mut left_out = 0;
         for (n, (class, planned)) in classes.iter().zip(planned).enumerate() {
+            if again.as_ref().is_some_and(|a| a.is_done(&planned.report.key)) {
+                skip.push(n as u32);
+                continue;
+            }
             let wanted = self.wishes.wants(&planned.report.key);
             let planned = match self.wishes.failed {
                 true => planned.again_if_failed(),
@@ -93,6 +102,10 @@ impl Collector<'_> {
         let all = self.command.inside != Demand::None;
         let mut skip = Vec::new();
         for (n, (class, mut report)) in classes.iter().zip(reports).enumerate() {
+            if self.wishes.again.as_ref().is_some_and(|a| a.is_done(&report.key)) {
+                skip.push(n as u32);
+                continue;
+            }
             if !self.wishes.wants(&report.key) {
                 skip.push(n as u32);
                 self.collected.left_out += 1;

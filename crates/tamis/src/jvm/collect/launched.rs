@@ -204,6 +204,8 @@ impl Collector<'_> {
             ran_outside: BTreeSet::new(),
             units: HashMap::new(),
             asks: Some(Asks::default()),
+            tries_again: false,
+            reports: launch.own_folders.iter().map(PathBuf::from).collect(),
         });
         for message in early {
             match message {
@@ -274,6 +276,7 @@ impl Collector<'_> {
                     let proof = report.proof.as_deref().map(|proof| format!(" ({proof})"));
                     format!("{}{}", report.reason, proof.unwrap_or_default())
                 }
+                None if self.wishes.again.is_some() => "it passed before in this call".to_owned(),
                 None => "it was not asked for".to_owned(),
             };
             let asks = self.goals[number].asks.get_or_insert_default();

@@ -1,6 +1,7 @@
 //! Makes the records of test classes from their two halves.
 
 use super::{Collector, GoalState, Said, key, launched};
+use crate::again;
 use crate::cases;
 use crate::jvm::goal::GoalFacts;
 use crate::world::World;
@@ -12,6 +13,7 @@ use tamis_core::record::{Access, Detail, Observed, Run};
 use tamis_core::{Outcome, Question, Taint};
 use tamis_dynamic::{Depends, Fact, Kind, outermost};
 use tamis_observe::{ClassFiles, Observations};
+use tamis_report::Reruns;
 use tamis_wire::Verdict;
 
 impl Collector<'_> {
@@ -91,7 +93,14 @@ impl Collector<'_> {
             left_behind: files.left_behind.clone(),
         };
         let run = match self.runs.remove(&key) {
-            Some(earlier) => together(earlier, run),
+            Some(earlier) => {
+                let failed = u32::from(!run.outcome.passed());
+                let first = Reruns { runs: 1, failed: u32::from(!earlier.outcome.passed()) };
+                let counts = self.repeated.entry(key.clone()).or_insert(first);
+                counts.runs += 1;
+                counts.failed += failed;
+                together(earlier, run)
+            }
             None => run,
         };
         self.record(said.goal, &said.class, &run);
@@ -99,7 +108,17 @@ impl Collector<'_> {
     }
 
     fn record(&mut self, goal: usize, class: &str, run: &Run) {
-        let recorded = match self.store.as_ref().map(|store| store.append(run)) {
+        let mut written = run.clone();
+        if let Some(again) = &self.wishes.again {
+            again.mark(&mut written);
+        }
+        // A runner that tries again by itself shows the same.
+        let repeated = self.repeated.get(&run.test).copied();
+        let repeated = repeated.filter(|r| self.goals[goal].tries_again && r.failed < r.runs);
+        if let Some(reruns) = repeated.filter(|_| !run.outcome.passed()) {
+            again::mark_flaky(&mut written, run.outcome, reruns);
+        }
+        let recorded = match self.store.as_ref().map(|store| store.append(&written)) {
             Some(Ok(_)) => true,
             Some(Err(error)) => {
                 self.say(&format!("{} was not recorded: {error}", run.test));
@@ -110,6 +129,7 @@ impl Collector<'_> {
         let Some(&report) = self.goals[goal].units.get(class) else { return };
         let report = &mut self.collected.reports[report];
         report.outcome = Some(run.outcome);
+        report.reruns = repeated.filter(|_| !run.outcome.passed());
         report.wall = Duration::from_micros(run.wall_us);
         report.inputs = recorded.then_some(run.observed.len() as u64);
         report.taints = run.taints.iter().map(ToString::to_string).collect();

@@ -43,7 +43,7 @@ public final class TamisHooks {
                     }
                     return null;
                 case "maven-execution":
-                    return TamisMaven.enterExecution(arguments[1]);
+                    return TamisMaven.enterExecution(arguments[0], arguments[1]);
                 case "maven-goal":
                     return TamisMaven.enterGoal(self);
                 default:

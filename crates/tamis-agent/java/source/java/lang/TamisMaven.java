@@ -39,10 +39,55 @@ public final class TamisMaven {
     }
 
     /** Maven executes a goal of any plugin. */
-    static TamisMaven enterExecution(Object execution) {
+    static TamisMaven enterExecution(Object session, Object execution) {
+        setProperties(get(session, "getCurrentProject"));
         TamisMaven entered = new TamisMaven(execution);
         CURRENT.set(entered);
         return entered;
+    }
+
+    /** Properties for some modules alone, by group:artifact; null until they are read. */
+    private static Map<String, List<String[]>> properties;
+
+    /** Gives a module the properties that the user wants it to have, before its goals are configured. */
+    private static void setProperties(Object project) {
+        String file = System.getProperty("tamis.module.properties");
+        if (file == null || project == null) {
+            return;
+        }
+        try {
+            List<String[]> own = moduleProperties(file)
+                    .get(get(project, "getGroupId") + ":" + get(project, "getArtifactId"));
+            Object known = own == null ? null : get(project, "getProperties");
+            if (known instanceof java.util.Properties) {
+                for (String[] property : own) {
+                    ((java.util.Properties) known).setProperty(property[1], property[2]);
+                }
+            }
+        } catch (java.io.IOException problem) {
+            TamisHooks.trouble("the properties of modules could not be read: " + problem);
+        }
+    }
+
+    private static synchronized Map<String, List<String[]>> moduleProperties(String file)
+            throws java.io.IOException {
+        if (properties == null) {
+            Map<String, List<String[]>> read = new TreeMap<String, List<String[]>>();
+            byte[] bytes = java.nio.file.Files.readAllBytes(java.nio.file.Paths.get(file));
+            for (String line : new String(bytes, java.nio.charset.StandardCharsets.UTF_8).split("\n")) {
+                String[] parts = line.split("\t", 3);
+                if (parts.length == 3) {
+                    List<String[]> own = read.get(parts[0]);
+                    if (own == null) {
+                        own = new ArrayList<String[]>();
+                        read.put(parts[0], own);
+                    }
+                    own.add(parts);
+                }
+            }
+            properties = read;
+        }
+        return properties;
     }
 
     /** A goal that runs tests starts. */
