@@ -78,6 +78,7 @@ pub enum Engine {
     Auto,
     /// seccomp user notification.
     Notify,
+    Patch,
     Ebpf,
     Ptrace,
 }
