@@ -15,6 +15,7 @@ use std::io::Read;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{FileExt, MetadataExt, PermissionsExt};
 use std::path::Path;
+use std::sync::OnceLock;
 use tamis_patch::layout::{MOST_VARIABLES, exec_answer};
 
 /// Remembers what it has judged, by the identity of the file.
@@ -76,6 +77,9 @@ impl Eligible {
     /// The answer to a process that asks before it starts another program.
     pub(crate) fn answer(&mut self, process: Process, path: u64, environment: u64) -> i64 {
         let no = -i64::from(libc::EPERM);
+        if !keeps_sight_of_us(process) {
+            return no;
+        }
         let Ok(path) = process.read_path(path) else { return no };
         let Ok(path) = process.absolute(libc::AT_FDCWD, path, Last::Follow) else { return no };
         let Some((variables, preload)) = read_environment(process, environment) else { return no };
@@ -111,6 +115,22 @@ impl Eligible {
         }
         environment
     }
+}
+
+/// Whether the process will find the library after the exec as well: the kernel shows our files to
+/// those only who have our capabilities, and what root gets at an exec has bounds.
+fn keeps_sight_of_us(process: Process) -> bool {
+    static OWN: OnceLock<u64> = OnceLock::new();
+    let own = *OWN.get_or_init(|| capabilities("self", "CapPrm:").unwrap_or(u64::MAX));
+    let has =
+        |what| capabilities(&process.thread.to_string(), what).is_some_and(|c| c & own == own);
+    own == 0 || has("CapEff:") && has("CapBnd:")
+}
+
+fn capabilities(process: &str, what: &str) -> Option<u64> {
+    let status = std::fs::read_to_string(format!("/proc/{process}/status")).ok()?;
+    let set = status.lines().find_map(|line| line.strip_prefix(what))?;
+    u64::from_str_radix(set.trim(), 16).ok()
 }
 
 fn find(program: &OsStr, path: Option<OsString>, folder: &Path) -> Option<std::path::PathBuf> {
