@@ -116,7 +116,8 @@ unsafe fn is_told(pages: Pages, read: &Read) -> bool {
         if (*process).refused != 0 {
             return false;
         }
-        let thread = kernel::call(kernel::GETTID, [0; 6]) as u32;
+        let remembers = (*process).remembers != 0;
+        let thread = if remembers { kernel::remembered_thread() } else { kernel::thread() };
         if !lock(process) {
             return false;
         }

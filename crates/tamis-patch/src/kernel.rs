@@ -9,17 +9,17 @@ pub(crate) const LSTAT: u64 = 6;
 pub(crate) const MMAP: u64 = 9;
 pub(crate) const MPROTECT: u64 = 10;
 pub(crate) const MUNMAP: u64 = 11;
+const RT_SIGPROCMASK: u64 = 14;
 pub(crate) const ACCESS: u64 = 21;
 pub(crate) const MADVISE: u64 = 28;
 pub(crate) const EXECVE: u64 = 59;
 pub(crate) const GETCWD: u64 = 79;
 pub(crate) const READLINK: u64 = 89;
-pub(crate) const GETTID: u64 = 186;
+const GETTID: u64 = 186;
 pub(crate) const OPENAT: u64 = 257;
 pub(crate) const NEWFSTATAT: u64 = 262;
 pub(crate) const READLINKAT: u64 = 267;
 pub(crate) const FACCESSAT: u64 = 269;
-pub(crate) const PROCESS_VM_READV: u64 = 310;
 pub(crate) const STATX: u64 = 332;
 pub(crate) const FACCESSAT2: u64 = 439;
 
@@ -70,14 +70,42 @@ pub(crate) unsafe fn call_at(gadget: usize, call: &Call) -> i64 {
     result
 }
 
-/// Copies memory of this process; the number of bytes, or an error where nothing is mapped.
+/// Whether the page of this address can be read. The kernel reads a signal mask there, and then
+/// finds that it is not told what to do with it.
+pub(crate) fn is_readable(address: u64) -> bool {
+    const NOTHING: u64 = u64::MAX;
+    const MASK: u64 = 8;
+    const INVALID: i64 = -22;
+    // Aligned, so that it lies within the page.
+    let arguments = [NOTHING, address & !(MASK - 1), 0, MASK, 0, 0];
+    // SAFETY: changes nothing.
+    unsafe { call(RT_SIGPROCMASK, arguments) == INVALID }
+}
+
+/// Where glibc keeps the number of a thread, seen from the thread's own pointer.
+const NUMBER_IN_THREAD: usize = 0x2d0;
+
+/// The number of this thread, as glibc remembers it. Not that of a child that shares its parent's
+/// memory until it starts another program: that is its parent's.
 ///
 /// # Safety
-/// `to` must have room.
-pub(crate) unsafe fn copy_checked(process: u64, from: u64, to: *mut u8, length: usize) -> i64 {
-    let local = [to as u64, length as u64];
-    let remote = [from, length as u64];
-    let arguments = [process, (&raw const local) as u64, 1, (&raw const remote) as u64, 1, 0];
-    // SAFETY: the kernel writes `length` bytes at most.
-    unsafe { call(PROCESS_VM_READV, arguments) }
+/// For threads of glibc only.
+pub(crate) unsafe fn remembered_thread() -> u32 {
+    let number: u32;
+    // SAFETY: as the caller promises.
+    unsafe {
+        asm!(
+            "mov {number:e}, fs:[{at}]",
+            number = out(reg) number,
+            at = const NUMBER_IN_THREAD,
+            options(nostack, readonly, preserves_flags),
+        );
+    }
+    number
+}
+
+/// The number of this thread, as the kernel knows it.
+pub(crate) fn thread() -> u32 {
+    // SAFETY: asks for a number.
+    unsafe { call(GETTID, [0; 6]) as u32 }
 }

@@ -167,6 +167,8 @@ pub struct Process {
     pub refused: u32,
     /// Calls before a ring was asked for.
     pub calls: u32,
+    /// The C library remembers the numbers of its threads where we think.
+    pub remembers: u32,
 }
 
 const _: () = assert!(size_of::<Header>() <= PAGE && size_of::<State>() <= PAGE);

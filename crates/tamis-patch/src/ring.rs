@@ -23,22 +23,31 @@ pub(crate) struct Seen {
 }
 
 impl Seen {
-    fn slot(&self, pages: Pages) -> *const AtomicU64 {
+    /// The two places where it can be, the later one first.
+    unsafe fn slots<'p>(&self, pages: Pages) -> [&'p AtomicU64; 2] {
         let table = (pages.base + PROCESS_PAGES + PAGE) as *const AtomicU64;
-        // SAFETY: within the table.
-        unsafe { table.add(self.hash as usize % SEEN) }
+        // The lowest bit is always set.
+        let at = (self.hash >> 1) as usize % (SEEN / 2) * 2;
+        // SAFETY: within the table, which stays.
+        unsafe { [&*table.add(at), &*table.add(at + 1)] }
     }
 
     /// # Safety
     /// The pages must be there.
     pub(crate) unsafe fn remember(&self, pages: Pages) {
         // SAFETY: as the caller promises.
-        unsafe { (*self.slot(pages)).store(self.hash, Ordering::Relaxed) };
+        let [later, earlier] = unsafe { self.slots(pages) };
+        let before = later.load(Ordering::Relaxed);
+        if before != self.hash && earlier.load(Ordering::Relaxed) != self.hash {
+            earlier.store(before, Ordering::Relaxed);
+            later.store(self.hash, Ordering::Relaxed);
+        }
     }
 
     unsafe fn is_remembered(&self, pages: Pages) -> bool {
         // SAFETY: the pages are there.
-        unsafe { (*self.slot(pages)).load(Ordering::Relaxed) == self.hash }
+        let slots = unsafe { self.slots(pages) };
+        slots.iter().any(|slot| slot.load(Ordering::Relaxed) == self.hash)
     }
 }
 
@@ -80,6 +89,7 @@ pub(crate) unsafe fn ask(pages: Pages, question: u64, thread: u32) -> bool {
             return false;
         }
         (*process).ring = answer as u32;
+        (*process).remembers = u32::from(kernel::remembered_thread() == thread);
     }
     true
 }
@@ -102,7 +112,7 @@ pub(crate) unsafe fn append(pages: Pages, thread: u32, read: &Read) -> Appended 
         }
         let record = if skipped > 0 { data } else { data.add(at) };
         let path = record.add(RECORD);
-        let Some(length) = write_path(thread, read, path) else { return Appended::No };
+        let Some(length) = write_path(read, path) else { return Appended::No };
         if length == 0 {
             return Appended::Nothing;
         }
@@ -131,11 +141,11 @@ pub(crate) unsafe fn append(pages: Pages, thread: u32, read: &Read) -> Appended 
 }
 
 /// Writes the path, made absolute, and returns its length.
-unsafe fn write_path(thread: u32, read: &Read, to: *mut u8) -> Option<usize> {
+unsafe fn write_path(read: &Read, to: *mut u8) -> Option<usize> {
     // SAFETY: there is room for two paths.
     unsafe {
         let named = to.add(PATH_MAX + 8);
-        let length = copy_string(thread, read.path, named)?;
+        let length = copy_string(read.path, named)?;
         if length == 0 {
             return Some(0);
         }
@@ -162,26 +172,25 @@ unsafe fn write_path(thread: u32, read: &Read, to: *mut u8) -> Option<usize> {
 }
 
 /// Copies a string whose address may be wrong. None where it cannot be read or is too long.
-unsafe fn copy_string(thread: u32, from: u64, to: *mut u8) -> Option<usize> {
-    /// Most paths are short.
-    const CHUNK: usize = 256;
+unsafe fn copy_string(from: u64, to: *mut u8) -> Option<usize> {
     let mut length = 0;
     while length < PATH_MAX {
         let address = from.wrapping_add(length as u64);
-        // Not beyond a page: the next one may not be mapped. Nor beyond the room.
-        let want = CHUNK.min(PAGE - address as usize % PAGE).min(PATH_MAX - length);
-        // SAFETY: within the room of one path.
-        unsafe {
-            let got = kernel::copy_checked(u64::from(thread), address, to.add(length), want);
-            if got <= 0 {
-                return None;
-            }
-            for _ in 0..got {
-                if *to.add(length) == 0 {
+        if !kernel::is_readable(address) {
+            return None;
+        }
+        // Not beyond the page: the next one may not be mapped. Nor beyond the room.
+        let end = PATH_MAX.min(length + PAGE - address as usize % PAGE);
+        while length < end {
+            // SAFETY: the page can be read, and there is room for a path.
+            unsafe {
+                let byte = (from.wrapping_add(length as u64) as *const u8).read_volatile();
+                *to.add(length) = byte;
+                if byte == 0 {
                     return Some(length);
                 }
-                length += 1;
             }
+            length += 1;
         }
     }
     None

@@ -38,9 +38,8 @@ pub unsafe extern "C" fn start(_: i32, _: *const *const u8, environment: *mut *m
         let ready = prepare(file as u64, &kept);
         call(kernel::CLOSE, [file as u64, 0, 0, 0, 0, 0]);
         let Some(pages) = ready else { return };
-        let thread = call(kernel::GETTID, [0; 6]) as u32;
         BASE.store(pages.base, Ordering::Relaxed);
-        if ring::ask(pages, ASK_RING_AT_START, thread) {
+        if ring::ask(pages, ASK_RING_AT_START, kernel::thread()) {
             patch::patch(pages);
         }
     }
