@@ -1,6 +1,7 @@
-//! Compiles the kernel side of the eBPF engine where the machine has a clang that can do it.
+//! Compiles the kernel side of the eBPF engine where the machine has a clang that can do it, and the
+//! library of the patch engine.
 //!
-//! Without one the crate builds all the same and the engine says why it is missing. `TAMIS_CLANG`
+//! Without clang the crate builds all the same and the engine says why it is missing. `TAMIS_CLANG`
 //! names another clang (or, empty, none).
 
 use std::env;
@@ -17,6 +18,9 @@ fn main() {
     }
     println!("cargo::rerun-if-env-changed=TAMIS_CLANG");
     let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets OUT_DIR"));
+    if env_is("CARGO_CFG_TARGET_ARCH", "x86_64") && env_is("CARGO_CFG_TARGET_ENV", "gnu") {
+        build_library(&out);
+    }
     let program = match compile(&out) {
         Ok(object) => format!("Ok(aya::include_bytes_aligned!({object:?}))"),
         Err(reason) => format!("Err({reason:?})"),
@@ -63,4 +67,41 @@ fn bpf_compiler(clang: &str, source: &Path, object: &Path) -> Command {
     let mut command = Command::new(clang);
     command.args(["-target", "bpf", "-c"]).arg(source).arg("-o").arg(object);
     command
+}
+
+fn env_is(name: &str, value: &str) -> bool {
+    env::var(name).is_ok_and(|found| found == value)
+}
+
+/// Builds tamis-patch into a library of its own: optimised, without a C library, start files or
+/// unwinding. It has no dependencies, so the compiler alone is enough.
+fn build_library(out: &Path) {
+    // Relative to this crate: a target folder may be shared by several clones.
+    println!("cargo::rerun-if-changed=../tamis-patch/src");
+    let library = out.join("libtamis_patch.so");
+    let mut rustc = Command::new(env::var_os("RUSTC").expect("cargo sets RUSTC"));
+    rustc
+        .args(["--crate-name", "tamis_patch", "--crate-type", "cdylib", "--edition", "2024"])
+        .args(["--cfg", "tamis_library", "--target"])
+        .arg(env::var_os("TARGET").expect("cargo sets TARGET"));
+    for option in [
+        "panic=abort",
+        "opt-level=3",
+        "lto=fat",
+        "codegen-units=1",
+        "strip=symbols",
+        "link-arg=-nostdlib",
+        "link-arg=-nostartfiles",
+        "link-arg=-Wl,-z,now",
+        "link-arg=-Wl,--build-id=none",
+    ] {
+        rustc.args(["-C", option]);
+    }
+    if let Some(linker) = env::var_os("RUSTC_LINKER") {
+        let mut option = std::ffi::OsString::from("linker=");
+        option.push(linker);
+        rustc.arg("-C").arg(option);
+    }
+    let status = rustc.arg("-o").arg(&library).arg("../tamis-patch/src/lib.rs").status();
+    assert!(status.is_ok_and(|s| s.success()), "the library of the patch engine does not build");
 }

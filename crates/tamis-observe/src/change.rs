@@ -22,7 +22,7 @@ impl Observer<'_> {
             }
             return;
         }
-        if act.timing != Timing::Before && !self.entries.contains_key(path) {
+        if !act.timing.is_before_changes() && !self.entries.contains_key(path) {
             // The call is over: what was there before can only be told by its birth.
             let before = before_a_change(path, act, self.began_ns);
             self.entries.insert(path.to_vec(), Entry::new(before));
@@ -121,7 +121,7 @@ impl Observer<'_> {
     }
 
     fn look_for_write(&mut self, path: &[u8], act: Act) -> Before {
-        if act.timing != Timing::Before && !self.entries.contains_key(path) {
+        if !act.timing.is_before_changes() && !self.entries.contains_key(path) {
             let before = before_a_change(path, act, self.began_ns);
             self.entries.insert(path.to_vec(), Entry::new(before));
         }
@@ -152,7 +152,7 @@ impl Observer<'_> {
             return;
         }
         let value = match act.timing {
-            Timing::Before => {
+            Timing::Before | Timing::Logged { .. } => {
                 let file = Path::new(OsStr::from_bytes(path));
                 fingerprinter.answer(file, Scheme::Place).value
             }
@@ -169,7 +169,7 @@ impl Observer<'_> {
 
     /// A call that fails if the name is there already asks whether it is.
     fn ask_new_name(&mut self, path: &[u8], act: Act) {
-        if act.timing != Timing::Before && !act.failed() {
+        if !act.timing.is_before_changes() && !act.failed() {
             // It succeeded, so nothing was there.
             let known = self.entries.contains_key(path);
             if !known {
@@ -217,7 +217,7 @@ impl Observer<'_> {
 
     pub(crate) fn remove(&mut self, path: &[u8], act: Act) {
         let Some(path) = self.resolve(path, false, act) else { return };
-        if act.timing != Timing::Before && !act.failed() {
+        if !act.timing.is_before_changes() && !act.failed() {
             return self.removed(&path, act);
         }
         self.ask_removable(&path, act);
@@ -299,7 +299,7 @@ impl Observer<'_> {
             self.ask(&from, Wish::Content, Access::STAT, act.on_the_way());
             return self.ask_removable(&to, act.on_the_way());
         }
-        if act.timing == Timing::Before {
+        if act.timing.is_before_changes() {
             self.ask(&from, Wish::Content, Access::READ, act);
             if exchange {
                 self.ask(&to, Wish::Content, Access::READ, act);
@@ -309,7 +309,7 @@ impl Observer<'_> {
                 self.ask_place(&to, act);
             }
         }
-        let unseen = act.timing != Timing::Before && !self.entries.contains_key(&from);
+        let unseen = !act.timing.is_before_changes() && !self.entries.contains_key(&from);
         for path in [&from, &to] {
             let moved = path == &from || exchange;
             if moved && self.is_foreign_directory(path, act) {
@@ -322,7 +322,7 @@ impl Observer<'_> {
         if unseen {
             return self.renamed_unseen(&from, &to, act);
         }
-        if act.timing != Timing::Before && !self.entries.contains_key(&to) {
+        if !act.timing.is_before_changes() && !self.entries.contains_key(&to) {
             // Whether something was replaced cannot be told any more.
             self.entries.insert(to.clone(), Entry::new(Before::Unknown));
         }

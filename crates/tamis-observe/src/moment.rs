@@ -74,7 +74,7 @@ pub(crate) fn is_own(entry: &Entry, path: &[u8], act: Act) -> bool {
         // A reported change succeeded.
         Timing::After { .. } => true,
         // The call that we heard of may have failed: then the old state is still there.
-        Timing::Before => state_now(path) != entry.before,
+        Timing::Before | Timing::Logged { .. } => state_now(path) != entry.before,
     }
 }
 
@@ -89,8 +89,10 @@ pub(crate) fn state_now(path: &[u8]) -> Before {
 /// The state of a path that no event told of yet.
 pub(crate) fn first_look(path: &[u8], act: Act, began_ns: i128) -> Before {
     let now = state_now(path);
-    let Timing::After { time_ns, .. } = act.timing else {
-        return now;
+    let time_ns = match act.timing {
+        Timing::Before => return now,
+        Timing::Logged { since_ns } => return unless_changed(now, since_ns, began_ns),
+        Timing::After { time_ns, .. } => time_ns,
     };
     match now {
         Before::Absent if act.found_nothing() => Before::Absent,
@@ -100,6 +102,19 @@ pub(crate) fn first_look(path: &[u8], act: Act, began_ns: i128) -> Before {
         Before::There(i) if i.kind() == FileKind::Directory => now,
         Before::There(i) if is_before(i.ctime_ns, time_ns, began_ns) => now,
         _ => Before::Unknown,
+    }
+}
+
+/// What is there now, unless somebody outside of the tree can have changed it since.
+fn unless_changed(now: Before, since_ns: u64, began_ns: i128) -> Before {
+    match now {
+        Before::There(i)
+            if matches!(i.kind(), FileKind::File | FileKind::Link)
+                && !is_before(i.ctime_ns, since_ns, began_ns) =>
+        {
+            Before::Unknown
+        }
+        now => now,
     }
 }
 

@@ -114,7 +114,7 @@ impl<'a> Observer<'a> {
 
     fn program_of(&mut self, thread: u32, timing: Timing) -> usize {
         let (program, new) = self.programs.of(thread);
-        if new && timing == Timing::Before {
+        if new && timing.is_before_changes() {
             let theirs = std::fs::read_link(format!("/proc/{thread}/ns/mnt")).ok();
             if theirs.is_some() && theirs != self.name_space {
                 let who = self.recorded_name(program);
@@ -261,7 +261,7 @@ impl<'a> Observer<'a> {
     /// Engines that report afterwards cannot stop a later write: answer for what is likely to be
     /// rewritten at once.
     fn is_eager(&self, path: &[u8], timing: Timing) -> bool {
-        timing != Timing::Before
+        !timing.is_before_changes()
             && Path::new(OsStr::from_bytes(path)).starts_with(self.context.paths.root())
     }
 
@@ -322,7 +322,7 @@ impl<'a> Observer<'a> {
             }
         }
         match act.timing {
-            Timing::Before => self.programs.announce(thread),
+            Timing::Before | Timing::Logged { .. } => self.programs.announce(thread),
             Timing::After { .. } if !act.failed() => {
                 self.programs.set(thread, String::from_utf8_lossy(path).into_owned());
             }

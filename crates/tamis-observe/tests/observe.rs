@@ -99,7 +99,7 @@ macro_rules! with_every_engine {
     };
 }
 
-with_every_engine!(notify ptrace ebpf: {
+with_every_engine!(notify patch ptrace ebpf: {
     what_is_read_is_an_input
     what_is_looked_at_is_an_input_by_content
     what_is_absent_is_an_input

@@ -193,6 +193,7 @@ fn read_tamis<'t>(mut section: Section<'t>, settings: &mut Settings, found: &'t 
     let engines = [
         ("auto", Engine::Auto),
         ("notify", Engine::Notify),
+        ("patch", Engine::Patch),
         ("ebpf", Engine::Ebpf),
         ("ptrace", Engine::Ptrace),
     ];

@@ -84,6 +84,7 @@ pub enum Engine {
     Auto,
     /// seccomp user notification.
     Notify,
+    Patch,
     Ebpf,
     Ptrace,
 }

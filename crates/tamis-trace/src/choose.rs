@@ -3,6 +3,8 @@
 use crate::Engine;
 use crate::ebpf::{self, Ebpf};
 use crate::notify::Notify;
+#[cfg(all(target_arch = "x86_64", target_env = "gnu"))]
+use crate::patch::Patch;
 use crate::ptrace::Ptrace;
 
 /// An engine, and whether it can work here.
@@ -22,6 +24,8 @@ struct Entry {
 /// The best first.
 const ENGINES: &[Entry] = &[
     Entry { name: "ebpf", available: ebpf::available, make: || Box::new(Ebpf::default()) },
+    #[cfg(all(target_arch = "x86_64", target_env = "gnu"))]
+    Entry { name: "patch", available: Patch::available, make: || Box::new(Patch) },
     Entry { name: "notify", available: Notify::available, make: || Box::new(Notify) },
     Entry { name: "ptrace", available: Ptrace::available, make: || Box::new(Ptrace) },
 ];

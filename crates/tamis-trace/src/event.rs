@@ -5,9 +5,10 @@
 //! what happened in each process. They decode and resolve the *base* of a path (working directory,
 //! directory descriptor); links inside the path are left to the receiver.
 //!
-//! Two kinds of engine: those that stop the process until the receiver is done
-//! ([`Timing::Before`]: the world is still as the process will find it) and those that report
-//! afterwards ([`Timing::After`], with the call's result and the time at which it returned).
+//! Kinds of engine: those that stop the process until the receiver is done ([`Timing::Before`]: the
+//! world is still as the process will find it), those that hand on a log of what only looks before
+//! the tree changes anything ([`Timing::Logged`]), and those that report afterwards
+//! ([`Timing::After`], with the call's result and the time at which it returned).
 
 use std::borrow::Cow;
 
@@ -16,8 +17,18 @@ use std::borrow::Cow;
 pub enum Timing {
     /// The process waits in the call until the receiver returns. The result is not known.
     Before,
+    /// The call only looks, and was made after this time (as below). The tree has changed nothing
+    /// since; somebody else may have. The result is not known.
+    Logged { since_ns: u64 },
     /// The call returned at this time (nanoseconds since the Unix epoch, CLOCK_REALTIME).
     After { time_ns: u64, result: i64 },
+}
+
+impl Timing {
+    /// Whether the tree has made no change between the call and now.
+    pub fn is_before_changes(self) -> bool {
+        !matches!(self, Self::After { .. })
+    }
 }
 
 /// One observed call.

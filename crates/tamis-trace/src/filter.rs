@@ -39,10 +39,25 @@ pub(crate) enum Verdict {
     Trace,
 }
 
+/// Calls that pass when they come from one place.
+#[derive(Debug, Clone)]
+pub(crate) struct Exemption {
+    /// The address behind the instruction that makes the call.
+    pub(crate) instruction_pointer: u64,
+    pub(crate) numbers: Vec<i64>,
+}
+
 impl Filter {
     pub(crate) fn new(verdict: Verdict, watch_stdin: bool) -> Self {
         let handoff = handoff_number();
-        Self { verdict, program: assemble(verdict, watch_stdin, handoff), handoff }
+        Self { verdict, program: assemble(verdict, watch_stdin, handoff, None), handoff }
+    }
+
+    /// Notifies of all but some calls from one place.
+    pub(crate) fn with_exemption(watch_stdin: bool, exemption: &Exemption) -> Self {
+        let handoff = handoff_number();
+        let program = assemble(Verdict::Notify, watch_stdin, handoff, Some(exemption));
+        Self { verdict: Verdict::Notify, program, handoff }
     }
 
     /// The descriptor number on which `sendmsg` passes, so that the listener can be handed over.
@@ -139,11 +154,21 @@ fn argument_low(n: u32) -> u32 {
     16 + 8 * n
 }
 
-fn assemble(verdict: Verdict, watch_stdin: bool, handoff: i32) -> Vec<libc::sock_filter> {
+/// Offset of the low half of the instruction pointer.
+const INSTRUCTION_POINTER: u32 = 8;
+
+fn assemble(
+    verdict: Verdict,
+    watch_stdin: bool,
+    handoff: i32,
+    exemption: Option<&Exemption>,
+) -> Vec<libc::sock_filter> {
     let (catch, first) = match verdict {
+        Verdict::Notify if exemption.is_some() => (RETURN_NOTIFY, syscalls::watched_when_patched()),
         Verdict::Notify => (RETURN_NOTIFY, [].as_slice()),
         Verdict::Trace => (RETURN_TRACE, syscalls::watched_when_traced()),
     };
+    let exempt = |number: i64| exemption.filter(|e| e.numbers.contains(&number));
     let mut code = vec![
         load(4),
         jump(libc::BPF_JEQ, NATIVE_ARCHITECTURE, 1, 0),
@@ -157,9 +182,24 @@ fn assemble(verdict: Verdict, watch_stdin: bool, handoff: i32) -> Vec<libc::sock
         ret(catch),
     ];
     for (number, watch) in first.iter().chain(syscalls::watched()) {
-        let number = *number as u32;
         let body = match watch {
-            Watch::Always => vec![ret(catch)],
+            Watch::Always => match exempt(*number) {
+                Some(exemption) => vec![
+                    load(INSTRUCTION_POINTER),
+                    jump(libc::BPF_JEQ, exemption.instruction_pointer as u32, 0, 3),
+                    load(INSTRUCTION_POINTER + 4),
+                    jump(libc::BPF_JEQ, (exemption.instruction_pointer >> 32) as u32, 0, 1),
+                    ret(RETURN_ALLOW),
+                    ret(catch),
+                ],
+                None => vec![ret(catch)],
+            },
+            Watch::Equals { argument, value } => vec![
+                load(argument_low(*argument)),
+                jump(libc::BPF_JEQ, *value, 0, 1),
+                ret(catch),
+                ret(RETURN_ALLOW),
+            ],
             Watch::FlagSet { argument, mask } => vec![
                 load(argument_low(*argument)),
                 jump(libc::BPF_JSET, *mask, 0, 1),
@@ -192,7 +232,7 @@ fn assemble(verdict: Verdict, watch_stdin: bool, handoff: i32) -> Vec<libc::sock
                 ]
             }
         };
-        code.push(jump(libc::BPF_JEQ, number, 0, body.len() as u8));
+        code.push(jump(libc::BPF_JEQ, *number as u32, 0, body.len() as u8));
         code.extend(body);
     }
     code.push(ret(RETURN_ALLOW));
@@ -205,10 +245,20 @@ mod tests {
 
     /// Runs the filter as the kernel would.
     fn interpret(code: &[libc::sock_filter], arch: u32, number: u32, args: [u64; 6]) -> u32 {
+        interpret_at(code, arch, number, args, 0)
+    }
+
+    fn interpret_at(
+        code: &[libc::sock_filter],
+        arch: u32,
+        number: u32,
+        args: [u64; 6],
+        instruction_pointer: u64,
+    ) -> u32 {
         let mut data = Vec::new();
         data.extend(number.to_ne_bytes());
         data.extend(arch.to_ne_bytes());
-        data.extend([0; 8]);
+        data.extend(instruction_pointer.to_ne_bytes());
         for a in args {
             data.extend(a.to_ne_bytes());
         }
@@ -235,7 +285,7 @@ mod tests {
     }
 
     fn verdict(number: i64, args: [u64; 6], stdin: bool) -> u32 {
-        let code = assemble(Verdict::Notify, stdin, 1021);
+        let code = assemble(Verdict::Notify, stdin, 1021, None);
         interpret(&code, NATIVE_ARCHITECTURE, number as u32, args)
     }
 
@@ -249,7 +299,7 @@ mod tests {
 
     #[test]
     fn foreign_calls_are_caught() {
-        let code = assemble(Verdict::Notify, false, 1021);
+        let code = assemble(Verdict::Notify, false, 1021, None);
         assert_eq!(interpret(&code, 0x4000_0003, 4, [0; 6]), RETURN_NOTIFY);
         assert_eq!(interpret(&code, NATIVE_ARCHITECTURE, X32 + 1, [0; 6]), RETURN_NOTIFY);
         assert_eq!(interpret(&code, NATIVE_ARCHITECTURE, u32::MAX, [0; 6]), RETURN_ALLOW);
@@ -280,7 +330,7 @@ mod tests {
         for number in 0..500 {
             for args in [[0; 6], ones] {
                 for stdin in [false, true] {
-                    let code = assemble(Verdict::Trace, stdin, 1021);
+                    let code = assemble(Verdict::Trace, stdin, 1021, None);
                     let filter = interpret(&code, NATIVE_ARCHITECTURE, number as u32, args);
                     let read = syscalls::watches_traced(number, &args, stdin);
                     assert_eq!(filter == RETURN_TRACE, read, "{number} {args:?} {stdin}");
@@ -290,7 +340,38 @@ mod tests {
     }
 
     #[test]
+    fn only_some_calls_from_one_place_pass() {
+        let exemption = Exemption {
+            instruction_pointer: 0x5123_4567_8002,
+            numbers: vec![libc::SYS_newfstatat, libc::SYS_openat],
+        };
+        let code = assemble(Verdict::Notify, false, 1021, Some(&exemption));
+        let verdict =
+            |number: i64, at| interpret_at(&code, NATIVE_ARCHITECTURE, number as u32, [0; 6], at);
+        for number in exemption.numbers.iter().copied() {
+            assert_eq!(verdict(number, 0x5123_4567_8002), RETURN_ALLOW);
+            for other in [0, 0x5123_4567_8000, 0x4567_8002, 0x5124_4567_8002, 0x5123_4567_8012] {
+                assert_eq!(verdict(number, other), RETURN_NOTIFY);
+            }
+        }
+        assert_eq!(verdict(libc::SYS_unlink, 0x5123_4567_8002), RETURN_NOTIFY);
+        assert_eq!(verdict(libc::SYS_getpid, 0), RETURN_ALLOW);
+    }
+
+    #[test]
+    fn filters_of_the_test_s_own_are_heard_of_where_calls_are_patched() {
+        let exemption = Exemption { instruction_pointer: 2, numbers: Vec::new() };
+        let code = assemble(Verdict::Notify, false, 1021, Some(&exemption));
+        let verdict = |number: i64, first| {
+            interpret(&code, NATIVE_ARCHITECTURE, number as u32, [first, 0, 0, 0, 0, 0])
+        };
+        assert_eq!(verdict(libc::SYS_seccomp, 1), RETURN_NOTIFY);
+        assert_eq!(verdict(libc::SYS_prctl, libc::PR_SET_SECCOMP as u64), RETURN_NOTIFY);
+        assert_eq!(verdict(libc::SYS_prctl, libc::PR_SET_NAME as u64), RETURN_ALLOW);
+    }
+
+    #[test]
     fn the_program_fits() {
-        assert!(assemble(Verdict::Notify, true, 1021).len() < 4096);
+        assert!(assemble(Verdict::Notify, true, 1021, None).len() < 4096);
     }
 }

@@ -12,6 +12,8 @@ mod filter;
 mod lifetime;
 pub mod notify;
 mod nudge;
+#[cfg(all(target_arch = "x86_64", target_env = "gnu"))]
+pub mod patch;
 mod probe;
 mod process;
 pub mod ptrace;

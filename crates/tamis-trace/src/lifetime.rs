@@ -70,7 +70,17 @@ impl<'a> Lifetime<'a> {
 
     /// Waits until one of the descriptors has something (true) or the run is over (false).
     pub(crate) fn wait(&mut self, descriptors: &mut [RawFd]) -> io::Result<bool> {
+        self.wait_doing(descriptors, &mut || {})
+    }
+
+    /// The same, doing something else every now and then.
+    pub(crate) fn wait_doing(
+        &mut self,
+        descriptors: &mut [RawFd],
+        meanwhile: &mut dyn FnMut(),
+    ) -> io::Result<bool> {
         loop {
+            meanwhile();
             let mut fds: Vec<libc::pollfd> = descriptors
                 .iter()
                 .chain([&if self.all_gone { -1 } else { self.shepherd().descriptor() }])

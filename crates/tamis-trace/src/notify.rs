@@ -47,44 +47,60 @@ impl Engine for Notify {
     }
 
     fn run(&self, command: Command, sink: &mut dyn Sink, stop: &AtomicBool) -> io::Result<Finish> {
-        let stdin = StandardInput::of(&command)?;
         let filter = Filter::new(Verdict::Notify, command.watch_stdin);
-        let shepherd = Shepherd::start(&command, Some(filter))?;
-        let mut lifetime = Lifetime::new(shepherd, command.timeout, stop);
-        drop((command.stdin, command.stdout, command.stderr));
-        let listener = lifetime
-            .shepherd()
-            .listener
-            .as_ref()
-            .map(AsRawFd::as_raw_fd)
-            .ok_or_else(|| io::Error::other("the kernel gave no notification listener"))?;
-        // SAFETY: sets a flag on our own descriptor; older kernels refuse, which costs only speed.
-        unsafe { libc::ioctl(listener, SET_FLAGS, SYNC_WAKE_UP) };
-        let mut server = Server { stdin, sink };
-        let nudge = Nudge::start()?;
-        lifetime.go()?;
-        while lifetime.wait(&mut [listener])? {
-            let mut waiting = receive(listener)?;
-            while let Some(call) = waiting {
-                serve(listener, &call, &mut server)?;
-                // Where one call comes, others follow: not worth asking each time.
-                waiting = nudge.while_nothing_is_due(|| receive(listener))?;
-            }
-        }
-        Ok(lifetime.finish())
+        let stdin = StandardInput::of(&command)?;
+        listen(command, filter, &mut Server { stdin, sink }, stop)
     }
 }
 
-/// Reports one call and lets it go on.
-fn serve(
-    listener: RawFd,
-    notification: &libc::seccomp_notif,
-    server: &mut Server<'_>,
-) -> io::Result<()> {
-    let data = &notification.data;
-    let call = Call { number: i64::from(data.nr), arguments: data.args };
-    let error = server.call(notification.pid, data.arch, &call);
-    respond(listener, notification.id, error)
+/// Sees to the calls of a tree.
+pub(crate) trait Serve {
+    /// Reports one call and answers it.
+    fn serve(&mut self, listener: RawFd, notification: &libc::seccomp_notif) -> io::Result<()>;
+
+    /// Is called now and then while no call comes, and at the end.
+    fn meanwhile(&mut self) {}
+}
+
+impl Serve for Server<'_> {
+    fn serve(&mut self, listener: RawFd, notification: &libc::seccomp_notif) -> io::Result<()> {
+        let data = &notification.data;
+        let call = Call { number: i64::from(data.nr), arguments: data.args };
+        let error = self.call(notification.pid, data.arch, &call);
+        respond(listener, notification.id, error)
+    }
+}
+
+/// Runs the command with the filter and has its calls served.
+pub(crate) fn listen(
+    command: Command,
+    filter: Filter,
+    server: &mut dyn Serve,
+    stop: &AtomicBool,
+) -> io::Result<Finish> {
+    let shepherd = Shepherd::start(&command, Some(filter))?;
+    let mut lifetime = Lifetime::new(shepherd, command.timeout, stop);
+    drop((command.stdin, command.stdout, command.stderr));
+    let listener = lifetime
+        .shepherd()
+        .listener
+        .as_ref()
+        .map(AsRawFd::as_raw_fd)
+        .ok_or_else(|| io::Error::other("the kernel gave no notification listener"))?;
+    // SAFETY: sets a flag on our own descriptor; older kernels refuse, which costs only speed.
+    unsafe { libc::ioctl(listener, SET_FLAGS, SYNC_WAKE_UP) };
+    let nudge = Nudge::start()?;
+    lifetime.go()?;
+    while lifetime.wait_doing(&mut [listener], &mut || server.meanwhile())? {
+        let mut waiting = receive(listener)?;
+        while let Some(call) = waiting {
+            server.serve(listener, &call)?;
+            // Where one call comes, others follow: not worth asking each time.
+            waiting = nudge.while_nothing_is_due(|| receive(listener))?;
+        }
+    }
+    server.meanwhile();
+    Ok(lifetime.finish())
 }
 
 /// The next call, waited for; `None` when the caller was killed meanwhile, no process is left that
@@ -107,7 +123,16 @@ pub(crate) fn receive(listener: RawFd) -> io::Result<Option<libc::seccomp_notif>
 /// Lets a call go on, or fails it with a (negative) error.
 pub(crate) fn respond(listener: RawFd, id: u64, error: i32) -> io::Result<()> {
     let flags = if error == 0 { libc::SECCOMP_USER_NOTIF_FLAG_CONTINUE as u32 } else { 0 };
-    let mut response = libc::seccomp_notif_resp { id, val: 0, error, flags };
+    send(listener, libc::seccomp_notif_resp { id, val: 0, error, flags })
+}
+
+/// Answers a call that is not made: with a value, or a (negative) error.
+pub(crate) fn answer(listener: RawFd, id: u64, value: i64) -> io::Result<()> {
+    let error = if value < 0 { value as i32 } else { 0 };
+    send(listener, libc::seccomp_notif_resp { id, val: value.max(0), error, flags: 0 })
+}
+
+fn send(listener: RawFd, mut response: libc::seccomp_notif_resp) -> io::Result<()> {
     // SAFETY: the kernel reads the structure.
     let done = unsafe { libc::ioctl(listener, SEND, &raw mut response) };
     if done == 0 {

@@ -70,6 +70,63 @@ impl Process {
         }
     }
 
+    /// Reads the first bytes at each of these places, zero beyond what is mapped.
+    pub(crate) fn read_starts<const N: usize>(self, addresses: &[u64]) -> Option<Vec<[u8; N]>> {
+        let mut starts = vec![[0; N]; addresses.len()];
+        let mut done = 0;
+        while done < addresses.len() {
+            let rest = &mut starts[done..];
+            let local = libc::iovec { iov_base: rest.as_mut_ptr().cast(), iov_len: rest.len() * N };
+            let remote: Vec<libc::iovec> = addresses[done..]
+                .iter()
+                .map(|&a| libc::iovec { iov_base: a as *mut _, iov_len: N })
+                .collect();
+            // SAFETY: writes into `starts` only; the remote addresses are checked by the kernel.
+            let got = unsafe {
+                libc::process_vm_readv(
+                    self.thread as libc::pid_t,
+                    &raw const local,
+                    1,
+                    remote.as_ptr(),
+                    remote.len() as libc::c_ulong,
+                    0,
+                )
+            };
+            done += usize::try_from(got).unwrap_or(0) / N;
+            if done < addresses.len() {
+                // It is close to the end of what is mapped, or nowhere.
+                let string = self.read_path(addresses[done]).ok()?;
+                starts[done] = [0; N];
+                for (to, from) in starts[done].iter_mut().zip(string) {
+                    *to = from;
+                }
+                done += 1;
+            }
+        }
+        Some(starts)
+    }
+
+    /// Writes a number; false where it is not mapped.
+    pub(crate) fn write(self, address: u64, value: u32) -> bool {
+        let local = libc::iovec {
+            iov_base: (&raw const value).cast_mut().cast(),
+            iov_len: size_of::<u32>(),
+        };
+        let remote = libc::iovec { iov_base: address as *mut _, iov_len: size_of::<u32>() };
+        // SAFETY: reads `value` only; the remote address is checked by the kernel.
+        let put = unsafe {
+            libc::process_vm_writev(
+                self.thread as libc::pid_t,
+                &raw const local,
+                1,
+                &raw const remote,
+                1,
+                0,
+            )
+        };
+        put == size_of::<u32>() as isize
+    }
+
     /// Reads a C string of at most the length of a path.
     pub(crate) fn read_path(self, address: u64) -> Result<Vec<u8>, Unread> {
         let mut path = Vec::new();
@@ -256,6 +313,39 @@ mod tests {
     #[test]
     fn a_bad_pointer_is_nothing() {
         assert!(matches!(me().read_path(8), Err(Unread::Nothing)));
+    }
+
+    #[test]
+    fn starts_are_read_up_to_the_end_of_what_is_mapped() {
+        let (long, short) = (c"a long one, longer than asked for", c"b");
+        // SAFETY: one page, of which the last two bytes are a string.
+        let last = unsafe {
+            let page = libc::mmap(
+                std::ptr::null_mut(),
+                PAGE as usize,
+                libc::PROT_READ | libc::PROT_WRITE,
+                libc::MAP_PRIVATE | libc::MAP_ANONYMOUS,
+                -1,
+                0,
+            );
+            let last = page.cast::<u8>().add(PAGE as usize - 2);
+            last.write(b'c');
+            last as u64
+        };
+        let places = [long.as_ptr() as u64, last, short.as_ptr() as u64];
+        let starts = me().read_starts::<8>(&places).unwrap();
+        assert_eq!(starts[0], *b"a long o");
+        assert_eq!(starts[1], *b"c\0\0\0\0\0\0\0");
+        assert_eq!(starts[2][..2], *b"b\0");
+        assert!(me().read_starts::<8>(&[8]).is_none());
+    }
+
+    #[test]
+    fn a_number_is_written() {
+        let value = std::sync::atomic::AtomicU32::new(3);
+        assert!(me().write(value.as_ptr() as u64, 4));
+        assert_eq!(value.load(std::sync::atomic::Ordering::Relaxed), 4);
+        assert!(!me().write(8, 4));
     }
 
     #[test]

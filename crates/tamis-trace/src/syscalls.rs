@@ -9,6 +9,11 @@ pub(crate) enum Watch {
         argument: u32,
         mask: u32,
     },
+    /// The argument is this.
+    Equals {
+        argument: u32,
+        value: u32,
+    },
     /// The pointer argument is not null.
     PointerGiven {
         argument: u32,
@@ -162,6 +167,16 @@ pub(crate) fn watched_when_traced() -> &'static [(i64, Watch)] {
     ]
 }
 
+/// What is watched before all others where calls are patched: a filter of the test's own may end a
+/// process for a call that it does not know.
+pub(crate) fn watched_when_patched() -> &'static [(i64, Watch)] {
+    const SET_FILTER: u32 = 1;
+    &[
+        (l::SYS_seccomp, Watch::FlagSet { argument: 0, mask: SET_FILTER }),
+        (l::SYS_prctl, Watch::Equals { argument: 0, value: l::PR_SET_SECCOMP as u32 }),
+    ]
+}
+
 /// Whether the ptrace engine watches this call of the native architecture: what its filter decides
 /// in the kernel.
 pub(crate) fn watches_traced(number: i64, arguments: &[u64; 6], watch_stdin: bool) -> bool {
@@ -177,6 +192,7 @@ pub(crate) fn watches_traced(number: i64, arguments: &[u64; 6], watch_stdin: boo
     match *watch {
         Watch::Always | Watch::MessageSent => true,
         Watch::FlagSet { argument, mask } => low(argument) & mask != 0,
+        Watch::Equals { argument, value } => low(argument) == value,
         Watch::PointerGiven { argument } => arguments[argument as usize] != 0,
         Watch::StandardInput { argument } => watch_stdin && low(argument) == 0,
     }

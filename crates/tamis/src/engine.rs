@@ -13,6 +13,7 @@ fn name(options: &Options, settings: &Settings) -> &'static str {
     use tamis_settings::Engine as Set;
     match (options.running.engine, settings.engine) {
         (Some(EngineName::Notify), _) | (None, Set::Notify) => "notify",
+        (Some(EngineName::Patch), _) | (None, Set::Patch) => "patch",
         (Some(EngineName::Ebpf), _) | (None, Set::Ebpf) => "ebpf",
         (Some(EngineName::Ptrace), _) | (None, Set::Ptrace) => "ptrace",
         (Some(_), _) | (None, Set::Auto) => "auto",
@@ -24,8 +25,8 @@ fn name(options: &Options, settings: &Settings) -> &'static str {
 /// With `auto`, the cheapest one that works is taken. eBPF hears of a change after it was made: a
 /// test that reads a file and rewrites it at once cannot be observed completely by it. Such a test
 /// gets an engine that stops the process the next time, and a build gets one at once: builds do that
-/// all the time, and where the tests inside it begin and end is exact then: also where eBPF is asked
-/// for.
+/// all the time, and where the tests inside it begin and end is exact then: also where an engine is
+/// asked for that does not stop at each call.
 /// A run that records nothing is not observed at all.
 #[derive(Debug)]
 pub(crate) struct Engines {
@@ -56,7 +57,7 @@ impl Engines {
             let has_tests_inside = crate::jvm::has_agent(&case.words);
             let stop = match name {
                 "auto" => must_stop(case, newest),
-                "ebpf" => has_tests_inside,
+                "ebpf" | "patch" => has_tests_inside,
                 _ => false,
             };
             let place = if stop { &mut exact } else { &mut usual };
@@ -86,7 +87,7 @@ fn must_stop(case: &Case, newest: Option<&RecordSummary>) -> bool {
 /// Whether the test changed something before an engine that hears of it afterwards could look.
 fn was_too_quick(newest: Option<&RecordSummary>) -> bool {
     newest.is_some_and(|record| {
-        record.engine == "ebpf"
+        ["ebpf", "patch"].contains(&record.engine.as_str())
             && record
                 .taints
                 .iter()

@@ -126,7 +126,7 @@ run = \"make test\"
 timeout = \"5 minutes\"
 ";
     let expected = "\
-tamis.toml:2:10: `engine` cannot be \"notfy\" (one of: auto, notify, ebpf, ptrace); did you mean `notify`?
+tamis.toml:2:10: `engine` cannot be \"notfy\" (one of: auto, notify, patch, ebpf, ptrace); did you mean `notify`?
    2 | engine = \"notfy\"
      |          ^^^^^^^
 tamis.toml:3:8: `jobs` must be a whole number, not a string; for example: jobs = 4

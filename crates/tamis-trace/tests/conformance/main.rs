@@ -5,4 +5,5 @@ mod engines;
 mod hazards;
 mod nested;
 mod oracle;
+mod patched;
 mod programs;

@@ -342,7 +342,7 @@ fn all_engines_see_the_same() {
     if !has("gcc") {
         return;
     }
-    for engine in ["ebpf", "notify", "ptrace"] {
+    for engine in ["ebpf", "patch", "notify", "ptrace"] {
         let project = Project::with(&[
             ("main.c", "#include \"value.h\"\nint main(void) { return VALUE; }\n"),
             ("value.h", "#define VALUE 0\n"),
