@@ -11,6 +11,7 @@ use crate::jvm;
 use crate::project::Project;
 use serde::{Deserialize, Serialize};
 use std::collections::HashSet;
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use tamis_core::{Decision, Hash, TestKey};
 use tamis_report::{StillFailing, TestReport};
@@ -97,6 +98,21 @@ pub(crate) fn still_failing(
             when: when(test.last.started_ms),
             key: test.key,
         })
+        .collect()
+}
+
+/// The test classes of a command's tool that did not pass when they last ran, where it is not even
+/// started.
+pub(crate) fn of_tool(project: &Project, words: &[OsString]) -> Vec<TestKey> {
+    let store = project.existing_store().ok().flatten();
+    let (Some(tool), Some(Ok(tests))) = (jvm::tool(words), store.as_ref().map(Store::tests)) else {
+        return Vec::new();
+    };
+    tests
+        .into_iter()
+        .filter(|test| !test.last.outcome.passed() && test.key.suite.starts_with(tool))
+        .map(|test| test.key)
+        .filter(|key| may_be_there(project, key))
         .collect()
 }
 

@@ -3,6 +3,7 @@
 use crate::args::{EngineName, Options};
 use crate::cases::Case;
 use crate::commands::run::{command_case, demand};
+use crate::failures;
 use crate::modules::choice::Tests;
 use crate::modules::{Asked, Found, kind_of_program, maven, others, text_words};
 use crate::project::Project;
@@ -66,7 +67,8 @@ pub(crate) fn command(options: &Options, words: &[OsString], in_any_case: bool) 
                 "no module that this command tests is affected since {}{aside}; `tamis modules` tells more",
                 found.since.as_deref().unwrap_or("then")
             ));
-            run(&project, options, &[], Shape::Suites, &[])
+            let failing = failures::of_tool(&project, words);
+            run(&project, options, &[], Shape::Suites, &failing)
         }
     }
 }
