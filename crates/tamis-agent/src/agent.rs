@@ -8,7 +8,7 @@ use crate::jvm::{Jni, Jvmti, Object};
 use crate::link::Link;
 use crate::load::Classes;
 use crate::lookups;
-use crate::open_tests::{Boundary, Tests};
+use crate::open_tests::{Boundary, MethodBegins, Tests};
 use crate::probes::Probes;
 use std::ffi::CString;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -60,6 +60,7 @@ impl Agent {
         options: Options,
         link: Link,
     ) -> Option<&'static Self> {
+        let tests = Tests::new(options.methods);
         let agent = Self {
             jvmti,
             options,
@@ -68,7 +69,7 @@ impl Agent {
             lookups: lookups::Lookups::default(),
             jdk,
             platform_loader: OnceLock::new(),
-            desk: Mutex::new(Desk { link, tests: Tests::default(), early: Some(Vec::new()) }),
+            desk: Mutex::new(Desk { link, tests, early: Some(Vec::new()) }),
         };
         AGENT.set(agent).ok()?;
         AGENT.get()
@@ -111,21 +112,39 @@ impl Agent {
 
     pub(crate) fn test_begins(&self, jni: Jni, framework: &str, class: &str) -> u32 {
         let mut desk = self.desk();
-        let (test, boundary) = desk.tests.begin(framework, class);
-        self.pass(jni, &mut desk, boundary);
+        let (test, boundaries) = desk.tests.begin(framework, class);
+        self.pass(jni, &mut desk, boundaries);
         test
+    }
+
+    pub(crate) fn is_outermost(&self, class: &str) -> bool {
+        self.desk().tests.is_outermost(class)
+    }
+
+    pub(crate) fn method_begins(&self, jni: Jni, key: &str) -> u32 {
+        let mut desk = self.desk();
+        let MethodBegins { id, boundaries, message } = desk.tests.method_begins(key);
+        message.into_iter().for_each(|message| desk.link.tell(&message));
+        self.pass(jni, &mut desk, boundaries);
+        id
+    }
+
+    pub(crate) fn method_ends(&self, jni: Jni, method: u32, failed: bool) {
+        let mut desk = self.desk();
+        let boundaries = desk.tests.method_ends(method, failed);
+        self.pass(jni, &mut desk, boundaries);
     }
 
     pub(crate) fn test_ends(&self, jni: Jni, test: u32, failed: bool) {
         let mut desk = self.desk();
-        let boundary = desk.tests.end(test, failed);
-        self.pass(jni, &mut desk, boundary);
+        let boundaries = desk.tests.end(test, failed);
+        self.pass(jni, &mut desk, boundaries);
     }
 
     pub(crate) fn class_ends(&self, jni: Jni, class: &str, failed: bool) {
         let mut desk = self.desk();
-        let boundary = desk.tests.end_class(class, failed);
-        self.pass(jni, &mut desk, boundary);
+        let boundaries = desk.tests.end_class(class, failed);
+        self.pass(jni, &mut desk, boundaries);
     }
 
     pub(crate) fn open_tests(&self) -> usize {
@@ -154,19 +173,25 @@ impl Agent {
     pub(crate) fn group_ends(&self, jni: Jni, framework: &str, failed: bool) {
         let mut desk = self.desk();
         desk.tests.group_end(framework, failed);
-        while let Some(boundary) = desk.tests.next_orphan() {
-            self.pass(jni, &mut desk, Some(boundary));
+        loop {
+            let boundaries = desk.tests.next_orphan();
+            if boundaries.is_empty() {
+                break;
+            }
+            self.pass(jni, &mut desk, boundaries);
         }
     }
 
     /// Sends what happened up to a boundary, then the boundary, then lets a tracer see it.
-    fn pass(&self, jni: Jni, desk: &mut Desk, boundary: Option<Boundary>) {
-        let Some(boundary) = boundary else { return };
-        self.send_window(jni, desk, boundary.open);
-        desk.link.tell(&boundary.message);
-        desk.link.flush();
-        let mark = Mark { pid: std::process::id(), test: boundary.test, begins: boundary.begins };
-        look_at(&mark.path(&self.options.token));
+    fn pass(&self, jni: Jni, desk: &mut Desk, boundaries: impl IntoIterator<Item = Boundary>) {
+        for boundary in boundaries {
+            self.send_window(jni, desk, boundary.open);
+            desk.link.tell(&boundary.message);
+            desk.link.flush();
+            let pid = std::process::id();
+            let mark = Mark { pid, test: boundary.test, begins: boundary.begins };
+            look_at(&mark.path(&self.options.token));
+        }
     }
 
     /// What happened since the last boundary, while these tests were open.

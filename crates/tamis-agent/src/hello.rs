@@ -67,12 +67,12 @@ pub(crate) fn platform_loader(jni: Jni) -> Option<Object> {
     // JDK 8: the extension loader stands above the application's.
     let mut loader = jni.call_static(class, c"getSystemClassLoader", KIND, &[])?;
     loop {
-        let class = jni.call_object(loader, c"getClass", c"()Ljava/lang/Class;")?;
-        let name = jni.text(jni.call_object(class, c"getName", c"()Ljava/lang/String;")?)?;
+        let class = jni.call_object(loader, c"getClass", c"()Ljava/lang/Class;", &[])?;
+        let name = jni.text(jni.call_object(class, c"getName", c"()Ljava/lang/String;", &[])?)?;
         if name == "sun.misc.Launcher$ExtClassLoader" {
             return Some(loader);
         }
-        loader = jni.call_object(loader, c"getParent", KIND)?;
+        loader = jni.call_object(loader, c"getParent", KIND, &[])?;
     }
 }
 

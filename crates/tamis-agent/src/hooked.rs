@@ -30,6 +30,10 @@ pub(crate) fn of_tests(class: &[u8], name: &[u8], descriptor: &[u8]) -> Option<H
         (b"run", b"(Lorg/junit/runner/notification/RunNotifier;)V") => {
             Some(Hook::AroundOrLeave("junit4"))
         }
+        (
+            b"runChild",
+            b"(Lorg/junit/runners/model/FrameworkMethod;Lorg/junit/runner/notification/RunNotifier;)V",
+        ) => Some(Hook::AroundOrLeave("junit4-method")),
         (b"run", b"(Ljunit/framework/TestResult;)V") => Some(Hook::AroundOrLeave("junit3")),
         (b"fireTestFailure", b"(Lorg/junit/runner/notification/Failure;)V")
         | (b"addError", b"(Ljunit/framework/Test;Ljava/lang/Throwable;)V")

@@ -29,6 +29,7 @@ mod load;
 mod lookups;
 mod natives;
 mod natives_launcher;
+mod natives_methods;
 mod open_tests;
 mod probes;
 
@@ -43,13 +44,14 @@ use std::panic::catch_unwind;
 use tamis_wire::{Options, Role};
 
 /// The classes of `java/`, compiled; in the order in which they can be defined.
-const CLASSES: [(&CStr, &[u8]); 10] = [
+const CLASSES: [(&CStr, &[u8]); 11] = [
     (c"java/lang/TamisProbe", include_bytes!("../java/classes/java/lang/TamisProbe.class")),
     (c"java/lang/TamisRunners", include_bytes!("../java/classes/java/lang/TamisRunners.class")),
     (c"java/lang/TamisMaven", include_bytes!("../java/classes/java/lang/TamisMaven.class")),
     (c"java/lang/TamisLoaders", include_bytes!("../java/classes/java/lang/TamisLoaders.class")),
     (c"java/lang/TamisUnits", include_bytes!("../java/classes/java/lang/TamisUnits.class")),
     (c"java/lang/TamisLauncher", include_bytes!("../java/classes/java/lang/TamisLauncher.class")),
+    (c"java/lang/TamisMethods", include_bytes!("../java/classes/java/lang/TamisMethods.class")),
     (c"java/lang/TamisEntity", include_bytes!("../java/classes/java/lang/TamisEntity.class")),
     (c"java/lang/TamisAnt", include_bytes!("../java/classes/java/lang/TamisAnt.class")),
     (c"java/lang/TamisLookups", include_bytes!("../java/classes/java/lang/TamisLookups.class")),

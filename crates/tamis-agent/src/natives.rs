@@ -102,7 +102,27 @@ extern "system" fn Java_java_lang_TamisHooks_call(
     descriptor: Object,
 ) -> Object {
     guarded(Object::NULL, |_| {
-        let call = || jni.call_object(on, &name_text(jni, name)?, &name_text(jni, descriptor)?);
+        let call =
+            || jni.call_object(on, &name_text(jni, name)?, &name_text(jni, descriptor)?, &[]);
+        call().unwrap_or(Object::NULL)
+    })
+}
+
+/// `static native Object callWith(Object self, String name, String descriptor, Object[] arguments)`
+#[unsafe(no_mangle)]
+extern "system" fn Java_java_lang_TamisHooks_callWith(
+    jni: Jni,
+    _: Object,
+    on: Object,
+    name: Object,
+    descriptor: Object,
+    arguments: Object,
+) -> Object {
+    guarded(Object::NULL, |_| {
+        let call = || {
+            let (name, descriptor) = (name_text(jni, name)?, name_text(jni, descriptor)?);
+            jni.call_object(on, &name, &descriptor, &jni.elements(arguments))
+        };
         call().unwrap_or(Object::NULL)
     })
 }

@@ -3,13 +3,21 @@
 //! A test is one class. It is open from the first begin of its class to the matching end, on
 //! whatever threads: a class that a runner enters again inside itself is the same test, deeper.
 //! Several classes can be open; a window belongs to all of them. Classes of one *group* (TestNG)
-//! end together when the last run of the group ends.
+//! end together when the last run of the group ends. Where methods are told apart, a class has
+//! [`stretches`].
+
+mod stretches;
+
+pub(crate) use stretches::MethodBegins;
 
 use std::time::Instant;
+use stretches::OpenStretch;
 use tamis_wire::{Began, Ended, FromJvm, Verdict};
 
 #[derive(Debug, Default)]
 pub(crate) struct Tests {
+    /// Whether methods are told apart.
+    methods: bool,
     last: u32,
     open: Vec<Open>,
     groups: Vec<Group>,
@@ -23,6 +31,8 @@ struct Open {
     failed: bool,
     group: Option<String>,
     began: Instant,
+    /// The one of now, where its methods are told apart.
+    stretch: Option<OpenStretch>,
 }
 
 #[derive(Debug)]
@@ -43,18 +53,33 @@ pub(crate) struct Boundary {
 }
 
 impl Tests {
-    pub(crate) fn open(&self) -> Vec<u32> {
-        self.open.iter().map(|test| test.id).collect()
+    pub(crate) fn new(methods: bool) -> Self {
+        Self { methods, ..Self::default() }
     }
 
-    /// The id of the class's test, and the boundary if it was not open.
-    pub(crate) fn begin(&mut self, framework: &str, class: &str) -> (u32, Option<Boundary>) {
+    pub(crate) fn open(&self) -> Vec<u32> {
+        let stretch = |test: &Open| test.stretch.as_ref().map(|stretch| stretch.id);
+        self.open.iter().flat_map(|test| [test.id].into_iter().chain(stretch(test))).collect()
+    }
+
+    pub(crate) fn is_outermost(&self, class: &str) -> bool {
+        self.open.first().is_some_and(|test| test.class == class)
+    }
+
+    /// The id of the class's test, and the boundaries if it was not open.
+    pub(crate) fn begin(&mut self, framework: &str, class: &str) -> (u32, Vec<Boundary>) {
         if let Some(test) = self.open.iter_mut().find(|test| test.class == class) {
             test.depth += 1;
-            return (test.id, None);
+            return (test.id, Vec::new());
         }
+        let divides = self.methods && self.open.is_empty();
         let boundary = self.start(framework, class, None);
-        (boundary.test, Some(boundary))
+        let id = boundary.test;
+        let mut boundaries = vec![boundary];
+        if divides {
+            boundaries.extend(self.next_stretch(0, None));
+        }
+        (id, boundaries)
     }
 
     fn start(&mut self, framework: &str, class: &str, group: Option<String>) -> Boundary {
@@ -68,39 +93,50 @@ impl Tests {
             failed: false,
             group,
             began: Instant::now(),
+            stretch: None,
         });
-        let began = Began { test: id, class: class.to_owned(), framework: framework.to_owned() };
+        let began = Began {
+            test: id,
+            class: class.to_owned(),
+            framework: framework.to_owned(),
+            stretch: None,
+        };
         Boundary { open, message: FromJvm::Began(began), test: id, begins: true }
     }
 
-    /// The boundary, if this was the outermost level.
-    pub(crate) fn end(&mut self, id: u32, failed: bool) -> Option<Boundary> {
-        let at = self.open.iter().position(|test| test.id == id)?;
+    /// The boundaries, if this was the outermost level.
+    pub(crate) fn end(&mut self, id: u32, failed: bool) -> Vec<Boundary> {
+        let Some(at) = self.open.iter().position(|test| test.id == id) else { return Vec::new() };
         let test = &mut self.open[at];
         test.failed |= failed;
         test.depth -= 1;
         if test.depth > 0 {
-            return None;
+            return Vec::new();
+        }
+        let mut boundaries = Vec::new();
+        let open = self.open();
+        if let Some(stretch) = self.open[at].stretch.take() {
+            boundaries.push(stretch.ends(open));
         }
         let open = self.open();
         let test = self.open.remove(at);
-        let ended = Ended {
-            test: id,
-            verdict: if test.failed { Verdict::Failed } else { Verdict::Passed },
-            wall_us: u64::try_from(test.began.elapsed().as_micros()).unwrap_or(u64::MAX),
-        };
-        Some(Boundary { open, message: FromJvm::Ended(ended), test: id, begins: false })
+        let ended = Ended { test: id, verdict: verdict(test.failed), wall_us: micros(test.began) };
+        boundaries.push(Boundary { open, message: FromJvm::Ended(ended), test: id, begins: false });
+        boundaries
     }
 
-    pub(crate) fn end_class(&mut self, class: &str, failed: bool) -> Option<Boundary> {
-        let id = self.open.iter().find(|test| test.class == class)?.id;
-        self.end(id, failed)
+    pub(crate) fn end_class(&mut self, class: &str, failed: bool) -> Vec<Boundary> {
+        let id = self.open.iter().find(|test| test.class == class).map(|test| test.id);
+        id.map(|id| self.end(id, failed)).unwrap_or_default()
     }
 
     /// Which of them failed cannot be told when several are open: all did.
     pub(crate) fn failed(&mut self) {
         for test in &mut self.open {
             test.failed = true;
+            if let Some(stretch) = &mut test.stretch {
+                stretch.failed = true;
+            }
         }
     }
 
@@ -135,33 +171,46 @@ impl Tests {
     }
 
     /// Ends the next test whose group is over.
-    pub(crate) fn next_orphan(&mut self) -> Option<Boundary> {
+    pub(crate) fn next_orphan(&mut self) -> Vec<Boundary> {
         let over = |name: &String| self.groups.iter().all(|group| group.framework != *name);
-        let id = self.open.iter().find(|test| test.group.as_ref().is_some_and(over))?.id;
-        self.end(id, false)
+        let orphan = self.open.iter().find(|test| test.group.as_ref().is_some_and(over));
+        let id = orphan.map(|test| test.id);
+        id.map(|id| self.end(id, false)).unwrap_or_default()
     }
+}
+
+fn verdict(failed: bool) -> Verdict {
+    if failed { Verdict::Failed } else { Verdict::Passed }
+}
+
+fn micros(since: Instant) -> u64 {
+    u64::try_from(since.elapsed().as_micros()).unwrap_or(u64::MAX)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn verdict(boundary: Option<Boundary>) -> Option<Verdict> {
-        match boundary?.message {
+    fn verdict(mut boundaries: Vec<Boundary>) -> Option<Verdict> {
+        match boundaries.pop()?.message {
             FromJvm::Ended(ended) => Some(ended.verdict),
             _ => None,
         }
     }
 
+    fn before(boundaries: &[Boundary]) -> Option<Vec<u32>> {
+        boundaries.first().map(|boundary| boundary.open.clone())
+    }
+
     #[test]
     fn a_class_inside_itself_is_one_test() {
         let mut tests = Tests::default();
-        let (one, boundary) = tests.begin("junit4", "a.T");
-        assert_eq!(boundary.map(|b| b.open), Some(vec![]));
-        assert_eq!(tests.begin("junit4", "a.T"), (one, None));
-        assert_eq!(tests.end(one, true), None);
+        let (one, boundaries) = tests.begin("junit4", "a.T");
+        assert_eq!(before(&boundaries), Some(vec![]));
+        assert_eq!(tests.begin("junit4", "a.T"), (one, vec![]));
+        assert_eq!(tests.end(one, true), []);
         assert_eq!(verdict(tests.end(one, false)), Some(Verdict::Failed));
-        assert_eq!(tests.end(one, false), None);
+        assert_eq!(tests.end(one, false), []);
         assert_ne!(tests.begin("junit4", "a.T").0, one);
     }
 
@@ -171,8 +220,8 @@ mod tests {
         let suite = tests.begin("junit4", "a.Suite").0;
         let one = tests.begin("junit4", "a.One").0;
         assert_eq!(verdict(tests.end(one, false)), Some(Verdict::Passed));
-        let (two, boundary) = tests.begin("junit4", "a.Two");
-        assert_eq!(boundary.map(|b| b.open), Some(vec![suite]));
+        let (two, boundaries) = tests.begin("junit4", "a.Two");
+        assert_eq!(before(&boundaries), Some(vec![suite]));
         tests.failed();
         assert_eq!(verdict(tests.end(two, false)), Some(Verdict::Failed));
         assert_eq!(verdict(tests.end(suite, false)), Some(Verdict::Failed));
@@ -187,10 +236,10 @@ mod tests {
         let one = tests.group_member("testng", "a.T").unwrap().test;
         assert_eq!(tests.group_member("testng", "a.T"), None);
         tests.group_end("testng", false);
-        assert_eq!(tests.next_orphan(), None);
+        assert_eq!(tests.next_orphan(), []);
         tests.group_end("testng", false);
-        assert_eq!(tests.next_orphan().map(|b| b.test), Some(one));
-        assert_eq!(tests.next_orphan(), None);
+        assert_eq!(tests.next_orphan()[0].test, one);
+        assert_eq!(tests.next_orphan(), []);
     }
 
     #[test]
@@ -198,8 +247,8 @@ mod tests {
         let mut tests = Tests::default();
         let one = tests.begin("platform", "a.T").0;
         tests.begin("platform", "a.T");
-        assert_eq!(tests.end_class("a.T", false), None);
-        assert_eq!(tests.end_class("a.Other", true), None);
-        assert_eq!(tests.end(one, false).map(|b| b.open), Some(vec![one]));
+        assert_eq!(tests.end_class("a.T", false), []);
+        assert_eq!(tests.end_class("a.Other", true), []);
+        assert_eq!(before(&tests.end(one, false)), Some(vec![one]));
     }
 }

@@ -29,6 +29,9 @@ pub enum Kind {
     Configuration,
     /// Which tests of a test class the runner chose.
     Choice(String),
+    /// Another test method of the same test class. Nothing to be answered: with the headers of the
+    /// classes that the record has as well, these are all of them.
+    Beside(String),
 }
 
 impl fmt::Display for Fact {
@@ -42,6 +45,7 @@ impl fmt::Display for Fact {
             Kind::Jars => write!(f, "the jars of the classpath"),
             Kind::Configuration => write!(f, "test configuration"),
             Kind::Choice(class) => write!(f, "chosen tests of {class}"),
+            Kind::Beside(method) => write!(f, "beside {method}"),
         }
     }
 }
@@ -65,6 +69,8 @@ impl Fact {
             Kind::Configuration
         } else if let Some(name) = rest.strip_prefix("chosen tests of ") {
             Kind::Choice(name.into())
+        } else if let Some(name) = rest.strip_prefix("beside ") {
+            Kind::Beside(name.into())
         } else {
             return None;
         };
@@ -85,6 +91,7 @@ pub fn answer(index: &ClassIndex, kind: &Kind) -> Option<Value> {
         Kind::Body(class, method) => index.body(class, method).map_or(Value::Absent, text),
         Kind::Resource(name) => index.resource(name),
         Kind::Jars => index.jars(),
+        Kind::Beside(_) => Value::text(b"beside"),
         Kind::Configuration | Kind::Choice(_) => return None,
     })
 }
@@ -103,6 +110,7 @@ mod tests {
             Kind::Jars,
             Kind::Configuration,
             Kind::Choice("a.FooTest".into()),
+            Kind::Beside("a.FooTest$In#bar".into()),
         ] {
             let fact = Fact { scope: "mvn:core".into(), kind };
             assert_eq!(Fact::parse(&fact.to_string()), Some(fact));

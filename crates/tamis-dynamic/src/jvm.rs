@@ -5,6 +5,7 @@ use crate::discovery::{Discovery, outermost};
 use crate::facts::Kind;
 use crate::index::ClassIndex;
 use crate::kept::Kept;
+use crate::methods::Divided;
 use crate::reach::{Calls, Kinds};
 use roaring::RoaringBitmap;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -34,35 +35,37 @@ pub struct Depends {
 
 #[derive(Debug)]
 pub struct Jvm {
-    index: Arc<ClassIndex>,
-    names: Names,
+    pub(crate) index: Arc<ClassIndex>,
+    pub(crate) names: Names,
     /// By first probe.
     loaded: Vec<Loaded>,
     /// Loaded classes that are not on the classpath.
     elsewhere: FxHashSet<String>,
-    calls: Calls,
+    pub(crate) calls: Calls,
     /// Everything that ran so far.
     ran: RoaringBitmap,
     outside: Seen,
-    open: FxHashMap<u32, Seen>,
+    pub(crate) open: FxHashMap<u32, Seen>,
+    /// Those of the open ones whose methods are told apart.
+    pub(crate) divided: FxHashMap<u32, Divided>,
     /// What each ended test did by itself.
-    ended: Vec<(u32, Seen)>,
+    pub(crate) ended: Vec<(u32, Seen)>,
     /// Bundles in jars that anybody asked for so far.
     bundles: BTreeSet<Kind>,
     /// Who can depend on earlier tests, and by which calls; dropped when another class is loaded.
-    kept: Option<(Kept, Kinds)>,
+    pub(crate) kept: Option<(Kept, Kinds)>,
     discovery: Discovery,
     incomplete: Option<String>,
 }
 
 #[derive(Debug, Default, Clone)]
-struct Seen {
+pub(crate) struct Seen {
     /// The test class.
-    own_class: String,
+    pub(crate) own_class: String,
     found_only: bool,
     loaded: BTreeSet<String>,
-    hits: RoaringBitmap,
-    classes: BTreeSet<String>,
+    pub(crate) hits: RoaringBitmap,
+    pub(crate) classes: BTreeSet<String>,
     /// Resources and the like.
     others: BTreeSet<Kind>,
     /// Classes whose files in jars were asked for.
@@ -76,6 +79,22 @@ impl Seen {
         self.others.extend(other.others.iter().cloned());
         self.class_entries.extend(other.class_entries.iter().cloned());
     }
+
+    /// With what was loaded meanwhile.
+    pub(crate) fn absorb_all(&mut self, other: &Self) {
+        self.absorb(other);
+        self.loaded.extend(other.loaded.iter().cloned());
+    }
+}
+
+/// What counts for a test.
+#[derive(Debug)]
+pub(crate) struct Counted {
+    pub(crate) depends: Depends,
+    /// All methods that do, those that ran for others included.
+    pub(crate) hits: RoaringBitmap,
+    /// Classes whose objects a static field that it can get at can hold.
+    pub(crate) objects: FxHashSet<NameId>,
 }
 
 #[derive(Debug)]
@@ -110,6 +129,7 @@ impl Jvm {
             ran: RoaringBitmap::new(),
             outside: Seen::default(),
             open: FxHashMap::default(),
+            divided: FxHashMap::default(),
             ended: Vec::new(),
             bundles: BTreeSet::new(),
             kept: None,
@@ -143,6 +163,9 @@ impl Jvm {
         }
         for open in self.open.values_mut() {
             open.loaded.insert(name.clone());
+        }
+        for divided in self.divided.values_mut() {
+            divided.part(|_| true).loaded.insert(name.clone());
         }
         if place == Place::Elsewhere {
             self.elsewhere.insert(name.clone());
@@ -214,7 +237,13 @@ impl Jvm {
             self.outside.absorb(&seen);
         }
         for test in &window.open {
-            self.open.entry(*test).or_default().absorb(&seen);
+            // A stretch of a test is no test.
+            if let Some(open) = self.open.get_mut(test) {
+                open.absorb(&seen);
+            }
+            if let Some(divided) = self.divided.get_mut(test) {
+                divided.part(|stretch| window.open.contains(&stretch)).absorb(&seen);
+            }
         }
     }
 
@@ -235,10 +264,18 @@ impl Jvm {
             let incomplete = Some("the agent did not tell when it began".to_owned());
             return Depends { incomplete, ..Depends::default() };
         };
+        self.divided.remove(&test);
+        let Counted { depends, .. } = self.depends_on(&seen, &FxHashSet::default());
+        self.ended.push((test, seen));
+        depends
+    }
+
+    /// What follows from what was seen. Objects of the `made` classes count as held by a static field.
+    pub(crate) fn depends_on(&mut self, seen: &Seen, made: &FxHashSet<NameId>) -> Counted {
         let incomplete = self.incomplete.clone();
         let found_only = seen.found_only;
         let mut depends = Depends { incomplete, found_only, ..Depends::default() };
-        let (hits, mut touched) = self.close(&seen);
+        let (hits, mut touched, objects) = self.close(seen, made);
         let inherited = &hits - &seen.hits;
         let mut others = seen.others.clone();
         for (earlier, did) in &self.ended {
@@ -255,11 +292,10 @@ impl Jvm {
         if depends.uses_bundles {
             others.extend(self.bundles.iter().cloned());
         }
-        others.extend(self.class_files_read(&seen));
+        others.extend(self.class_files_read(seen));
         self.add_facts(&hits, &touched, &others, &mut depends.facts);
         depends.loaded = seen.loaded.clone();
-        self.ended.push((test, seen));
-        depends
+        Counted { depends, hits, objects }
     }
 
     /// Who reads a class file without loading it depends on all of it, and on its absence. Those of the
@@ -293,8 +329,18 @@ impl Jvm {
         ours.map(|l| outermost(&l.name).to_owned()).collect()
     }
 
-    /// All methods that count for a test, and all classes that it touches.
-    fn close(&mut self, seen: &Seen) -> (RoaringBitmap, BTreeSet<String>) {
+    /// How classes are related, where that is known by now.
+    pub(crate) fn kinds(&self) -> Option<&Kinds> {
+        self.kept.as_ref().map(|(_, kinds)| kinds)
+    }
+
+    /// All methods that count for a test, all classes that it touches, and those whose objects can be
+    /// kept for it.
+    fn close(
+        &mut self,
+        seen: &Seen,
+        made: &FxHashSet<NameId>,
+    ) -> (RoaringBitmap, BTreeSet<String>, FxHashSet<NameId>) {
         let (index, calls) = (Arc::clone(&self.index), &self.calls);
         let names = &mut self.names;
         let (kept, kinds) =
@@ -327,7 +373,7 @@ impl Jvm {
                 touched.insert(class);
             }
             // With each round there may be more: what was no matter at first may be now.
-            let met = kept.met(&hits, (calls, kinds), &index, names);
+            let met = kept.met(&hits, made, (calls, kinds), &index, names);
             for &id in ids.iter().filter(|id| met.objects.contains(id)) {
                 roots.extend(calls.constructors(id));
             }
@@ -348,7 +394,7 @@ impl Jvm {
             more |= makers;
             more -= &hits;
             if more.is_empty() {
-                return (hits, touched);
+                return (hits, touched, met.objects);
             }
             hits |= &more;
             new_hits = more.iter().collect();

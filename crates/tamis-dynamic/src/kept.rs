@@ -132,17 +132,29 @@ impl Kept {
         field.holds.is_some_and(|held| !self.inert.contains(&held))
     }
 
-    /// What a test can meet for which these methods ran.
+    /// The outermost class of a class.
+    pub(crate) fn nest(&self, class: NameId, names: &Names) -> Option<NameId> {
+        names.find(nest(names.get(class)))
+    }
+
+    /// Whether a static field of this nest, or what it holds, can change.
+    pub(crate) fn holds_state(&self, nest: NameId) -> bool {
+        self.holders.contains(&nest)
+    }
+
+    /// What a test can meet for which these methods ran. Objects of the `made` classes are there in any
+    /// case.
     pub(crate) fn met(
         &self,
         hits: &RoaringBitmap,
+        made: &FxHashSet<NameId>,
         (calls, kinds): (&Calls, &Kinds),
         index: &ClassIndex,
         names: &mut Names,
     ) -> Met {
         let nests = self.nests_of(hits, calls, kinds, names);
-        let mut search =
-            Search { kept: self, calls, index, opened: FxHashSet::default(), todo: Vec::new() };
+        let todo = made.iter().map(|&class| (class, Held::AsParent)).collect();
+        let mut search = Search { kept: self, calls, index, opened: FxHashSet::default(), todo };
         for (class, field) in nests.iter().filter_map(|nest| self.statics.get(nest)).flatten() {
             if let Some(field) = calls.class(*class).and_then(|c| c.fields.get(*field)) {
                 search.hold(*class, field, names);

@@ -37,6 +37,7 @@ mod index;
 mod jvm;
 mod kept;
 mod known;
+mod methods;
 mod reach;
 mod tags;
 
@@ -45,4 +46,5 @@ pub use discovery::outermost;
 pub use facts::{Fact, Kind, answer};
 pub use index::{ClassIndex, Located};
 pub use jvm::{Depends, Jvm};
+pub use methods::MethodDepends;
 pub use tags::tags;

@@ -77,7 +77,7 @@ mod tests {
     fn messages() -> Vec<FromJvm> {
         let class = "com.acme.FooTest".to_owned();
         vec![
-            FromJvm::Began(Began { test: 7, class, framework: "junit4".into() }),
+            FromJvm::Began(Began { test: 7, class, framework: "junit4".into(), stretch: None }),
             FromJvm::Window(Window {
                 open: vec![7],
                 hits: Hits::from_sorted([0, 1, 40_000, 1_000_000]),

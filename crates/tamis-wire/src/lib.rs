@@ -25,7 +25,7 @@ pub use options::Options;
 use serde::{Deserialize, Serialize};
 
 /// Both sides are of one build; this tells a stale agent file.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum FromJvm {
@@ -45,6 +45,13 @@ pub enum FromJvm {
     Launch(Launch),
     /// Test classes that the runner is about to run; answered by [`ToJvm::Chosen`].
     Choose(Vec<Candidate>),
+    /// The test methods of a class that is open; answered by [`ToJvm::Chosen`].
+    Methods(Methods),
+    /// The methods of a test class cannot be told apart, and why.
+    Undivided {
+        class: String,
+        why: String,
+    },
     /// The goal ended; `error` is what it threw.
     GoalEnded {
         goal: u32,
@@ -60,7 +67,7 @@ pub enum ToJvm {
     Goal { arguments: Option<String> },
     /// Indices into [`Scanned::classes`] that need not run.
     Skip { classes: Vec<u32> },
-    /// For each of [`FromJvm::Choose`] why it need not run, or nothing if it has to.
+    /// For each of [`FromJvm::Choose`] or [`FromJvm::Methods`] why it need not run, or nothing if it has to.
     Chosen { skipped: Vec<Option<String>> },
 }
 
@@ -128,6 +135,18 @@ pub struct Began {
     pub class: String,
     /// Which hook told.
     pub framework: String,
+    /// A stretch of the test class instead of the class itself.
+    pub stretch: Option<Stretch>,
+}
+
+/// A part of the time in which a test class is open. Where methods are told apart, one follows the other
+/// without a gap: a method, the time between, a method, ...
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Stretch {
+    /// The number of the test class.
+    pub of: u32,
+    /// `com.acme.FooTest#bar`; nothing for the time between methods.
+    pub method: Option<String>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -217,6 +236,15 @@ pub struct Launch {
     pub other_task: bool,
     /// Why the class path is not known.
     pub unknown: Option<String>,
+}
+
+/// The test methods that a runner found in a test class.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Methods {
+    /// Binary name of the test class.
+    pub class: String,
+    /// `com.acme.FooTest#bar`, by the class that they run in.
+    pub methods: Vec<String>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]

@@ -1,4 +1,4 @@
-//! What the agent is told on the command line: `socket=...,token=...,role=...`.
+//! What the agent is told on the command line: `socket=...,token=...,role=...,methods=yes`.
 //!
 //! The text passes through `MAVEN_OPTS`, which some start scripts evaluate a second time, and
 //! through Surefire's own splitting of arguments. So it has none of the characters that a shell, a
@@ -18,6 +18,8 @@ pub struct Options {
     /// Stands in every [`crate::mark`] of this run.
     pub token: String,
     pub role: Role,
+    /// Tell the methods of test classes apart.
+    pub methods: bool,
 }
 
 impl Options {
@@ -29,7 +31,7 @@ impl Options {
     }
 
     pub fn parse(text: &str) -> Result<Self, String> {
-        let (mut socket, mut token, mut role) = (None, None, None);
+        let (mut socket, mut token, mut role, mut methods) = (None, None, None, false);
         for part in text.split(',').filter(|part| !part.is_empty()) {
             match part.split_once('=') {
                 Some(("socket", path)) => socket = Some(OsString::from_vec(decode(path)?).into()),
@@ -41,6 +43,7 @@ impl Options {
                 Some(("role", "tests")) => role = Some(Role::Tests),
                 Some(("role", "outcomes")) => role = Some(Role::Outcomes),
                 Some(("role", "launched")) => role = Some(Role::Launched),
+                Some(("methods", "yes")) => methods = true,
                 _ => return Err(format!("unknown option {part}")),
             }
         }
@@ -48,6 +51,7 @@ impl Options {
             socket: socket.ok_or("no socket was given")?,
             token: token.ok_or("no token was given")?,
             role: role.ok_or("no role was given")?,
+            methods,
         })
     }
 }
@@ -61,7 +65,8 @@ impl fmt::Display for Options {
             Role::Launched => "launched",
         };
         let socket = encode(self.socket.as_os_str().as_bytes());
-        write!(f, "socket={socket},token={},role={role}", encode(self.token.as_bytes()))
+        let methods = if self.methods { ",methods=yes" } else { "" };
+        write!(f, "socket={socket},token={},role={role}{methods}", encode(self.token.as_bytes()))
     }
 }
 
@@ -103,7 +108,7 @@ mod tests {
     use super::*;
 
     fn options(socket: &str) -> Options {
-        Options { socket: socket.into(), token: "t0=,%é".into(), role: Role::Tests }
+        Options { socket: socket.into(), token: "t0=,%é".into(), role: Role::Tests, methods: true }
     }
 
     #[test]

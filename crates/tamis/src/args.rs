@@ -22,6 +22,7 @@ use std::path::PathBuf;
         tamis ./check.sh             run it, or skip it while nothing it looked at has changed\n  \
         tamis npm test               any command; tamis's own options stand before it\n  \
         tamis mvn test               Maven: each test class by itself, no build file touched\n  \
+        tamis --granularity method mvn test      ... and each test method\n  \
         tamis ant test               the same with Ant, Gradle, and java with JUnit or TestNG\n  \
         tamis run -- status          a command with the name of a tamis verb\n  \
         tamis                        the suites of tamis.toml, several tests at once\n  \
@@ -77,6 +78,10 @@ pub(crate) struct Selecting {
     /// still decided about one by one
     #[arg(long)]
     pub(crate) no_command_skip: bool,
+    /// With Maven and JVMs: what is decided about and recorded, test classes or also each test method
+    /// [default: class]
+    #[arg(long, value_name = "UNIT")]
+    pub(crate) granularity: Option<Granularity>,
     /// With --engine modules or hybrid: the branch, tag or commit to compare with
     #[arg(long, value_name = "REF")]
     pub(crate) since: Option<String>,
@@ -133,7 +138,13 @@ impl Selecting {
         self.no_command_skip |= other.no_command_skip;
         self.only.extend(other.only.iter().cloned());
         self.since = other.since.clone().or(self.since);
+        self.granularity = other.granularity.or(self.granularity);
         self
+    }
+
+    /// Whether test methods are told apart.
+    pub(crate) fn by_methods(&self) -> bool {
+        self.granularity == Some(Granularity::Method)
     }
 }
 
@@ -191,6 +202,14 @@ impl Arguments {
 
 fn useless(options: &str, verb: &str) -> String {
     format!("{options} have no meaning for {verb}; leave them out")
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Granularity {
+    /// Test classes
+    Class,
+    /// Test methods, where those of a class can be told apart
+    Method,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

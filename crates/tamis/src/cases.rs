@@ -219,10 +219,20 @@ pub(crate) fn find<'k>(
     if let Some(here) = exact.iter().find(|k| k.folder == folder) {
         return Ok((**here).clone());
     }
-    let found: Vec<&TestKey> = match exact[..] {
+    let mut found: Vec<&TestKey> = match exact[..] {
         [] => keys.into_iter().filter(|k| k.to_string().contains(wanted)).collect(),
         _ => exact.into_iter().copied().collect(),
     };
+    // The name of a test class means the class, not one of its methods.
+    let is_method = |key: &&TestKey| crate::jvm::methods::is_method(&key.name);
+    if !found.iter().all(is_method) {
+        found.retain(|key| !is_method(key));
+    }
+    // A method by the simple name of its class and its own.
+    let ends = |key: &&TestKey| key.name.ends_with(wanted);
+    if wanted.contains('#') && found.iter().any(ends) {
+        found.retain(ends);
+    }
     match found[..] {
         [] => bail!("no test is called {wanted:?}; `tamis status` lists the tests"),
         [one] => Ok(one.clone()),
@@ -284,6 +294,16 @@ mod tests {
         let error = find("tests", ".", &keys).unwrap_err().to_string();
         assert!(error.contains("s::tests/a.sh") && error.contains("say more"), "{error}");
         assert!(find("none", ".", &keys).is_err());
+    }
+
+    #[test]
+    fn classes_come_before_their_methods() {
+        let keys =
+            ["a.FooTest", "a.FooTest#bar", "a.FooTest#bars"].map(|name| key("mvn:x", name, "."));
+        assert_eq!(find("FooTest", ".", &keys).unwrap(), keys[0]);
+        assert_eq!(find("FooTest#bar", ".", &keys).unwrap(), keys[1]);
+        assert_eq!(find("#bars", ".", &keys).unwrap(), keys[2]);
+        assert!(find("FooTest#b", ".", &keys).is_err());
     }
 
     #[test]

@@ -258,7 +258,7 @@ fn watch_with_agent<'a>(
     context: Context<'a>,
     mut command: Command,
 ) -> Result<Watched<'a>> {
-    let session = match Session::new() {
+    let session = match Session::new(job.wishes.methods) {
         Ok(session) => session,
         Err(error) => {
             eprintln!("tamis: {error:#}; the command is observed as a whole");

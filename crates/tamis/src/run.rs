@@ -224,6 +224,7 @@ impl Runner<'_> {
             only: crate::commands::run::only(self.options)?,
             failed: self.options.selecting.failed,
             again: None,
+            methods: self.options.selecting.by_methods(),
         };
         std::thread::scope(|scope| {
             for _ in 0..jobs {

@@ -96,17 +96,24 @@ impl Jni {
         unsafe { call!(self.0, slot::GET_OBJECT_CLASS, (Object) -> Object, (object)) }.present()
     }
 
-    /// Calls a method without parameters that returns an object; access does not matter.
-    pub(crate) fn call_object(self, on: Object, name: &CStr, kind: &CStr) -> Option<Object> {
+    /// Calls a method that takes `arguments`, all objects, and returns an object; access does not matter.
+    pub(crate) fn call_object(
+        self,
+        on: Object,
+        name: &CStr,
+        kind: &CStr,
+        arguments: &[Object],
+    ) -> Option<Object> {
         let class = self.class_of(on)?;
         let method = self.member(slot::GET_METHOD_ID, class, name, kind)?;
-        // SAFETY: the method has no parameters, as its descriptor says, and is of this object.
+        let values: Vec<u64> = arguments.iter().map(|object| object.0 as u64).collect();
+        // SAFETY: the method takes these arguments, as its descriptor says, and is of this object.
         let result = unsafe {
             call!(
                 self.0,
                 slot::CALL_OBJECT_METHOD_A,
                 (Object, *mut c_void, *const u64) -> Object,
-                (on, method, ptr::null())
+                (on, method, values.as_ptr())
             )
         };
         self.settled(result)

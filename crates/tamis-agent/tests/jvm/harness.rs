@@ -42,7 +42,7 @@ impl Server {
     /// The argument for `java`.
     pub(crate) fn argument(&self, role: Role) -> String {
         let socket = self.folder.path().join("s");
-        let options = Options { socket, token: "tok".into(), role };
+        let options = Options { socket, token: "tok".into(), role, methods: false };
         options.argument(&library()).expect("the target folder has a plain path")
     }
 
@@ -201,6 +201,8 @@ impl Told {
                 | FromJvm::Scanned(_)
                 | FromJvm::Launch(_)
                 | FromJvm::Choose(_)
+                | FromJvm::Methods(_)
+                | FromJvm::Undivided { .. }
                 | FromJvm::GoalEnded { .. } => {}
             }
         }

@@ -48,8 +48,12 @@ fn without_tamis_the_program_runs_as_always() {
             jvm: Vec::new(),
             arguments: vec!["a.Main".into()],
         };
-        let nobody =
-            Options { socket: "/nonexistent/socket".into(), token: "t".into(), role: Role::Tests };
+        let nobody = Options {
+            socket: "/nonexistent/socket".into(),
+            token: "t".into(),
+            role: Role::Tests,
+            methods: false,
+        };
         let agents = [
             nobody.argument(&library()).expect("a plain path"),
             format!("-agentpath:{}", library().display()),
@@ -137,7 +141,7 @@ fn a_tamis_that_goes_away_does_not_matter() {
         let socket = folder.path().join("s");
         let listener = std::os::unix::net::UnixListener::bind(&socket).expect("a socket");
         let tamis = std::thread::spawn(move || drop(listener.accept().expect("a connection")));
-        let options = Options { socket, token: "t".into(), role: Role::Tests };
+        let options = Options { socket, token: "t".into(), role: Role::Tests, methods: false };
         let program = junit(jdk, class_path(&classes, &jars), &["a.OneTest", "a.TwoTest"]);
         let agent = options.argument(&library()).expect("a plain path");
         let output = program.command(&agent).output().expect("java starts");

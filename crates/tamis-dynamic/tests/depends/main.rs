@@ -2,4 +2,5 @@
 
 mod counts;
 mod fixed;
+mod methods;
 mod play;

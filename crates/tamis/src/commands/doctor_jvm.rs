@@ -78,7 +78,7 @@ fn try_agent(java: &Path) -> Result<Hello, String> {
         .map_err(|e| format!("the class to run could not be written: {e}"))?;
     let socket = folder.path().join("s");
     let listener = UnixListener::bind(&socket).map_err(|e| format!("no socket: {e}"))?;
-    let options = Options { socket, token: "doctor".into(), role: Role::Launched };
+    let options = Options { socket, token: "doctor".into(), role: Role::Launched, methods: false };
     let argument = options
         .argument(&library)
         .ok_or("the temp folder has a name that a JVM does not take; set TMPDIR")?;

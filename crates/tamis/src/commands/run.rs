@@ -68,6 +68,13 @@ fn check_level(options: &Options) -> Result<()> {
     if options.running.level.is_some() && options.running.engine != Some(EngineName::Static) {
         bail!("--level needs --engine static (tamis --engine static --level method mvn test)");
     }
+    if options.selecting.granularity.is_some() && options.running.engine == Some(EngineName::Static)
+    {
+        bail!("--granularity is for records of runs; with --engine static, --level says it");
+    }
+    if options.selecting.by_methods() && options.running.rerun_failed.is_some() {
+        bail!("--rerun-failed tries test classes again; leave out --granularity method");
+    }
     Ok(())
 }
 
@@ -118,7 +125,9 @@ pub(crate) fn command(options: &Options, words: &[OsString], in_any_case: bool) 
 fn any_failed(project: &Project, command: &TestKey) -> Result<bool> {
     let Some(store) = project.existing_store()? else { return Ok(false) };
     let tests = store.tests()?.into_iter();
-    let mut inside = tests.filter(|t| jvm::is_scope(&t.key.suite) || t.key == *command);
+    // Where a method fails, so does its class.
+    let is_class = |t: &TestKey| jvm::is_scope(&t.suite) && !jvm::methods::is_method(&t.name);
+    let mut inside = tests.filter(|t| is_class(&t.key) || t.key == *command);
     Ok(inside.any(|test| !test.last.outcome.passed()))
 }
 
@@ -132,6 +141,11 @@ pub(crate) fn command_case(
 ) -> Result<Case> {
     if !options.selecting.only.is_empty() && !jvm::has_agent(words) {
         bail!("--only chooses among the tests of suites; a command is one test");
+    }
+    if options.selecting.granularity.is_some() && !jvm::has_agent(words) {
+        bail!(
+            "--granularity is for commands whose test classes are known, such as mvn, ant and java"
+        );
     }
     if options.selecting.no_command_skip && !jvm::has_agent(words) {
         bail!(

@@ -2,6 +2,7 @@
 
 use crate::args::Options;
 use crate::cases::{self, Case};
+use crate::jvm::methods;
 use crate::jvm::saved::known_classes;
 use crate::plan::{self, Planned};
 use crate::project::Project;
@@ -25,6 +26,8 @@ struct Asked {
     project: Project,
     store: Option<Store>,
     case: Case,
+    /// Of a test method: its class, which comes first.
+    class: Option<Case>,
 }
 
 /// The tests of the suites, and the commands and test classes that the store knows.
@@ -45,18 +48,41 @@ impl Asked {
         let known = known_cases(&project, store.as_ref())?;
         let wanted = cases::wanted_name(words);
         let key = cases::find(&wanted, &project.relative_folder(), known.iter().map(|c| &c.key))?;
+        let classes = methods::classes_of(&key);
+        let class = known.iter().find(|c| classes.contains(&c.key)).cloned();
         let case = known.into_iter().find(|c| c.key == key).expect("found among them");
-        Ok(Self { project, store, case })
+        Ok(Self { project, store, case, class })
     }
 
     fn world(&self) -> World<'_> {
-        World::new(&self.project, std::slice::from_ref(&self.case))
+        let cases: Vec<Case> = self.class.iter().chain([&self.case]).cloned().collect();
+        World::new(&self.project, &cases)
     }
 
     fn decide(&self, world: &World<'_>) -> Result<Planned> {
-        let cases = std::slice::from_ref(&self.case);
-        let mut planned = plan::decide(&self.project, self.store.as_ref(), world, cases)?;
-        Ok(planned.remove(0))
+        let decide = |case: &Case| -> Result<Planned> {
+            let cases = std::slice::from_ref(case);
+            let mut planned = plan::decide(&self.project, self.store.as_ref(), world, cases)?;
+            Ok(planned.remove(0))
+        };
+        let (Some(class), Some(store)) = (&self.class, &self.store) else {
+            return decide(&self.case);
+        };
+        // What a run would decide: by the class where that is enough, or where its methods are not known.
+        let of_class = decide(class)?;
+        if !methods::may_divide(class, &of_class) {
+            // Its own proof says more than that of its class.
+            let own = decide(&self.case)?;
+            let both = of_class.report.skipped() && own.report.skipped();
+            return Ok(if both { own } else { of_class });
+        }
+        let mut plans = methods::plans(&self.project, store, None, &[(&class.key, &of_class)])?;
+        let of_method = plans.get_mut(&class.key.name);
+        let of_method = of_method.and_then(|plan| plan.methods.remove(&self.case.key.name));
+        match of_method {
+            Some(planned) => Ok(planned),
+            None => decide(&self.case),
+        }
     }
 }
 

@@ -8,6 +8,8 @@
 
 mod deciding;
 mod launched;
+mod methods;
+mod state;
 mod writing;
 
 use crate::again::Earlier;
@@ -18,11 +20,10 @@ use crate::jvm::goal::{GoalFacts, Told, refusal};
 use crate::jvm::said;
 use crate::jvm::saved;
 use crate::jvm::session::Session;
-use crate::modules::choice::Tests;
 use crate::project::Project;
-use std::collections::{BTreeSet, HashMap, HashSet};
+use state::{Build, Division, GoalState, Half, Host, MethodSaid, MethodsSaid, Said, Unit};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::os::unix::net::UnixStream;
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender};
 use std::thread::Scope;
@@ -34,7 +35,7 @@ use tamis_observe::{ClassFiles, Observations, PartEnded};
 use tamis_report::{Reruns, TestReport};
 use tamis_settings::NameGlobs;
 use tamis_store::Store;
-use tamis_wire::{Ended, FromJvm, Goal, Hello, Role, Scanned, ToJvm, VERSION, Verdict};
+use tamis_wire::{Began, Ended, FromJvm, Goal, Hello, Role, Scanned, ToJvm, VERSION, Verdict};
 
 /// What the collector is told.
 #[derive(Debug)]
@@ -92,6 +93,8 @@ pub(crate) struct Wishes {
     pub(crate) failed: bool,
     /// How test classes ended before in this call, where it is a second try.
     pub(crate) again: Option<Arc<Earlier>>,
+    /// Tell the methods of test classes apart.
+    pub(crate) methods: bool,
 }
 
 impl Wishes {
@@ -112,6 +115,8 @@ pub(crate) struct Collector<'env> {
     goals: Vec<GoalState>,
     builds: HashMap<u32, Build>,
     hosts: HashMap<u32, Host>,
+    /// JVMs of tests that nobody knows; some wait for answers.
+    strangers: HashMap<u32, UnixStream>,
     /// JVMs whose runners ask.
     launched: HashMap<u32, launched::Launched>,
     halves: HashMap<(u32, u32), Half>,
@@ -126,77 +131,9 @@ pub(crate) struct Collector<'env> {
     /// Runs of a test class in this build, where there was more than one.
     repeated: HashMap<TestKey, Reruns>,
     began: SystemTime,
+    /// Reports of test classes whose methods have reports of their own.
+    dissolved: HashSet<usize>,
     collected: Collected,
-}
-
-/// The JVM of a build tool.
-struct Build {
-    java_home: String,
-    answers: UnixStream,
-    /// From its own numbers of goals to ours.
-    goals: HashMap<u32, usize>,
-}
-
-struct GoalState {
-    facts: GoalFacts,
-    test_classes: String,
-    graph: Option<ByGraph>,
-    refusal: Option<String>,
-    /// What happens with its tests, where modules were chosen, and why.
-    choice: Option<(Tests, String)>,
-    /// Whether it ended, with all its test classes tried, and its JVMs in good order.
-    ended_well: bool,
-    jvms_ended_well: bool,
-    /// Whether it ended without any failure.
-    ended_green: bool,
-    /// JVMs with our agent.
-    jvms: usize,
-    /// Test classes that a JVM which ended in good order looked at.
-    looked_at: HashSet<String>,
-    /// Classes that did something, but not as tests that were told.
-    ran_outside: BTreeSet<String>,
-    /// From test class to its report.
-    units: HashMap<String, usize>,
-    /// What is known where the runner itself asks.
-    asks: Option<launched::Asks>,
-    /// Its runner tries failed tests again by itself.
-    tries_again: bool,
-    /// Where its runner may write reports.
-    reports: Vec<PathBuf>,
-}
-
-/// A JVM that runs tests.
-struct Host {
-    goal: usize,
-    jvm: Jvm,
-    units: HashMap<u32, Unit>,
-    /// What its agent cannot see.
-    blind: bool,
-    said_bye: bool,
-    /// Test classes of the goal that were loaded.
-    loaded: HashSet<String>,
-}
-
-struct Unit {
-    class: String,
-    began: SystemTime,
-}
-
-/// A test class that ended, as far as it is known.
-#[derive(Default)]
-struct Half {
-    said: Option<Said>,
-    seen: Option<(Arc<Observations>, ClassFiles)>,
-}
-
-struct Said {
-    goal: usize,
-    class: String,
-    began: SystemTime,
-    depends: Depends,
-    verdict: Verdict,
-    wall_us: u64,
-    blind: bool,
 }
 
 impl<'env> Collector<'env> {
@@ -217,6 +154,7 @@ impl<'env> Collector<'env> {
             goals: Vec::new(),
             builds: HashMap::new(),
             hosts: HashMap::new(),
+            strangers: HashMap::new(),
             launched: HashMap::new(),
             halves: HashMap::new(),
             outside: HashMap::new(),
@@ -226,6 +164,7 @@ impl<'env> Collector<'env> {
             runs: HashMap::new(),
             repeated: HashMap::new(),
             began: SystemTime::now(),
+            dissolved: HashSet::new(),
             collected: Collected::default(),
         }
     }
@@ -241,6 +180,7 @@ impl<'env> Collector<'env> {
                 Input::Said { pid, message } => self.said(scope, pid, message),
                 Input::Gone { pid } => {
                     self.builds.remove(&pid);
+                    self.strangers.remove(&pid);
                     self.launched_gone(pid);
                     if let Some(host) = self.hosts.remove(&pid) {
                         let goal = &mut self.goals[host.goal];
@@ -288,11 +228,13 @@ impl<'env> Collector<'env> {
                 }
                 let blind = !hello.blind.is_empty();
                 let (units, loaded) = (HashMap::new(), HashSet::new());
-                let host = Host { goal, jvm, units, blind, said_bye: false, loaded };
+                let stretches = HashMap::new();
+                let host =
+                    Host { goal, jvm, units, blind, said_bye: false, loaded, answers, stretches };
                 self.hosts.insert(hello.pid, host);
                 self.goals[goal].jvms += 1;
             }
-            (Role::Tests | Role::Outcomes, None) => {}
+            (Role::Tests | Role::Outcomes, None) => drop(self.strangers.insert(hello.pid, answers)),
             (Role::Launched, _) => self.launched(hello, answers),
         }
     }
@@ -316,6 +258,9 @@ impl<'env> Collector<'env> {
             return;
         }
         let Some(message) = self.said_by_launched(pid, message) else { return };
+        if let FromJvm::Methods(methods) = &message {
+            return self.methods_told(pid, methods);
+        }
         let observes = self.observes();
         let Some(host) = self.hosts.get_mut(&pid) else { return };
         match message {
@@ -331,14 +276,24 @@ impl<'env> Collector<'env> {
             FromJvm::Window(mut window) => {
                 // What is no test class of the goal (a nested class, a suite's member that nobody
                 // asked for) belongs to those that are, or else to everybody.
-                window.open.retain(|test| host.units.contains_key(test));
+                window.open.retain(|test| {
+                    host.units.contains_key(test) || host.stretches.contains_key(test)
+                });
                 host.jvm.window(&window);
             }
+            FromJvm::Began(Began { test, stretch: Some(stretch), .. }) => {
+                host.stretch_began(test, stretch);
+            }
+            FromJvm::Undivided { class, why } => host.undivided(Some(&class), &why),
             FromJvm::Began(began) => {
                 if let Some(class) = test_class(&self.goals[host.goal], host, &began.class) {
                     host.jvm.began(began.test, &class);
-                    let unit = Unit { class, began: SystemTime::now() };
+                    let division = Division::default();
+                    let unit = Unit { class, began: SystemTime::now(), division };
                     host.units.insert(began.test, unit);
+                    if host.units.len() > 1 {
+                        host.undivided(None, "other test classes run at the same time");
+                    }
                 }
             }
             FromJvm::Ended(ended) => self.test_ended(pid, &ended),
@@ -392,6 +347,10 @@ impl<'env> Collector<'env> {
             asks: None,
             tries_again: tries_again(goal),
             reports: Told::own_folders(goal),
+            plans: HashMap::new(),
+            method_reports: HashMap::new(),
+            began: HashSet::new(),
+            undivided: BTreeMap::new(),
         });
         let build = self.builds.get_mut(&pid).expect("asked by this build");
         build.goals.insert(goal.id, number);
@@ -422,7 +381,10 @@ impl<'env> Collector<'env> {
 
     fn test_ended(&mut self, pid: u32, ended: &Ended) {
         let Some(host) = self.hosts.get_mut(&pid) else { return };
-        let Some(unit) = host.units.remove(&ended.test) else {
+        if host.stretch_ended(ended) {
+            return;
+        }
+        let Some(mut unit) = host.units.remove(&ended.test) else {
             // Its window belongs to those around it, its files to everybody later.
             match self.files.remove(&(pid, ended.test)) {
                 Some(files) => self.outside.entry(pid).or_default().push(files),
@@ -441,16 +403,34 @@ impl<'env> Collector<'env> {
             graph.finished(&unit.class, passed && !failed_before);
             return self.report_outcome(pid, &unit.class, passed, ended.wall_us);
         }
+        let goal = host.goal;
+        let partly = !unit.division.left_out.is_empty();
+        let mut methods = MethodsSaid { partly, ..MethodsSaid::default() };
+        if self.wishes.methods {
+            match self.methods_said(pid, ended.test, &mut unit.division) {
+                Ok(said) => {
+                    methods.methods = said;
+                    methods.between = unit.division.between;
+                }
+                // A class that failed before its methods is red anyway, and what is no class has none.
+                Err(why) if passed && self.is_class(goal, &unit.class) => {
+                    self.not_divided(goal, &unit.class, why);
+                }
+                Err(_) => {}
+            }
+        }
+        let Some(host) = self.hosts.get_mut(&pid) else { return };
         let said = Said {
-            goal: host.goal,
+            goal,
             class: unit.class,
+            method: None,
             began: unit.began,
             depends: host.jvm.ended(ended.test),
             verdict: ended.verdict,
             wall_us: ended.wall_us,
             blind: host.blind,
         };
-        self.halves.entry((pid, ended.test)).or_default().said = Some(said);
+        self.halves.entry((pid, ended.test)).or_default().said = Some((said, methods));
         self.join(pid, ended.test);
     }
 
@@ -467,6 +447,7 @@ impl<'env> Collector<'env> {
         let said = Said {
             goal,
             class: unit.class,
+            method: None,
             began: unit.began,
             depends: Depends::default(),
             verdict: ended.verdict,
@@ -489,7 +470,7 @@ impl<'env> Collector<'env> {
     /// Everything was told. What has only one half by now was not observed completely.
     fn finish(mut self) -> Collected {
         for ((pid, _), half) in std::mem::take(&mut self.halves) {
-            if let (Some(said), None) = (half.said, half.seen) {
+            if let (Some((said, _)), None) = (half.said, half.seen) {
                 let taint =
                     Taint::Unobserved("the tracer did not see where it began and ended".into());
                 self.write(pid, said, &Observations::default(), &ClassFiles::new(), Some(taint));
@@ -498,6 +479,7 @@ impl<'env> Collector<'env> {
         self.record_classes_without_tests();
         self.add_messages();
         self.tell_of_missing_agents();
+        self.tell_undivided();
         for goal in &self.goals {
             if let Some(why) = goal.graph.as_ref().and_then(ByGraph::record) {
                 self.say(&format!("{}: {why}", goal.facts.scope));
@@ -517,6 +499,9 @@ impl<'env> Collector<'env> {
             let observed = writing::given(question, answer.value);
             self.collected.relied_on.push(Observed { detail: answer.detail, ..observed });
         }
+        let mut at = 0..;
+        let dissolved = &self.dissolved;
+        self.collected.reports.retain(|_| !at.next().is_some_and(|n| dissolved.contains(&n)));
         self.collected
     }
 

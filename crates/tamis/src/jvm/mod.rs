@@ -22,6 +22,7 @@ pub(crate) mod by_graph;
 pub(crate) mod collect;
 pub(crate) mod goal;
 pub(crate) mod launch;
+pub(crate) mod methods;
 pub(crate) mod said;
 pub(crate) mod saved;
 pub(crate) mod session;

@@ -28,10 +28,12 @@ pub(crate) struct Session {
     build: Mutex<Option<UnixListener>>,
     over: AtomicBool,
     sockets: Mutex<Vec<PathBuf>>,
+    /// Agents tell the methods of test classes apart.
+    methods: bool,
 }
 
 impl Session {
-    pub(crate) fn new() -> Result<Self> {
+    pub(crate) fn new(methods: bool) -> Result<Self> {
         let folder = socket_folder().context("no temp folder for the agent's socket")?;
         let build = bind(&folder.path().join(BUILD))?;
         let place = cache_folder().map_or_else(|| folder.path().into(), |c| c.join("agent"));
@@ -39,7 +41,7 @@ impl Session {
             .or_else(|_| tamis_agent_file::install(folder.path()))
             .context("the agent for the JVM could not be written")?;
         // Arguments of JVMs are split at blanks: such a path gets another name.
-        if options(Path::new("/s"), "t", Role::Build).argument(&library).is_none() {
+        if options(Path::new("/s"), "t", Role::Build, false).argument(&library).is_none() {
             let link = folder.path().join("agent.so");
             std::os::unix::fs::symlink(&library, &link)
                 .context("the agent for the JVM could not be linked")?;
@@ -54,6 +56,7 @@ impl Session {
             build: Mutex::new(Some(build)),
             over: AtomicBool::new(false),
             sockets: Mutex::default(),
+            methods,
         })
     }
 
@@ -113,7 +116,7 @@ impl Session {
 
     /// The argument that gives a JVM the agent.
     pub(crate) fn argument(&self, socket: &Path, role: Role) -> Option<String> {
-        options(socket, &self.token, role).argument(&self.library)
+        options(socket, &self.token, role, self.methods).argument(&self.library)
     }
 
     /// Starts the collector and the socket of the build tool.
@@ -204,8 +207,8 @@ fn bind(socket: &Path) -> Result<UnixListener> {
         .with_context(|| format!("the socket {} cannot be made", socket.display()))
 }
 
-fn options(socket: &Path, token: &str, role: Role) -> Options {
-    Options { socket: socket.to_path_buf(), token: token.to_owned(), role }
+fn options(socket: &Path, token: &str, role: Role, methods: bool) -> Options {
+    Options { socket: socket.to_path_buf(), token: token.to_owned(), role, methods }
 }
 
 /// The threads of a session.

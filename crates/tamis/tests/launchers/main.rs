@@ -8,6 +8,7 @@ mod entity;
 mod gradle;
 mod harness;
 mod junit4;
+mod methods;
 mod platform;
 mod strange;
 mod testng;

@@ -63,7 +63,8 @@ pub(crate) struct Project {
     faces: [String; 2],
     base: String,
     default_mark: usize,
-    tests: Vec<String>,
+    /// Of each test class what its methods compute.
+    tests: Vec<Vec<String>>,
     resources: Vec<Option<usize>>,
     files: Vec<Option<usize>>,
     extras: Vec<Option<usize>>,
@@ -73,7 +74,8 @@ pub(crate) struct Project {
 }
 
 impl Project {
-    pub(crate) fn new(seed: u64) -> Self {
+    /// With so many methods in each test class.
+    pub(crate) fn new(seed: u64, methods: usize) -> Self {
         let mut project = Self {
             seed,
             history: Vec::new(),
@@ -82,7 +84,7 @@ impl Project {
             faces: ["n + 1".into(), "n + 2".into()],
             base: "n".into(),
             default_mark: 1,
-            tests: vec![String::new(); TESTS],
+            tests: vec![vec![String::new(); methods]; TESTS],
             resources: vec![Some(1), None, Some(3)],
             files: vec![Some(1), Some(2), None],
             extras: vec![Some(0), None, None],
@@ -96,7 +98,9 @@ impl Project {
             }
         }
         for test in 0..TESTS {
-            project.tests[test] = project.terms(0, 3);
+            for method in 0..methods {
+                project.tests[test][method] = project.terms(0, 3);
+            }
         }
         project
     }
@@ -156,8 +160,9 @@ impl Project {
             }
             8 => {
                 let at = self.random.below(TESTS);
-                self.tests[at] = self.terms(0, 3);
-                format!("test {at}: {}", self.tests[at])
+                let method = self.random.below(self.tests[at].len());
+                self.tests[at][method] = self.terms(0, 3);
+                format!("test {at}, method {method}: {}", self.tests[at][method])
             }
             _ => {
                 let at = self.random.below(CLASSES);
@@ -274,7 +279,11 @@ impl Project {
             files.insert(format!("src/main/java/g/Extra{at}.java"), text);
         }
         for (at, terms) in self.tests.iter().enumerate() {
-            files.insert(format!("src/test/java/g/T{at}Test.java"), Some(test_text(at, terms)));
+            let text = match &terms[..] {
+                [one] => test_text(at, one),
+                several => crate::generated_methods::test_text(at, several),
+            };
+            files.insert(format!("src/test/java/g/T{at}Test.java"), Some(text));
         }
         files.insert("pom.xml".into(), Some(POM.into()));
         for (file, text) in &files {

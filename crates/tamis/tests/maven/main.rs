@@ -10,9 +10,12 @@ mod choices;
 #[path = "../shared/ended.rs"]
 mod ended;
 mod generated;
+mod generated_methods;
 mod harness;
+mod methods;
 mod modules;
 mod property;
+mod property_methods;
 mod semantics;
 #[path = "../shared/tools.rs"]
 mod tools;

@@ -103,7 +103,7 @@ impl World {
     }
 }
 
-fn number(name: &str) -> Option<u64> {
+pub(crate) fn number(name: &str) -> Option<u64> {
     std::env::var(name).ok()?.parse().ok()
 }
 
@@ -121,7 +121,7 @@ fn no_test_class_is_skipped_whose_result_would_differ() {
     while left > 0 {
         eprintln!("TAMIS_PROPERTY_SEED={seed}");
         let Some(maven) = Maven::empty(&tamis_testjava::jdk(), "generated") else { return };
-        let project = Project::new(seed);
+        let project = Project::new(seed, 1);
         let results = HashMap::new();
         let mut world = World { maven, project, results, ran: 0, skipped: 0 };
         world.project.write(&world.maven);

@@ -4,11 +4,15 @@ use super::{Collector, key};
 use crate::cases::{self, Case};
 use crate::jvm::always::AlwaysRun;
 use crate::jvm::by_graph::ByGraph;
+use crate::jvm::goal::GoalFacts;
+use crate::jvm::methods::{self, MethodPlan};
 use crate::modules::choice::Tests;
 use crate::plan;
 use crate::world::World;
+use std::collections::HashMap;
 use tamis_core::decide::Demand;
-use tamis_core::{Cause, Decision, Question};
+use tamis_core::record::ProofId;
+use tamis_core::{Cause, Decision, Question, RecordId};
 use tamis_report::TestReport;
 
 impl Collector<'_> {
@@ -48,6 +52,7 @@ impl Collector<'_> {
                 return Vec::new();
             }
         };
+        let mut plans = self.plan_methods(&facts, &cases, &planned);
         let mut skip = Vec::new();
         let mut proofs = Vec::new();
         let mut left_out = 0;
@@ -70,6 +75,14 @@ impl Collector<'_> {
                 skip.push(n as u32);
                 proofs.push((record, proof));
             }
+            if let Some(plan) = plans.remove(class) {
+                if plan.skips_all() {
+                    skip.push(n as u32);
+                    self.skip_methods(number, class, plan, &mut proofs);
+                    continue;
+                }
+                self.goals[number].plans.insert(class.clone(), plan);
+            }
             self.goals[number].units.insert(class.clone(), self.collected.reports.len());
             self.collected.reports.push(planned.report);
         }
@@ -77,6 +90,47 @@ impl Collector<'_> {
         self.collected.left_out += left_out;
         self.tell_how_many(number, classes.len(), skip.len(), left_out);
         skip
+    }
+
+    /// What is known about the methods of those that run, where methods are told apart.
+    fn plan_methods(
+        &self,
+        facts: &GoalFacts,
+        cases: &[Case],
+        planned: &[plan::Planned],
+    ) -> HashMap<String, MethodPlan> {
+        let Some(store) = self.store.as_ref().filter(|_| self.wishes.methods) else {
+            return HashMap::new();
+        };
+        if self.wishes.failed {
+            return HashMap::new();
+        }
+        let both = cases.iter().zip(planned);
+        let divided: Vec<_> = both
+            .filter(|(case, planned)| methods::may_divide(case, planned))
+            .map(|(case, planned)| (&case.key, planned))
+            .collect();
+        methods::plans(self.project, store, Some(facts.clone()), &divided).unwrap_or_else(|error| {
+            self.say(&format!("{error:#}; test classes run as a whole"));
+            HashMap::new()
+        })
+    }
+
+    /// A test class of which no method needs to run.
+    fn skip_methods(
+        &mut self,
+        number: usize,
+        class: &str,
+        plan: MethodPlan,
+        proofs: &mut Vec<(RecordId, ProofId)>,
+    ) {
+        self.goals[number].units.insert(class.to_owned(), self.collected.reports.len());
+        for planned in plan.methods.into_values() {
+            if let Decision::Skip { record, proof } = planned.report.decision {
+                proofs.push((record, proof));
+            }
+            self.collected.reports.push(planned.report);
+        }
     }
 
     /// The tests of a module that is only built because others need it.
@@ -138,7 +192,16 @@ impl Collector<'_> {
         match (all, left_out) {
             (0, _) => {}
             _ if one_by_one => {}
-            (_, 0) => self.say(&format!("{scope}: {run} of {all} test classes need to run")),
+            (_, 0) => {
+                let plans = self.goals[number].plans.values();
+                let (known, not) =
+                    plans.fold((0, 0), |(all, n), p| (all + p.methods.len(), n + p.skipped()));
+                let methods = match known {
+                    0 => String::new(),
+                    _ => format!(", without {not} of {known} methods in them"),
+                };
+                self.say(&format!("{scope}: {run} of {all} test classes need to run{methods}"));
+            }
             _ => self.say(&format!(
                 "{scope}: {run} of {all} test classes run; {left_out} were not asked for"
             )),
@@ -146,10 +209,7 @@ impl Collector<'_> {
     }
 
     /// The command as a whole now relies on what the skipped tests had looked at.
-    pub(super) fn rely_on(
-        &mut self,
-        proofs: &[(tamis_core::RecordId, tamis_core::record::ProofId)],
-    ) {
+    pub(super) fn rely_on(&mut self, proofs: &[(RecordId, ProofId)]) {
         let Some(store) = &self.store else { return };
         for (record, proof) in proofs {
             let Ok(Some(stored)) = store.record(*record) else {

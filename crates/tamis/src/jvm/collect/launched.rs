@@ -80,6 +80,9 @@ impl Collector<'_> {
             (FromJvm::Choose(candidates), State::Early(_)) => {
                 self.answer(pid, &ToJvm::Chosen { skipped: vec![None; candidates.len()] });
             }
+            (FromJvm::Methods(told), State::Early(_)) => {
+                self.answer(pid, &ToJvm::Chosen { skipped: vec![None; told.methods.len()] });
+            }
             (message, State::Early(early)) => early.push(message),
             (message, State::Goal(_)) => return Some(message),
         }
@@ -206,6 +209,10 @@ impl Collector<'_> {
             asks: Some(Asks::default()),
             tries_again: false,
             reports: launch.own_folders.iter().map(PathBuf::from).collect(),
+            plans: HashMap::new(),
+            method_reports: HashMap::new(),
+            began: HashSet::new(),
+            undivided: std::collections::BTreeMap::new(),
         });
         for message in early {
             match message {
@@ -219,8 +226,19 @@ impl Collector<'_> {
                 _ => {}
             }
         }
-        let (units, loaded) = (HashMap::new(), HashSet::new());
-        let host = Host { goal: number, jvm: model, units, blind, said_bye: false, loaded };
+        let Ok(answers) = jvm.answers.try_clone() else {
+            return Some("the connection to the agent cannot be shared".into());
+        };
+        let host = Host {
+            goal: number,
+            jvm: model,
+            units: HashMap::new(),
+            blind,
+            said_bye: false,
+            loaded: HashSet::new(),
+            answers,
+            stretches: HashMap::new(),
+        };
         self.hosts.insert(pid, host);
         None
     }

@@ -1,6 +1,6 @@
 //! Makes the records of test classes from their two halves.
 
-use super::{Collector, GoalState, Said, key, launched};
+use super::{Collector, GoalState, MethodsSaid, Said, key, launched};
 use crate::again;
 use crate::cases;
 use crate::jvm::goal::GoalFacts;
@@ -13,7 +13,7 @@ use tamis_core::record::{Access, Detail, Observed, Run};
 use tamis_core::{Outcome, Question, Taint};
 use tamis_dynamic::{Depends, Fact, Kind, outermost};
 use tamis_observe::{ClassFiles, Observations};
-use tamis_report::Reruns;
+use tamis_report::{Reruns, TestReport};
 use tamis_wire::Verdict;
 
 impl Collector<'_> {
@@ -25,8 +25,16 @@ impl Collector<'_> {
             return;
         }
         let half = self.halves.remove(&(pid, test)).unwrap_or_default();
-        if let (Some(said), Some((files, class_files))) = (half.said, half.seen) {
-            self.write(pid, said, &files, &class_files, None);
+        if let (Some((said, methods)), Some((files, class_files))) = (half.said, half.seen) {
+            let MethodsSaid { methods, between, partly } = methods;
+            let about = Said { depends: Depends::default(), ..said.clone() };
+            if partly && said.verdict == Verdict::Passed {
+                // It did not run as a whole.
+                self.report(said.goal, &said.class, Outcome::Passed, said.wall_us);
+            } else {
+                self.write(pid, said, &files, &class_files, None);
+            }
+            self.write_methods(pid, &about, methods, &between);
         }
     }
 
@@ -39,7 +47,8 @@ impl Collector<'_> {
         taint: Option<Taint>,
     ) {
         let facts = self.goals[said.goal].facts.clone();
-        let key = key(&facts, &said.class);
+        let name = said.method.as_ref().map_or(&said.class, |(name, _)| name);
+        let key = key(&facts, name);
         let case = cases::of_test_class(self.project, &key, Demand::None);
         let world = World::new(self.project, std::slice::from_ref(&case)).with_goal(facts.clone());
         let mut looked = Looked::default();
@@ -103,11 +112,18 @@ impl Collector<'_> {
             }
             None => run,
         };
-        self.record(said.goal, &said.class, &run);
+        self.record(said.goal, &said.class, said.method.is_some(), &run);
         self.runs.insert(key, run);
     }
 
-    fn record(&mut self, goal: usize, class: &str, run: &Run) {
+    fn report(&mut self, goal: usize, class: &str, outcome: Outcome, wall_us: u64) {
+        let Some(&report) = self.goals[goal].units.get(class) else { return };
+        let report = &mut self.collected.reports[report];
+        report.outcome = Some(outcome);
+        report.wall = Duration::from_micros(wall_us);
+    }
+
+    fn record(&mut self, goal: usize, class: &str, is_method: bool, run: &Run) {
         let mut written = run.clone();
         if let Some(again) = &self.wishes.again {
             again.mark(&mut written);
@@ -126,8 +142,22 @@ impl Collector<'_> {
             }
             None => false,
         };
-        let Some(&report) = self.goals[goal].units.get(class) else { return };
-        let report = &mut self.collected.reports[report];
+        let Some(&of_class) = self.goals[goal].units.get(class) else { return };
+        self.dissolved.remove(&of_class);
+        let mut at = of_class;
+        if is_method {
+            // What is said about a class that runs as a whole goes for each of its methods.
+            let own = self.goals[goal].method_reports.remove(&run.test.name);
+            let around = &self.collected.reports[of_class];
+            let report = own.unwrap_or_else(|| {
+                let reason = around.reason.clone();
+                TestReport::new(run.test.clone(), around.decision.clone(), reason)
+            });
+            at = self.collected.reports.len();
+            self.collected.reports.push(report);
+            self.dissolved.insert(of_class);
+        }
+        let report = &mut self.collected.reports[at];
         report.outcome = Some(run.outcome);
         report.reruns = repeated.filter(|_| !run.outcome.passed());
         report.wall = Duration::from_micros(run.wall_us);
@@ -178,8 +208,16 @@ impl Collector<'_> {
                     }
                 }
                 let (verdict, began) = (Verdict::Passed, SystemTime::now());
-                let said =
-                    Said { goal: number, class, began, depends, verdict, wall_us: 0, blind: true };
+                let said = Said {
+                    goal: number,
+                    class,
+                    method: None,
+                    began,
+                    depends,
+                    verdict,
+                    wall_us: 0,
+                    blind: true,
+                };
                 self.write(0, said, &Observations::default(), &ClassFiles::new(), None);
             }
         }
@@ -210,6 +248,9 @@ fn class_facts(facts: &GoalFacts, said: &Said, class_files: &ClassFiles) -> Vec<
     if facts.choices.contains_key(&said.class) {
         add(Kind::Choice(said.class.clone()));
     }
+    for beside in said.method.iter().flat_map(|(_, beside)| beside) {
+        add(Kind::Beside(beside.clone()));
+    }
     if said.blind {
         add(Kind::Jars);
     }
@@ -227,6 +268,29 @@ fn class_facts(facts: &GoalFacts, said: &Said, class_files: &ClassFiles) -> Vec<
             given(Question::Fact(fact.to_string()), value)
         })
         .collect()
+}
+
+/// What was looked at in several stretches.
+pub(super) fn joined(parts: &[&(Arc<Observations>, ClassFiles)]) -> (Observations, ClassFiles) {
+    let mut looked = Looked::default();
+    let mut all = Observations::default();
+    let mut class_files = ClassFiles::new();
+    for (files, classes) in parts {
+        looked.add(files.observed.iter().cloned());
+        looked.taints.extend(files.taints.iter().cloned());
+        all.notes.extend(files.notes.iter().cloned());
+        all.left_behind.extend(files.left_behind.iter().cloned());
+        for (path, times) in classes {
+            *class_files.entry(path.clone()).or_default() += times;
+        }
+    }
+    all.observed = looked.observed.into_values().collect();
+    all.taints = looked.taints.into_iter().collect();
+    all.notes.sort_unstable();
+    all.notes.dedup();
+    all.left_behind.sort_unstable();
+    all.left_behind.dedup();
+    (all, class_files)
 }
 
 /// Observations of several stretches as one.

@@ -17,7 +17,13 @@ public final class TamisHooks {
                     if (runs != null && TamisLauncher.skipsJunit4(self, runs, arguments[0])) {
                         return null;
                     }
-                    return begin(kind, runs);
+                    Object begun = begin(kind, runs);
+                    if (runs != null) {
+                        TamisMethods.junit4(self, runs);
+                    }
+                    return begun;
+                case "junit4-method":
+                    return TamisMethods.enter4(self, arguments);
                 case "junit3":
                     String test = TamisRunners.junit3(self);
                     if (test != null && TamisLauncher.skipsJunit3(self, test)) {
@@ -26,11 +32,13 @@ public final class TamisHooks {
                     return begin(kind, test);
                 case "platform-start":
                     begin("platform", TamisRunners.platform(arguments[0]));
-                    return TamisLauncher.engineStarts(self, arguments[0]);
+                    Object engine = TamisLauncher.engineStarts(self, arguments[0]);
+                    return engine != null ? engine : TamisMethods.platformStarts(self, arguments[0]);
                 case "platform":
                     Object descriptor = field(
                             self, "testDescriptor", "Lorg/junit/platform/engine/TestDescriptor;");
-                    return begin(kind, TamisRunners.platform(descriptor));
+                    String node = TamisRunners.platform(descriptor);
+                    return node != null ? begin(kind, node) : TamisMethods.enterPlatform(descriptor);
                 case "testng":
                     groupBegins(kind);
                     TamisLauncher.testng(self);
@@ -64,6 +72,8 @@ public final class TamisHooks {
                 ((TamisMaven) token).leave(thrown);
             } else if (token instanceof TamisLauncher) {
                 ((TamisLauncher) token).engineStarted();
+            } else if (token instanceof TamisMethods) {
+                ((TamisMethods) token).leave(thrown);
             } else if (token != null) {
                 groupEnds(kind, thrown != null);
             }
@@ -132,6 +142,10 @@ public final class TamisHooks {
 
     /** Calls a method without parameters; null if there is none or it throws. */
     static native Object call(Object self, String name, String descriptor);
+
+    /** Calls a method that takes objects; null if there is none or it throws. */
+    static native Object callWith(
+            Object self, String name, String descriptor, Object[] arguments);
 
     /** Calls a method that returns nothing; false if there is none or it throws. */
     static native boolean run(Object self, String name, String descriptor, Object[] arguments);

@@ -1,0 +1,261 @@
+package java.lang;
+
+import java.util.Arrays;
+import java.util.Collection;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeSet;
+
+/**
+ * Test methods, where tamis tells them apart: lists those of a class when it begins, asks which of them
+ * need not run, leaves those out, and tells where the others begin and end.
+ *
+ * <p>A method is called by the class that it runs in, {@code a.FooTest#bar}, also if it is inherited.
+ * All invocations of a parameterised, repeated or dynamic test are one method. What is not listed here is
+ * not divided.
+ */
+final class TamisMethods {
+    private static final boolean ON = on();
+
+    /** Methods that need not run, with why. */
+    private static final Map<String, String> LEFT_OUT = new HashMap<String, String>();
+
+    /** Runners that keep nothing of one method for the next. */
+    private static final Set<String> RUNNERS = new HashSet<String>(Arrays.asList(
+            "org.junit.runners.JUnit4",
+            "org.junit.runners.BlockJUnit4ClassRunner",
+            "org.junit.runners.Parameterized",
+            "org.junit.experimental.runners.Enclosed",
+            "org.junit.experimental.theories.Theories"));
+
+    /** A method that began. */
+    private final int method;
+    /** Of the JUnit platform: a class that is about to begin. */
+    private final Object listener;
+    private final Object descriptor;
+
+    private TamisMethods(int method, Object listener, Object descriptor) {
+        this.method = method;
+        this.listener = listener;
+        this.descriptor = descriptor;
+    }
+
+    void leave(Throwable thrown) {
+        if (descriptor != null) {
+            platformStarted();
+        } else {
+            methodEnds(method, thrown != null);
+        }
+    }
+
+    private static TamisMethods begin(String key) {
+        int method = key == null ? 0 : methodBegins(key);
+        return method == 0 ? null : new TamisMethods(method, null, null);
+    }
+
+    /** Asks which methods of a class need not run. */
+    private static void ask(String name, TreeSet<String> methods) {
+        // What is inside another class belongs to it, and was asked about with it.
+        if (!isOutermost(name)) {
+            return;
+        }
+        String[] all = methods.toArray(new String[0]);
+        String answer = all.length == 0 ? null : choose(name, all);
+        String[] reasons = answer == null ? new String[0] : answer.split("\n", -1);
+        synchronized (LEFT_OUT) {
+            for (int i = 0; i < all.length; i++) {
+                LEFT_OUT.remove(all[i]);
+                // Another number would be an answer to another question.
+                if (reasons.length == all.length && !reasons[i].isEmpty()) {
+                    LEFT_OUT.put(all[i], reasons[i]);
+                }
+            }
+        }
+    }
+
+    private static String leftOut(String key) {
+        synchronized (LEFT_OUT) {
+            return LEFT_OUT.get(key);
+        }
+    }
+
+    // JUnit 4
+
+    /** A runner of JUnit 4 begins with a class. */
+    static void junit4(Object runner, String name) {
+        if (!ON) {
+            return;
+        }
+        String type = runner.getClass().getName();
+        TreeSet<String> methods = new TreeSet<String>();
+        if (!RUNNERS.contains(type)) {
+            undivided(name, "its runner " + type + " may keep something from one method to the next");
+        } else if (!list4(TamisHooks.call(
+                runner, "getDescription", "()Lorg/junit/runner/Description;"), methods)) {
+            undivided(name, "not all its tests are methods");
+        } else {
+            ask(name, methods);
+        }
+    }
+
+    /** The methods below a description; false if there is anything else. */
+    private static boolean list4(Object description, TreeSet<String> methods) {
+        Object children = TamisHooks.call(description, "getChildren", "()Ljava/util/ArrayList;");
+        if (!(children instanceof Collection)) {
+            return false;
+        }
+        for (Object child : (Collection<?>) children) {
+            if (!list4(child, methods)) {
+                return false;
+            }
+        }
+        if (!((Collection<?>) children).isEmpty()) {
+            return true;
+        }
+        if (!TamisHooks.has(description, "getMethodName", "()Ljava/lang/String;")) {
+            return false;
+        }
+        Object type = TamisHooks.call(description, "getTestClass", "()Ljava/lang/Class;");
+        Object method = TamisHooks.call(description, "getMethodName", "()Ljava/lang/String;");
+        if (!(type instanceof Class) || !(method instanceof String)) {
+            return false;
+        }
+        // A parameterised test has its number behind its name.
+        int end = ((String) method).indexOf('[');
+        String name = end < 0 ? (String) method : ((String) method).substring(0, end);
+        methods.add(((Class<?>) type).getName() + "#" + name);
+        return !name.isEmpty();
+    }
+
+    /** A runner is about to run a method, which it tells as ignored if it need not run. */
+    static Object enter4(Object runner, Object[] arguments) {
+        if (!ON) {
+            return null;
+        }
+        Object type = TamisHooks.call(
+                TamisHooks.call(runner, "getTestClass", "()Lorg/junit/runners/model/TestClass;"),
+                "getJavaClass", "()Ljava/lang/Class;");
+        Object name = TamisHooks.call(arguments[0], "getName", "()Ljava/lang/String;");
+        if (!(type instanceof Class) || !(name instanceof String)) {
+            return null;
+        }
+        String key = ((Class<?>) type).getName() + "#" + name;
+        if (leftOut(key) == null) {
+            return begin(key);
+        }
+        Object description = TamisHooks.callWith(runner, "describeChild",
+                "(Lorg/junit/runners/model/FrameworkMethod;)Lorg/junit/runner/Description;",
+                new Object[] {arguments[0]});
+        if (description == null || !TamisHooks.run(arguments[1], "fireTestIgnored",
+                "(Lorg/junit/runner/Description;)V", new Object[] {description})) {
+            TamisHooks.trouble("a method that need not run could not be told as ignored");
+            return begin(key);
+        }
+        TamisLauncher.leaveAtOnce(runner);
+        return null;
+    }
+
+    // The JUnit platform
+
+    /** Something of the JUnit platform is about to be executed. */
+    static Object enterPlatform(Object descriptor) {
+        return ON ? begin(platformKey(descriptor)) : null;
+    }
+
+    /** The method that a descriptor stands for; null if it stands for none, or for a part of one. */
+    private static String platformKey(Object descriptor) {
+        Object source = get(TamisHooks.call(descriptor, "getSource", "()Ljava/util/Optional;"));
+        if (source == null || !source.getClass().getName().endsWith(".MethodSource")) {
+            return null;
+        }
+        Object parent = get(TamisHooks.call(descriptor, "getParent", "()Ljava/util/Optional;"));
+        String type = parent == null ? null : TamisRunners.platform(parent);
+        Object name = TamisHooks.call(source, "getMethodName", "()Ljava/lang/String;");
+        return type == null || !(name instanceof String) ? null : type + "#" + name;
+    }
+
+    private static Object get(Object optional) {
+        return optional instanceof java.util.Optional
+                ? ((java.util.Optional<?>) optional).orElse(null)
+                : null;
+    }
+
+    /** A class of the JUnit platform is about to be told as started; null if there is nothing to do. */
+    static TamisMethods platformStarts(Object listener, Object descriptor) {
+        if (!ON || TamisRunners.platform(descriptor) == null
+                || !TamisLauncher.id(descriptor).startsWith("[engine:junit-jupiter]")) {
+            return null;
+        }
+        Object parent = get(TamisHooks.call(descriptor, "getParent", "()Ljava/util/Optional;"));
+        boolean isNested = parent != null && TamisRunners.platform(parent) != null;
+        return isNested ? null : new TamisMethods(0, listener, descriptor);
+    }
+
+    /** The class has begun and none of its methods yet: those that need not run are taken away. */
+    private void platformStarted() {
+        String name = TamisRunners.platform(descriptor);
+        Map<Object, String> found = new java.util.LinkedHashMap<Object, String>();
+        if (!listPlatform(descriptor, found)) {
+            undivided(name, "not all its tests are methods");
+            return;
+        }
+        ask(name, new TreeSet<String>(found.values()));
+        for (Map.Entry<Object, String> method : found.entrySet()) {
+            String reason = leftOut(method.getValue());
+            if (reason != null) {
+                TamisLauncher.run(listener, "executionSkipped",
+                        "(Lorg/junit/platform/engine/TestDescriptor;Ljava/lang/String;)V",
+                        method.getKey(), "tamis: " + reason);
+                TamisLauncher.run(method.getKey(), "removeFromHierarchy", "()V");
+            }
+        }
+        removeEmpty(descriptor);
+    }
+
+    private static boolean listPlatform(Object descriptor, Map<Object, String> found) {
+        for (Object child : TamisLauncher.children(descriptor)) {
+            if (TamisRunners.platform(child) != null) {
+                if (!listPlatform(child, found)) {
+                    return false;
+                }
+                continue;
+            }
+            String key = platformKey(child);
+            if (key == null) {
+                return false;
+            }
+            found.put(child, key);
+        }
+        return true;
+    }
+
+    /** Nested classes of which nothing is left would still be set up. */
+    private static void removeEmpty(Object descriptor) {
+        for (Object child : TamisLauncher.children(descriptor)) {
+            if (TamisRunners.platform(child) != null) {
+                removeEmpty(child);
+                if (TamisLauncher.children(child).isEmpty()) {
+                    TamisLauncher.run(child, "removeFromHierarchy", "()V");
+                }
+            }
+        }
+    }
+
+    private static native boolean on();
+
+    /** Whether no other test class was open when this one began. */
+    private static native boolean isOutermost(String name);
+
+    /** A number for the method; 0 if it is not told apart. */
+    private static native int methodBegins(String key);
+
+    private static native void methodEnds(int method, boolean failed);
+
+    /** One line for each method: why it need not run, empty if it has to. */
+    private static native String choose(String name, String[] methods);
+
+    /** The methods of this class are not told apart. */
+    private static native void undivided(String name, String why);
+}

@@ -1,0 +1,212 @@
+//! Test methods: what each of them depends on, where they can be told apart.
+//!
+//! What a class did outside of its methods (fields and blocks that are initialised once, set-up and
+//! tear-down of the class, rules of the class, whatever its framework called in between) counts for each
+//! of them. What a method did, its constructors and its own set-up and tear-down, counts for that one. The
+//! methods of a class are to each other what test classes of one JVM are: what earlier ones left in static
+//! state is found by the same rules, here in both directions, and so is what objects hold that the class
+//! made outside of its methods.
+//!
+//! A class is **not divided** where methods may share more than that:
+//! * its framework fixes their order, or gives them one object (by annotation, or because no constructor
+//!   of the class ran for a method);
+//! * a method names a static field of the test class, of those nested with it or above it, that can
+//!   change;
+//! * a method calls objects whose making does not count for it: neither it nor the class made them, and no
+//!   static field which it can get at holds them. Something outside of the project keeps them, such as a
+//!   container of a framework;
+//! * the class was changed on its way into the JVM, so that nothing of this is known.
+
+use crate::jvm::{Counted, Depends, Jvm, Seen};
+use rustc_hash::FxHashSet;
+use std::collections::{BTreeMap, BTreeSet};
+use tamis_jvm::names::{NameId, dotted};
+
+/// Annotations that make methods depend on each other.
+const TOGETHER: &[&str] = &[
+    "org.junit.FixMethodOrder",
+    "org.junit.jupiter.api.TestMethodOrder",
+    "org.junit.jupiter.api.TestInstance",
+];
+
+/// A test class whose methods are being told apart.
+#[derive(Debug)]
+pub(crate) struct Divided {
+    /// Everything outside of its methods, with what was before it.
+    shared: Seen,
+    /// The one that runs: its number and name.
+    open: Option<(u32, String, Seen)>,
+    done: Vec<(u32, String, Seen)>,
+}
+
+impl Divided {
+    /// Whom a stretch of time belongs to.
+    pub(crate) fn part(&mut self, is_open: impl Fn(u32) -> bool) -> &mut Seen {
+        match &mut self.open {
+            Some((stretch, _, seen)) if is_open(*stretch) => seen,
+            _ => &mut self.shared,
+        }
+    }
+}
+
+/// One test method.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MethodDepends {
+    /// `a.FooTest#bar`
+    pub method: String,
+    /// The stretches in which it ran.
+    pub stretches: Vec<u32>,
+    pub depends: Depends,
+}
+
+impl Jvm {
+    /// A stretch of a test class that is open began: one of its methods, or the time between.
+    pub fn stretch_began(&mut self, of: u32, stretch: u32, method: Option<&str>) {
+        if !self.divided.contains_key(&of) {
+            let Some(seen) = self.open.get(&of) else { return };
+            let divided = Divided { shared: seen.clone(), open: None, done: Vec::new() };
+            self.divided.insert(of, divided);
+        }
+        if let (Some(divided), Some(method)) = (self.divided.get_mut(&of), method) {
+            divided.open = Some((stretch, method.to_owned(), Seen::default()));
+        }
+    }
+
+    pub fn stretch_ended(&mut self, of: u32, stretch: u32) {
+        let Some(divided) = self.divided.get_mut(&of) else { return };
+        if let Some(method) = divided.open.take_if(|(open, ..)| *open == stretch) {
+            divided.done.push(method);
+        }
+    }
+
+    /// What each method of a test class depends on, which is about to [end](Jvm::ended); or why they
+    /// cannot be told apart.
+    pub fn methods_ended(&mut self, of: u32) -> Result<Vec<MethodDepends>, String> {
+        let Some(divided) = self.divided.remove(&of) else {
+            return Err("its methods were not told".into());
+        };
+        if divided.open.is_some() {
+            return Err("one of its methods did not end".into());
+        }
+        let mut methods: BTreeMap<&str, (Vec<u32>, Seen)> = BTreeMap::new();
+        for (stretch, method, seen) in &divided.done {
+            let (stretches, all) = methods.entry(method).or_default();
+            stretches.push(*stretch);
+            all.absorb_all(seen);
+        }
+        let classes: BTreeSet<&str> = methods.keys().map(|method| class_of(method)).collect();
+        self.check_annotations(&divided.shared.own_class, &classes)?;
+        let made = self.made(&divided.shared);
+        // They are to each other what earlier tests are.
+        let earlier = self.ended.len();
+        self.ended.extend(divided.done.iter().map(|(id, _, seen)| (*id, seen.clone())));
+        let all = methods.into_iter().map(|(method, (stretches, own))| {
+            let mut seen = divided.shared.clone();
+            seen.absorb_all(&own);
+            // Which methods there are follows from these.
+            seen.classes.extend(classes.iter().map(|class| (*class).to_owned()));
+            let counted = self.depends_on(&seen, &made);
+            self.check_object(method, &own)?;
+            self.check_statics(method, &own, &divided.shared.own_class)?;
+            self.check_strangers(method, &own, &counted)?;
+            let method = method.to_owned();
+            Ok(MethodDepends { method, stretches, depends: counted.depends })
+        });
+        let all = all.collect();
+        self.ended.truncate(earlier);
+        all
+    }
+
+    fn check_annotations(&self, test: &str, classes: &BTreeSet<&str>) -> Result<(), String> {
+        let mut todo: Vec<String> = classes.iter().map(|class| (*class).to_owned()).collect();
+        todo.push(test.to_owned());
+        let mut seen = BTreeSet::new();
+        while let Some(name) = todo.pop() {
+            if TOGETHER.contains(&name.as_str()) {
+                let short = name.rsplit('.').next().unwrap_or(&name);
+                return Err(format!("it has @{short}"));
+            }
+            if seen.insert(name.clone()) {
+                todo.extend(self.index.header_names(&name));
+            }
+        }
+        Ok(())
+    }
+
+    /// Classes of which objects were made.
+    fn made(&self, seen: &Seen) -> FxHashSet<NameId> {
+        let methods = seen.hits.iter().filter_map(|probe| self.calls.method(probe));
+        methods.filter(|(_, method)| method.is_constructor).map(|(class, _)| class.name).collect()
+    }
+
+    /// A method that did anything must have had an object of its own.
+    fn check_object(&self, method: &str, own: &Seen) -> Result<(), String> {
+        let class = class_of(method);
+        let Some(id) = self.names.find(class.replace('.', "/").as_bytes()) else {
+            return Err(format!("class {class} was not seen"));
+        };
+        let Some(known) = self.calls.class(id) else {
+            return Err(format!("class {class} was changed when it was loaded"));
+        };
+        let parents = self.kinds().map(|kinds| self.calls.parents_of(kinds, known.name));
+        let family: FxHashSet<NameId> = parents.into_iter().flatten().chain([id]).collect();
+        let ran = own.hits.iter().filter_map(|probe| self.calls.method(probe));
+        let mut of_family = ran.filter(|(c, m)| family.contains(&c.name) && !m.is_static);
+        let constructed = self.calls.constructors(id).any(|probe| own.hits.contains(probe));
+        if of_family.next().is_some() && !constructed {
+            return Err(format!("{method} ran on an object that others use, too"));
+        }
+        Ok(())
+    }
+
+    /// Static state of the test class itself is there for its methods to share.
+    fn check_statics(&self, method: &str, own: &Seen, test: &str) -> Result<(), String> {
+        let Some((kept, kinds)) = &self.kept else { return Ok(()) };
+        let names = &self.names;
+        let id = |class: &str| names.find(class.replace('.', "/").as_bytes());
+        let tests = [id(class_of(method)), id(test)];
+        let family: FxHashSet<NameId> = tests
+            .iter()
+            .flatten()
+            .flat_map(|&class| self.calls.parents_of(kinds, class))
+            .filter_map(|class| kept.nest(class, names))
+            .collect();
+        for (_, ran) in own.hits.iter().filter_map(|probe| self.calls.method(probe)) {
+            if ran.is_initialiser {
+                continue;
+            }
+            for &owner in &ran.statics {
+                let declaring = self.calls.parents_of(kinds, owner);
+                let nests = declaring.filter_map(|class| kept.nest(class, names));
+                if let Some(nest) =
+                    nests.filter(|n| family.contains(n)).find(|n| kept.holds_state(*n))
+                {
+                    let nest = dotted(names.get(nest));
+                    return Err(format!("{method} uses static state of {nest}"));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Objects that a method calls and nobody is known to have given it.
+    fn check_strangers(&self, method: &str, own: &Seen, counted: &Counted) -> Result<(), String> {
+        for (class, ran) in own.hits.iter().filter_map(|probe| self.calls.method(probe)) {
+            if ran.is_static || ran.is_constructor || counted.objects.contains(&class.name) {
+                continue;
+            }
+            let mut constructors = self.calls.constructors(class.name).peekable();
+            let is_made = constructors.peek().is_none()
+                || constructors.any(|constructor| counted.hits.contains(constructor));
+            if !is_made {
+                let class = dotted(self.names.get(class.name));
+                return Err(format!("{method} uses objects of {class} that it did not make"));
+            }
+        }
+        Ok(())
+    }
+}
+
+fn class_of(method: &str) -> &str {
+    method.split('#').next().unwrap_or(method)
+}
