@@ -72,6 +72,8 @@ pub(crate) struct Interpreter<'p, 'u> {
     caught: FxHashSet<(usize, ClassId)>,
     /// Gives out fields to be written behind the analysis's back.
     opens_fields: bool,
+    /// Looks for providers of the services that its class literals name.
+    loads_services: bool,
 }
 
 impl<'u> Program<'u> {
@@ -111,6 +113,7 @@ impl<'u> Program<'u> {
             reflected: Vec::new(),
             caught: FxHashSet::default(),
             opens_fields: false,
+            loads_services: false,
         };
         let done = interpreter.run(selector, is_static, wanted.reflection);
         let (body, constants) = (interpreter.body, interpreter.constants);
@@ -154,6 +157,13 @@ impl<'u> Interpreter<'_, 'u> {
         if self.opens_fields {
             let (classes, names) = (self.literals.clone(), self.texts.clone());
             self.program.open_fields(&classes, &names);
+        }
+        if self.loads_services {
+            for service in self.literals.clone() {
+                for class in self.program.providers(service) {
+                    self.body.ops.push(Op::Reflect { dst: NO_VAR, class });
+                }
+            }
         }
         if reflection && !self.reflected.is_empty() {
             self.reflect();
@@ -389,6 +399,9 @@ impl<'u> Interpreter<'_, 'u> {
             Some(Tag::Class) => {
                 let class = self.class_constant(index)?;
                 self.literals.push(class);
+                if self.program.classes[class as usize].is(flags::ENUM) {
+                    self.body.ops.push(Op::Initialise { class });
+                }
                 if self.literal == NO_VAR {
                     self.literal = self.body.new_var();
                     let class = self.program.known.class;

@@ -5,9 +5,11 @@ mod ant;
 #[path = "../shared/ended.rs"]
 mod ended;
 mod entity;
+mod figures;
 mod gradle;
 mod harness;
 mod junit4;
 mod platform;
+mod soundness;
 mod strange;
 mod testng;
