@@ -96,6 +96,17 @@ impl CallGraph {
         out
     }
 
+    /// All edges by name, for looking at: a hub has the name of its number (`hub 7`).
+    pub fn named_edges(&self, program: &Program<'_>) -> Vec<(String, String)> {
+        let name = |node: Node| match node.checked_sub(self.methods) {
+            Some(hub) => format!("hub {hub}"),
+            None => program.method_display(node),
+        };
+        let from =
+            (0..self.nodes()).flat_map(|node| self.targets(node).iter().map(move |&to| (node, to)));
+        from.map(|(node, to)| (name(node), name(to))).collect()
+    }
+
     /// Number of edges between methods, hubs counted as one step.
     pub fn edge_count(&self) -> usize {
         self.to.len()
