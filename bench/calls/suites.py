@@ -62,7 +62,10 @@ def entries(name):
 
 def tamis(name, *words):
     call = [TAMIS, "--store", str(WORK / f"{name}.store"), *words]
-    return subprocess.run(call, cwd=project(name), text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    # Every variable counts for what ran: ours must not come and go.
+    environment = {key: value for key, value in os.environ.items() if key != "TAMIS"}
+    return subprocess.run(call, cwd=project(name), text=True, env=environment,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
 
 
 def ran(name):

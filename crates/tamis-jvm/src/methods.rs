@@ -63,6 +63,9 @@ struct Kept {
     deflated: Vec<u8>,
 }
 
+/// Services of the project with their providers, by internal names.
+type Services = BTreeMap<Vec<u8>, BTreeSet<Vec<u8>>>;
+
 fn kept_file(session: &Session, digest: Hash) -> PathBuf {
     session.state_folder().join(format!("classes-{:032x}", digest.0))
 }
@@ -124,8 +127,7 @@ fn kept(session: &Session, digest: Hash) -> Option<Universe> {
     if len != plain.len() {
         return None;
     }
-    let (services, classes): (BTreeMap<Vec<u8>, BTreeSet<Vec<u8>>>, Vec<(&[u8], &[u8])>) =
-        postcard::from_bytes(&plain).ok()?;
+    let (services, classes): (Services, Vec<(&[u8], &[u8])>) = postcard::from_bytes(&plain).ok()?;
     let mut universe = Universe::new();
     for (service, providers) in &services {
         let lines: Vec<&[u8]> = providers.iter().map(Vec::as_slice).collect();
