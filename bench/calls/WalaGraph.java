@@ -1,3 +1,4 @@
+import com.ibm.wala.classLoader.CallSiteReference;
 import com.ibm.wala.classLoader.IClass;
 import com.ibm.wala.classLoader.IMethod;
 import com.ibm.wala.classLoader.Language;
@@ -14,6 +15,7 @@ import com.ibm.wala.ipa.callgraph.impl.DefaultEntrypoint;
 import com.ibm.wala.ipa.callgraph.impl.Util;
 import com.ibm.wala.ipa.cha.ClassHierarchy;
 import com.ibm.wala.ipa.cha.ClassHierarchyFactory;
+import com.ibm.wala.ipa.cha.IClassHierarchy;
 import com.ibm.wala.types.ClassLoaderReference;
 import com.ibm.wala.types.TypeReference;
 import java.io.File;
@@ -99,6 +101,60 @@ public class WalaGraph {
     try (PrintWriter out = new PrintWriter(args[5])) {
       own.forEach(out::println);
     }
+    try (PrintWriter out = new PrintWriter(args[5] + ".callers")) {
+      callers(graph, out);
+    }
+  }
+
+  /** Who calls each method of the project: caller, method, declared type, whose that is, whether it can run. */
+  private static void callers(CallGraph graph, PrintWriter out) {
+    TreeSet<String> lines = new TreeSet<>();
+    for (CGNode node : graph) {
+      if (!isOwn(node.getMethod().getDeclaringClass())) {
+        continue;
+      }
+      String name = name(node.getMethod());
+      String end = "\t" + (someObjectRuns(graph.getClassHierarchy(), node.getMethod()) ? "runs" : "overridden");
+      for (java.util.Iterator<CGNode> from = graph.getPredNodes(node); from.hasNext();) {
+        CGNode caller = from.next();
+        String start = name(caller.getMethod()) + "\t" + name + "\t";
+        boolean any = false;
+        for (java.util.Iterator<CallSiteReference> sites = graph.getPossibleSites(caller, node); sites.hasNext();) {
+          CallSiteReference site = sites.next();
+          TypeReference type = site.getDeclaredTarget().getDeclaringClass();
+          IClass found = graph.getClassHierarchy().lookupClass(type);
+          String kind = found != null && isOwn(found) ? "own" : "library";
+          lines.add(start + type.getName() + "\t" + kind + end);
+          any = true;
+        }
+        if (!any) {
+          lines.add(start + "?\t?" + end);
+        }
+      }
+    }
+    lines.forEach(out::println);
+  }
+
+  /** Whether there is a concrete class whose objects run just this method. */
+  private static boolean someObjectRuns(IClassHierarchy hierarchy, IMethod method) {
+    if (method.isStatic() || method.isInit() || method.isPrivate()) {
+      return true;
+    }
+    IClass type = method.getDeclaringClass();
+    List<IClass> below = new ArrayList<>(hierarchy.computeSubClasses(type.getReference()));
+    if (type.isInterface()) {
+      below.addAll(hierarchy.getImplementors(type.getReference()));
+    }
+    for (IClass one : below) {
+      if (!one.isAbstract() && !one.isInterface() && method.equals(one.getMethod(method.getSelector()))) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  private static boolean isOwn(IClass type) {
+    return type.getClassLoader().getReference().equals(ClassLoaderReference.Application);
   }
 
   private static String name(IMethod method) {

@@ -5,7 +5,7 @@
 //! ```
 //! Entries are the project's folders and jars. Roots are the methods of all classes of the entries whose name
 //! ends with SUFFIX (`Test`) and that are not abstract. With `--names` the names of all reached methods of the project are
-//! written into one file per algorithm.
+//! written into one file per algorithm, all edges into another one, and the roots into a third.
 
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -95,8 +95,14 @@ fn main() {
                 text.push_str(&program.method_display(method));
                 text.push('\n');
             }
-            if let Err(error) = std::fs::write(folder.join(algorithm.name()), text) {
-                eprintln!("{}: {error}", folder.display());
+            let edges = graph.named_edges(&program);
+            let edges: String = edges.iter().map(|(from, to)| format!("{from}\t{to}\n")).collect();
+            let roots = roots.iter().map(|root| program.method_display(root.method) + "\n");
+            for (ending, text) in [("", text), (".edges", edges), (".roots", roots.collect())] {
+                let file = folder.join(format!("{}{ending}", algorithm.name()));
+                if let Err(error) = std::fs::write(file, text) {
+                    eprintln!("{}: {error}", folder.display());
+                }
             }
         }
     }

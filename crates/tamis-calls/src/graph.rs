@@ -30,6 +30,8 @@ pub struct CallGraph {
 pub struct Callers {
     /// The next step towards the nearest wanted method; the method itself where it is wanted.
     next: Vec<u32>,
+    /// Number of methods of the graph; what follows in `next` are hubs.
+    methods: u32,
 }
 
 const NOWHERE: u32 = u32::MAX;
@@ -84,6 +86,9 @@ impl CallGraph {
     /// The methods that a method can call directly.
     pub fn callees(&self, method: MethodId) -> Vec<MethodId> {
         let mut out = Vec::new();
+        if method >= self.methods {
+            return out;
+        }
         for &to in self.targets(method) {
             if to < self.methods {
                 out.push(to);
@@ -94,6 +99,17 @@ impl CallGraph {
         out.sort_unstable();
         out.dedup();
         out
+    }
+
+    /// All edges by name, for looking at: a hub has the name of its number (`hub 7`).
+    pub fn named_edges(&self, program: &Program<'_>) -> Vec<(String, String)> {
+        let name = |node: Node| match node.checked_sub(self.methods) {
+            Some(hub) => format!("hub {hub}"),
+            None => program.method_display(node),
+        };
+        let from =
+            (0..self.nodes()).flat_map(|node| self.targets(node).iter().map(move |&to| (node, to)));
+        from.map(|(node, to)| (name(node), name(to))).collect()
     }
 
     /// Number of edges between methods, hubs counted as one step.
@@ -137,7 +153,8 @@ impl CallGraph {
         let mut next = vec![NOWHERE; nodes];
         let mut todo = std::collections::VecDeque::new();
         for &method in wanted {
-            if (method as usize) < nodes && next[method as usize] == NOWHERE {
+            // A class that was read after the graph was made has methods that the graph does not know.
+            if method < self.methods && next[method as usize] == NOWHERE {
                 next[method as usize] = method;
                 todo.push_back(method);
             }
@@ -151,8 +168,7 @@ impl CallGraph {
                 }
             }
         }
-        next.truncate(nodes);
-        Callers { next }
+        Callers { next, methods: self.methods }
     }
 
     /// The names of all methods that can run, sorted; methods made up for lambdas are left out.
@@ -179,7 +195,7 @@ impl CallGraph {
 impl Callers {
     /// Whether a method can reach one that was asked for.
     pub fn contains(&self, method: MethodId) -> bool {
-        self.next.get(method as usize).is_some_and(|&n| n != NOWHERE)
+        method < self.methods && self.next[method as usize] != NOWHERE
     }
 
     /// A shortest way from a method to one that was asked for, both included.
@@ -219,6 +235,13 @@ mod tests {
         assert_eq!(graph.reachable(&[0]), [0, 1, 2, 3]);
         assert_eq!(graph.reachable(&[4]), [4]);
         assert_eq!(graph.edge_count(), 4);
+    }
+
+    #[test]
+    fn a_method_that_the_graph_does_not_know_is_no_hub() {
+        let graph = small();
+        assert!(!graph.callers(&[5]).contains(0) && !graph.callers(&[1]).contains(5));
+        assert_eq!(graph.reachable(&[5]), []);
     }
 
     #[test]

@@ -8,6 +8,7 @@
 mod instruction;
 mod operations;
 mod positions;
+mod scan;
 
 use crate::body::{Body, NO_VAR, Op, Var, is_var};
 use crate::descriptor::Slot;
@@ -72,6 +73,8 @@ pub(crate) struct Interpreter<'p, 'u> {
     caught: FxHashSet<(usize, ClassId)>,
     /// Gives out fields to be written behind the analysis's back.
     opens_fields: bool,
+    /// Looks for providers of the services that its class literals name.
+    loads_services: bool,
 }
 
 impl<'u> Program<'u> {
@@ -91,7 +94,8 @@ impl<'u> Program<'u> {
         if constants.is_empty() {
             constants.resize(file.pool.len(), NONE);
         }
-        let len = code.bytes.len();
+        // Places matter only where values are followed.
+        let len = if wanted.flow { code.bytes.len() } else { 0 };
         let mut interpreter = Interpreter {
             program: self,
             file,
@@ -111,8 +115,13 @@ impl<'u> Program<'u> {
             reflected: Vec::new(),
             caught: FxHashSet::default(),
             opens_fields: false,
+            loads_services: false,
         };
-        let done = interpreter.run(selector, is_static, wanted.reflection);
+        let read = match wanted.flow {
+            true => interpreter.follow(selector, is_static),
+            false => interpreter.scan(),
+        };
+        let done = read.map(|()| interpreter.add_unseen(wanted));
         let (body, constants) = (interpreter.body, interpreter.constants);
         if let Kind::File(loaded) = &mut self.classes[class as usize].kind {
             loaded.constants = constants;
@@ -127,7 +136,8 @@ impl<'u> Program<'u> {
 }
 
 impl<'u> Interpreter<'_, 'u> {
-    fn run(&mut self, selector: SelectorId, is_static: bool, reflection: bool) -> Read<()> {
+    /// Follows values through the code.
+    fn follow(&mut self, selector: SelectorId, is_static: bool) -> Read<()> {
         self.find_leaders()?;
         let shape = Rc::clone(&self.program.selectors[selector as usize].shape);
         let mut locals = vec![NO_VAR; usize::from(self.code.max_locals)];
@@ -151,14 +161,25 @@ impl<'u> Interpreter<'_, 'u> {
         while let Some(at) = self.todo.pop() {
             self.block(at)?;
         }
-        if self.opens_fields {
+        Ok(())
+    }
+
+    /// What the constants of the method let code do that is not seen.
+    fn add_unseen(&mut self, wanted: Wanted) {
+        if self.opens_fields && wanted.flow {
             let (classes, names) = (self.literals.clone(), self.texts.clone());
             self.program.open_fields(&classes, &names);
         }
-        if reflection && !self.reflected.is_empty() {
+        if self.loads_services {
+            for service in self.literals.clone() {
+                for class in self.program.providers(service) {
+                    self.body.ops.push(Op::Reflect { dst: NO_VAR, class });
+                }
+            }
+        }
+        if wanted.reflection && !self.reflected.is_empty() {
             self.reflect();
         }
-        Ok(())
     }
 
     /// Objects that reflection with constants of this method can make.
@@ -389,6 +410,9 @@ impl<'u> Interpreter<'_, 'u> {
             Some(Tag::Class) => {
                 let class = self.class_constant(index)?;
                 self.literals.push(class);
+                if self.program.classes[class as usize].is(flags::ENUM) {
+                    self.body.ops.push(Op::Initialise { class });
+                }
                 if self.literal == NO_VAR {
                     self.literal = self.body.new_var();
                     let class = self.program.known.class;

@@ -40,6 +40,12 @@ impl Program<'_> {
         self.in_interfaces(class, selector, false)
     }
 
+    /// Whether a class declares a private method of this name.
+    pub(crate) fn is_private(&self, class: ClassId, selector: SelectorId) -> bool {
+        let declared = self.declared.get(&key(class, selector));
+        declared.is_some_and(|&method| self.methods[method as usize].is(flags::PRIVATE))
+    }
+
     /// The method that a virtual call runs on an object of just this class.
     pub(crate) fn dispatch(&mut self, class: ClassId, selector: SelectorId) -> Option<MethodId> {
         let place = key(class, selector);
@@ -125,11 +131,12 @@ impl Program<'_> {
         }
     }
 
-    /// The static initialisers that the first use of a class runs: its own and those above it.
+    /// What the first use of a class runs: its static initialiser and those above it, and the values of an
+    /// enum.
     pub(crate) fn initialisers(&self, class: ClassId) -> Vec<MethodId> {
         let found = &self.classes[class as usize];
         let own = found.is(flags::INTERFACE);
-        let mut out = Vec::new();
+        let mut out: Vec<MethodId> = self.values_of_enum(class).into_iter().collect();
         for &above in &found.supers {
             let type_above = &self.classes[above as usize];
             let Some(initialiser) = type_above.initialiser else { continue };

@@ -5,6 +5,11 @@
 //! * `Thread.start`, and whatever takes a `Runnable`, a `Callable` or a privileged action and cannot be
 //!   read, runs it.
 //! * `String.valueOf` calls `toString`: newer compilers put it into concatenations.
+//! * `Proxy.newProxyInstance` calls the handler that it is given: the class that does is made at run time.
+//! * `ServiceLoader.load` of a class literal makes the providers that `META-INF/services` lists.
+//! * Whoever uses an enum, or its literal, may call its `values`: `valueOf`, `EnumSet` and `EnumMap` do
+//!   that by reflection.
+//! * `DynamicTest` of JUnit keeps what it is given to run, and the runner runs it.
 //! * A field whose name a class gives to `Unsafe`, to a `VarHandle` or to an updater may hold anything.
 //!
 //! Other callbacks of code that cannot be read are not seen.
@@ -16,15 +21,21 @@ use std::rc::Rc;
 use tamis_classfile::flags;
 
 /// Types whose objects are handed over to be run, and the method that runs them.
-const RUN: [(&[u8], &[u8], &[u8]); 4] = [
+const RUN: [(&[u8], &[u8], &[u8]); 6] = [
     (b"java/lang/Runnable", b"run", b"()V"),
     (b"java/util/concurrent/Callable", b"call", b"()Ljava/lang/Object;"),
     (b"java/security/PrivilegedAction", b"run", b"()Ljava/lang/Object;"),
     (b"java/security/PrivilegedExceptionAction", b"run", b"()Ljava/lang/Object;"),
+    (b"org/junit/jupiter/api/function/Executable", b"execute", b"()V"),
+    (b"org/junit/jupiter/api/function/ThrowingConsumer", b"accept", b"(Ljava/lang/Object;)V"),
 ];
 
 /// How newer compilers ask for the text of a part of a concatenation.
 const VALUE_OF: &[u8] = b"(Ljava/lang/Object;)Ljava/lang/String;";
+
+/// What a proxy calls for each of its methods.
+const INVOKE: &[u8] =
+    b"(Ljava/lang/Object;Ljava/lang/reflect/Method;[Ljava/lang/Object;)Ljava/lang/Object;";
 
 /// Exceptions that the JVM throws by itself.
 pub(crate) const THROWN_BY_JVM: [&[u8]; 12] = [
@@ -51,6 +62,8 @@ pub(crate) struct Hints {
     pub(crate) opens: bool,
     /// May make objects by reflection.
     pub(crate) makes: bool,
+    /// May look for the providers of a service.
+    pub(crate) serves: bool,
 }
 
 impl Hints {
@@ -67,7 +80,12 @@ impl Hints {
                 | b"staticFieldOffset"
         );
         let tells = name == b"valueOf" && descriptor == VALUE_OF;
-        Self { runs: starts || given || tells, opens, makes: name == b"newInstance" }
+        Self {
+            runs: starts || given || tells || name == b"newProxyInstance",
+            opens,
+            makes: name == b"newInstance",
+            serves: matches!(name, b"load" | b"loadInstalled"),
+        }
     }
 }
 
@@ -85,17 +103,29 @@ impl Program<'_> {
         }
         let name = self.text(self.selectors[selector as usize].name);
         let descriptor = self.text(self.selectors[selector as usize].descriptor);
+        if name == b"newProxyInstance" {
+            if self.text(self.classes[class as usize].name) == b"java/lang/reflect/Proxy" {
+                let handler = self.class(b"java/lang/reflect/InvocationHandler");
+                let invoke = self.selector_named(b"invoke", INVOKE);
+                out.push((2, handler, invoke));
+            }
+            return out;
+        }
+        let kept_for_later =
+            self.text(self.classes[class as usize].name) == b"org/junit/jupiter/api/DynamicTest";
         let unseen = match self.resolve(class, selector) {
             None => self.classes[class as usize].incomplete,
             Some(method) => self.methods[method as usize].is(flags::NATIVE),
         };
-        if !unseen {
+        if !unseen && !kept_for_later {
             return out;
         }
         let has_receiver = match self.resolve(class, selector) {
             Some(method) => !self.methods[method as usize].is(flags::STATIC),
             // Of a missing method the names of those that are known to be static say it.
-            None => !matches!(name, b"doPrivileged" | b"runAsync" | b"supplyAsync"),
+            None => {
+                !kept_for_later && !matches!(name, b"doPrivileged" | b"runAsync" | b"supplyAsync")
+            }
         };
         if matches!(name, b"start" | b"start0") && descriptor == b"()V" {
             let thread = self.class(b"java/lang/Thread");
@@ -217,6 +247,32 @@ impl Program<'_> {
                 b"java/lang/Class" | b"java/lang/reflect/Constructor"
             )
             && !matches!(self.classes[class as usize].kind, Kind::Lambda)
+    }
+
+    /// Whether a call looks for the providers of a service that it is given.
+    pub(crate) fn looks_for_providers(&self, class: ClassId, selector: SelectorId) -> bool {
+        self.selectors[selector as usize].hints.serves
+            && self.text(self.classes[class as usize].name) == b"java/util/ServiceLoader"
+    }
+
+    /// The providers of a service that can be read.
+    pub(crate) fn providers(&mut self, service: ClassId) -> Vec<ClassId> {
+        let universe = self.universe();
+        let name = self.text(self.classes[service as usize].name);
+        let listed = universe.services().get(name).into_iter().flatten();
+        listed.filter_map(|provider| self.class_named(provider)).collect()
+    }
+
+    /// The method `values` of an enum.
+    pub(crate) fn values_of_enum(&self, class: ClassId) -> Option<MethodId> {
+        let found = &self.classes[class as usize];
+        if !found.is(flags::ENUM) {
+            return None;
+        }
+        found.methods.clone().find(|&method| {
+            let selector = &self.selectors[self.methods[method as usize].selector as usize];
+            self.text(selector.name) == b"values" && selector.shape.parameters.is_empty()
+        })
     }
 
     /// The constructors of a class.

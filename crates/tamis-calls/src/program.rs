@@ -542,6 +542,17 @@ impl<'u> Program<'u> {
         self.declared.get(&key(class, self.find_selector(name, descriptor)?)).copied()
     }
 
+    /// A method by names alone, its class read if need be (`com/acme/Thing`, `run`, `()V`).
+    pub fn method_named(
+        &mut self,
+        class: &[u8],
+        name: &[u8],
+        descriptor: &[u8],
+    ) -> Option<MethodId> {
+        self.class_named(class)?;
+        self.declared_method(class, name, descriptor)
+    }
+
     /// The selector of this name and descriptor if it was met.
     pub(crate) fn find_selector(&self, name: &[u8], descriptor: &[u8]) -> Option<SelectorId> {
         let (name, descriptor) = (*self.names.get(name)?, *self.names.get(descriptor)?);

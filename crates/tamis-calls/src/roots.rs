@@ -16,13 +16,20 @@ impl Program<'_> {
         let Some(class) = self.class_named(test) else { return Vec::new() };
         let mut roots = Vec::new();
         self.add_roots(class, &mut roots);
-        let nested: Vec<Vec<u8>> =
-            self.nested_names(class, test).into_iter().map(<[u8]>::to_vec).collect();
-        for name in nested {
-            if let Some(nested) = self.class_named(&name)
-                && self.is_nested_test(nested)
-            {
-                self.add_roots(nested, &mut roots);
+        // Nested classes at any depth: a class knows of those directly in it.
+        let (mut todo, mut seen) = (vec![class], vec![class]);
+        while let Some(outer) = todo.pop() {
+            let names: Vec<Vec<u8>> =
+                self.nested_names(outer, test).into_iter().map(<[u8]>::to_vec).collect();
+            for name in names {
+                let Some(nested) = self.class_named(&name).filter(|n| !seen.contains(n)) else {
+                    continue;
+                };
+                seen.push(nested);
+                todo.push(nested);
+                if self.is_nested_test(nested) {
+                    self.add_roots(nested, &mut roots);
+                }
             }
         }
         roots.sort_unstable();

@@ -8,6 +8,7 @@ use libdeflater::Decompressor;
 use rawzip::{CompressionMethod, ZipArchive};
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 /// Deflate cannot do better than this; a header that promises more lies.
@@ -32,6 +33,8 @@ pub struct Universe {
     classes: Vec<(Bytes, Origin)>,
     by_name: FxHashMap<Vec<u8>, u32>,
     images: Vec<Mapped>,
+    /// Services by internal name with their providers, as `META-INF/services` lists them.
+    services: BTreeMap<Vec<u8>, BTreeSet<Vec<u8>>>,
     /// What could not be read, with the reason.
     pub problems: Vec<String>,
 }
@@ -44,6 +47,25 @@ impl Universe {
     /// Adds one class under the name that it is found by (`com/acme/Thing`).
     pub fn add_class(&mut self, name: &[u8], bytes: Vec<u8>, origin: Origin) {
         self.claim(name.to_vec(), Bytes::Owned(bytes), origin);
+    }
+
+    /// Adds what a file in `META-INF/services` says: the service's name (`com.acme.Service`) and the
+    /// file's text.
+    pub fn add_service(&mut self, name: &[u8], text: &[u8]) {
+        let internal = |name: &[u8]| -> Vec<u8> {
+            name.iter().map(|&b| if b == b'.' { b'/' } else { b }).collect()
+        };
+        let lines = text.split(|&b| b == b'\n');
+        let providers = lines.filter_map(|line| {
+            let name = line.split(|&b| b == b'#').next().unwrap_or_default().trim_ascii();
+            (!name.is_empty()).then(|| internal(name))
+        });
+        self.services.entry(internal(name)).or_default().extend(providers);
+    }
+
+    /// Services with the names of their providers, all internal (`com/acme/Service`).
+    pub fn services(&self) -> &BTreeMap<Vec<u8>, BTreeSet<Vec<u8>>> {
+        &self.services
     }
 
     fn claim(&mut self, name: Vec<u8>, bytes: Bytes, origin: Origin) {
@@ -67,7 +89,7 @@ impl Universe {
         let read: Vec<_> = paths
             .par_iter()
             .map(|path| match std::fs::metadata(path) {
-                Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(Vec::new()),
+                Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(Found::default()),
                 Err(e) => Err(e.to_string()),
                 Ok(meta) if meta.is_dir() => folder(path).map_err(|e| e.to_string()),
                 Ok(_) => std::fs::read(path)
@@ -77,9 +99,12 @@ impl Universe {
             .collect();
         for (path, read) in paths.iter().zip(read) {
             match read {
-                Ok(classes) => {
-                    for (name, bytes) in classes {
+                Ok(found) => {
+                    for (name, bytes) in found.classes {
                         self.claim(name, Bytes::Owned(bytes), origin);
+                    }
+                    for (name, text) in found.services {
+                        self.add_service(&name, &text);
                     }
                 }
                 Err(why) => self.problems.push(format!("{}: {why}", path.display())),
@@ -150,12 +175,22 @@ impl Universe {
     }
 }
 
-/// Names of classes with their files.
+/// Names with files.
 type Named = Vec<(Vec<u8>, Vec<u8>)>;
 
-/// All class files below a folder, sorted by name.
-fn folder(root: &Path) -> std::io::Result<Named> {
-    fn walk(folder: &Path, prefix: &str, out: &mut Named) -> std::io::Result<()> {
+/// Where the providers of services are listed.
+const SERVICES: &str = "META-INF/services/";
+
+/// The classes and services of one entry.
+#[derive(Debug, Default)]
+struct Found {
+    classes: Named,
+    services: Named,
+}
+
+/// All class files below a folder, sorted by name, and its services.
+fn folder(root: &Path) -> std::io::Result<Found> {
+    fn walk(folder: &Path, prefix: &str, out: &mut Found) -> std::io::Result<()> {
         for entry in std::fs::read_dir(folder)? {
             let entry = entry?;
             let file_name = entry.file_name();
@@ -165,30 +200,35 @@ fn folder(root: &Path) -> std::io::Result<Named> {
             } else if let Some(class) = name.strip_suffix(".class") {
                 let name = format!("{prefix}{class}");
                 let name = tamis_classfile::mutf8::encode(&name).into_owned();
-                out.push((name, std::fs::read(entry.path())?));
+                out.classes.push((name, std::fs::read(entry.path())?));
+            } else if prefix == SERVICES {
+                out.services.push((name.as_bytes().to_vec(), std::fs::read(entry.path())?));
             }
         }
         Ok(())
     }
-    let mut out = Vec::new();
+    let mut out = Found::default();
     walk(root, "", &mut out)?;
-    out.sort();
+    out.classes.sort();
     Ok(out)
 }
 
 /// All classes of a jar, as a JVM of this release sees them.
-fn jar(bytes: &[u8], release: u32) -> Result<Named, String> {
+fn jar(bytes: &[u8], release: u32) -> Result<Found, String> {
     let broken = |e: rawzip::Error| format!("not a readable jar: {e}");
     let archive = ZipArchive::from_slice(bytes).map_err(broken)?;
     let mut decompressor = Decompressor::new();
     let mut multi_release = false;
     // The class with the release it is for.
     let mut found: Vec<(Vec<u8>, u32, Vec<u8>)> = Vec::new();
+    let mut services = Vec::new();
     let mut listing = archive.entries();
     while let Some(entry) = listing.next_entry().map_err(broken)? {
         let path = entry.file_path().as_ref().to_vec();
         let manifest = path == b"META-INF/MANIFEST.MF";
-        let Some(place) = class_place(&path).or(manifest.then_some((&[], 0))) else { continue };
+        let service = path.strip_prefix(SERVICES.as_bytes()).filter(|name| !name.is_empty());
+        let other = manifest || service.is_some();
+        let Some(place) = class_place(&path).or(other.then_some((&[], 0))) else { continue };
         let (method, size) = (entry.compression_method(), entry.uncompressed_size_hint());
         let data = archive.get_entry(entry.wayfinder()).map_err(broken)?;
         let data = data.data();
@@ -212,6 +252,8 @@ fn jar(bytes: &[u8], release: u32) -> Result<Named, String> {
                 let line = line.trim_ascii().to_ascii_lowercase();
                 line.strip_prefix(b"multi-release:").is_some_and(|v| v.trim_ascii() == b"true")
             });
+        } else if let Some(name) = service {
+            services.push((name.to_vec(), content));
         } else {
             found.push((place.0.to_vec(), place.1, content));
         }
@@ -219,7 +261,8 @@ fn jar(bytes: &[u8], release: u32) -> Result<Named, String> {
     found.retain(|&(_, of, _)| of == 0 || (multi_release && of <= release));
     found.sort_by(|a, b| a.0.cmp(&b.0).then(b.1.cmp(&a.1)));
     found.dedup_by(|later, first| later.0 == first.0);
-    Ok(found.into_iter().map(|(name, _, content)| (name, content)).collect())
+    let classes = found.into_iter().map(|(name, _, content)| (name, content)).collect();
+    Ok(Found { classes, services })
 }
 
 /// The class that a path in a jar stands for, and the release that it is for (0 for any).
@@ -258,6 +301,16 @@ mod tests {
         assert!(universe.problems[0].contains("not a readable jar"), "{:?}", universe.problems);
         universe.add_jdk(folder.path());
         assert_eq!(universe.problems.len(), 2);
+    }
+
+    #[test]
+    fn services_have_all_providers_that_any_file_lists() {
+        let mut universe = Universe::new();
+        universe.add_service(b"a.S", b"# none\n a.One # the first\r\n\na.Two");
+        universe.add_service(b"a.S", b"b.Three");
+        let providers: Vec<&[u8]> =
+            universe.services()[&b"a/S"[..]].iter().map(|p| &p[..]).collect();
+        assert_eq!(providers, [b"a/One", b"a/Two", b"b/Three" as &[u8]]);
     }
 
     #[test]

@@ -63,6 +63,12 @@ struct Kept {
     deflated: Vec<u8>,
 }
 
+/// Services of the project with their providers, by internal names.
+type Services = BTreeMap<Vec<u8>, BTreeSet<Vec<u8>>>;
+
+/// Names and contents.
+type ClassFiles<'f> = Vec<(&'f [u8], &'f [u8])>;
+
 fn kept_file(session: &Session, digest: Hash) -> PathBuf {
     session.state_folder().join(format!("classes-{:032x}", digest.0))
 }
@@ -103,7 +109,7 @@ pub fn keep(session: &Session, module: &Module) -> io::Result<bool> {
             None => return Ok(false),
         }
     }
-    let plain = postcard::to_allocvec(&classes).map_err(io::Error::other)?;
+    let plain = postcard::to_allocvec(&(universe.services(), classes)).map_err(io::Error::other)?;
     let mut compressor = Compressor::new(CompressionLvl::fastest());
     let mut deflated = vec![0; compressor.deflate_compress_bound(plain.len())];
     let len = compressor.deflate_compress(&plain, &mut deflated).map_err(io::Error::other)?;
@@ -124,8 +130,12 @@ fn kept(session: &Session, digest: Hash) -> Option<Universe> {
     if len != plain.len() {
         return None;
     }
-    let classes: Vec<(&[u8], &[u8])> = postcard::from_bytes(&plain).ok()?;
+    let (services, classes): (Services, ClassFiles<'_>) = postcard::from_bytes(&plain).ok()?;
     let mut universe = Universe::new();
+    for (service, providers) in &services {
+        let lines: Vec<&[u8]> = providers.iter().map(Vec::as_slice).collect();
+        universe.add_service(service, &lines.join(&b'\n'));
+    }
     for (name, bytes) in classes {
         universe.add_class(name, bytes.to_vec(), Origin::Project);
     }

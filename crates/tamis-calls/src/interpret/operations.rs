@@ -99,6 +99,10 @@ impl Interpreter<'_, '_> {
         if self.program.makes_objects_by_reflection(class, selector) {
             self.reflected.push(dst);
         }
+        // Since Java 11 nestmates call private methods as if they were virtual; nothing overrides them.
+        let private = kind == CallKind::Virtual && self.program.is_private(class, selector);
+        let kind = if private { CallKind::Special } else { kind };
+        self.loads_services |= self.program.looks_for_providers(class, selector);
         // An array's clone is the array, for all that matters here.
         if let Kind::Array(_) = self.program.classes[class as usize].kind
             && let Some(&src) = args.first()
@@ -119,7 +123,13 @@ impl Interpreter<'_, '_> {
             if let Some(&receiver) = args.get(at)
                 && is_var(receiver)
             {
-                let args = self.body.push_args(&[receiver]);
+                let shape = Rc::clone(&self.program.selectors[selector as usize].shape);
+                let mut args = vec![receiver];
+                for &slot in &shape.parameters {
+                    let arg = if slot == Slot::Reference { self.outside_var() } else { NO_VAR };
+                    args.push(arg);
+                }
+                let args = self.body.push_args(&args);
                 let kind = CallKind::Callback;
                 self.body.ops.push(Op::Call { kind, class, selector, args, dst: NO_VAR });
             }

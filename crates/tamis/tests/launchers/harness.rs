@@ -89,17 +89,32 @@ impl Project {
 
     /// Compiles all sources, as a build without any cleverness does.
     pub(crate) fn compile(&self) -> &Self {
+        self.compile_folder("src", "classes");
+        self
+    }
+
+    fn compile_folder(&self, from: &str, to: &str) {
         let mut sources = Vec::new();
-        java_files(&self.root.join("src"), &mut sources);
+        java_files(&self.root.join(from), &mut sources);
         let output = self
             .command(self.jdk.tool("javac"))
-            .args(["-nowarn", "-proc:none", "-parameters", "-d", "classes", "-cp"])
+            .args(["-nowarn", "-proc:none", "-parameters", "-d", to, "-cp"])
             .arg(self.jars())
             .args(&sources)
             .output()
             .expect("javac starts");
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-        self
+    }
+
+    /// Makes a jar of the sources in a folder and adds it to the classpath.
+    pub(crate) fn add_library(&mut self, sources: &str) {
+        // Outside of the project: a jar inside counts as a part of it.
+        let (classes, jar) = (format!("{sources}-classes"), self.base.path().join("library.jar"));
+        self.compile_folder(sources, &classes);
+        let mut pack = self.command(self.jdk.tool("jar"));
+        let output = pack.arg("cf").arg(&jar).args(["-C", &classes, "."]).output();
+        assert!(output.expect("jar starts").status.success(), "a jar of {sources}");
+        self.jars.push(jar);
     }
 
     pub(crate) fn set(&mut self, name: &str, value: &str) {

@@ -5,10 +5,12 @@ mod ant;
 #[path = "../shared/ended.rs"]
 mod ended;
 mod entity;
+mod figures;
 mod gradle;
 mod harness;
 mod junit4;
 mod methods;
 mod platform;
+mod soundness;
 mod strange;
 mod testng;
