@@ -69,7 +69,7 @@ fn seen(play: impl FnOnce(&mut Observer<'_>, &Path)) -> Observations {
 
 fn listing(of: &Observations) -> Option<Value> {
     let is = |q: &Question| matches!(q, Question::Path(_, Scheme::Listing));
-    of.observed.iter().find(|o| is(&o.question)).map(|o| o.before.clone())
+    of.observed.iter().find(|o| is(&o.question)).map(|o| o.before)
 }
 
 fn a_and_b() -> Option<Value> {
@@ -77,7 +77,7 @@ fn a_and_b() -> Option<Value> {
 }
 
 /// The folder was looked at first, listed, and had changed by the time we heard of the listing.
-fn stat_list_and<'a>(observer: &mut Observer<'_>, root: &'a Path, made: &[&str]) -> Told {
+fn stat_list_and(observer: &mut Observer<'_'>, root: &Path, made: &[&str]) -> Told {
     let first = Told::now();
     first.tell(observer, Action::Stat { path: bytes(root).into(), follow: true });
     let listed = Told::now();
