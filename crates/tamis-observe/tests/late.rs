@@ -77,7 +77,7 @@ fn a_and_b() -> Option<Value> {
 }
 
 /// The folder was looked at first, listed, and had changed by the time we heard of the listing.
-fn stat_list_and(observer: &mut Observer<'_'>, root: &Path, made: &[&str]) -> Told {
+fn stat_list_and(observer: &mut Observer<'_>, root: &Path, made: &[&str]) -> Told {
     let first = Told::now();
     first.tell(observer, Action::Stat { path: bytes(root).into(), follow: true });
     let listed = Told::now();
