@@ -2,7 +2,8 @@
 //!
 //! `java` gets it as its first argument, Ant by `ANT_OPTS`: nothing is printed, and the JVMs that tests
 //! start have none. Gradle gets it by `JAVA_TOOL_OPTIONS`, which each JVM mentions in one line, and is
-//! told not to use a daemon.
+//! told not to use a daemon. Any other program gets it in the same way if the user names it in
+//! `TAMIS_JVM_LAUNCHERS`.
 
 use crate::jvm::collect::Collected;
 use crate::jvm::is_maven;
@@ -26,6 +27,20 @@ pub(crate) fn is_gradle(words: &[OsString]) -> bool {
     matches!(program(words), Some("gradle" | "gradlew"))
 }
 
+/// Programs that start JVMs with tests, as the user says.
+const OTHERS: &str = "TAMIS_JVM_LAUNCHERS";
+
+/// Whether the user says that a command starts JVMs with tests.
+pub(crate) fn is_other(words: &[OsString]) -> bool {
+    let named = std::env::var(OTHERS).unwrap_or_default();
+    program(words).is_some_and(|program| is_among(program, &named))
+}
+
+fn is_among(program: &str, named: &str) -> bool {
+    let names = named.split([':', ',', ' ']).filter(|name| !name.is_empty());
+    names.map(|name| name.rsplit('/').next().unwrap_or(name)).any(|name| name == program)
+}
+
 /// Why what a command does is not seen, where that is known beforehand.
 pub(crate) fn unseen(words: &[OsString]) -> Option<String> {
     let by_daemon = is_gradle(words) && words.iter().any(|word| word == "--daemon");
@@ -33,7 +48,8 @@ pub(crate) fn unseen(words: &[OsString]) -> Option<String> {
 }
 
 /// The environment with the agent in it: Ant's own JVM has it from there, and hands it on to those that
-/// its tasks start. Gradle starts several JVMs before the one with the tests, so all get it.
+/// its tasks start. Gradle starts several JVMs before the one with the tests, so all get it; so do those
+/// of programs that the user names.
 pub(crate) fn environment(
     session: &Session,
     words: &[OsString],
@@ -41,7 +57,9 @@ pub(crate) fn environment(
 ) -> Vec<(OsString, OsString)> {
     match session.launch_argument() {
         Some(argument) if is_ant(words) => put_first("ANT_OPTS", argument, environment),
-        Some(argument) if is_gradle(words) => put_first("JAVA_TOOL_OPTIONS", argument, environment),
+        Some(argument) if is_gradle(words) || is_other(words) => {
+            put_first("JAVA_TOOL_OPTIONS", argument, environment)
+        }
         _ => environment,
     }
 }
@@ -121,6 +139,12 @@ mod tests {
         assert!(is_java(&words("java -jar x.jar")) && is_java(&words("/opt/jdk/bin/java A")));
         assert!(!is_java(&words("javac A.java")) && !is_java(&[]));
         assert!(is_ant(&words("ant test")) && !is_ant(&words("ants test")));
+    }
+
+    #[test]
+    fn programs_that_the_user_names() {
+        assert!(is_among("run.sh", "sbt:./ci/run.sh") && is_among("sbt", "sbt, lein"));
+        assert!(!is_among("run", "run.sh") && !is_among("", "") && !is_among("", ": "));
     }
 
     #[test]

@@ -48,6 +48,7 @@ pub(crate) fn tool(words: &[OsString]) -> Option<&'static str> {
         () if launch::is_java(words) => Some("java:"),
         () if launch::is_ant(words) => Some("ant:"),
         () if launch::is_gradle(words) => Some("gradle:"),
+        () if launch::is_other(words) => Some("java:"),
         () => None,
     }
 }
@@ -59,7 +60,10 @@ pub(crate) fn has_agent(words: &[OsString]) -> bool {
 
 /// Whether a command is a build: what it makes has to be there still for it to be skipped.
 pub(crate) fn is_build(words: &[OsString]) -> bool {
-    is_maven(words) || launch::is_ant(words) || launch::is_gradle(words)
+    is_maven(words)
+        || launch::is_ant(words)
+        || launch::is_gradle(words)
+        || (launch::is_other(words) && !launch::is_java(words))
 }
 
 /// What a build does elsewhere than in its own folders, if anything: it must not be skipped.

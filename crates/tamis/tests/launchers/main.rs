@@ -10,6 +10,7 @@ mod gradle;
 mod harness;
 mod junit4;
 mod methods;
+mod others;
 mod platform;
 mod soundness;
 mod strange;
