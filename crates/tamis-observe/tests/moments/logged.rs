@@ -1,55 +1,34 @@
 //! Engines that keep a log of what only looks: what the tree has not changed is as it was, what
 //! somebody else has changed since is not known.
 
+use crate::stage::{bytes, observed, open};
 use std::fs;
 use std::path::Path;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
-use tamis_core::{PathMap, Scheme, Value};
-use tamis_fs::{Fingerprinter, Options};
-use tamis_observe::{Context, Judgement, Observations, Observer, Rules, Services};
+use tamis_core::{Scheme, Value};
+use tamis_observe::{Observations, Observer};
 use tamis_trace::{Action, Event, OpenHow, Sink, Timing};
-
-struct Everything;
-
-impl Rules for Everything {
-    fn judge(&self, _: &Path, _: &str) -> Judgement {
-        Judgement::Default
-    }
-}
 
 fn now_ns() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_nanos() as u64
 }
 
-fn bytes(path: &Path) -> Vec<u8> {
-    path.as_os_str().as_encoded_bytes().to_vec()
-}
-
 fn logged_read(observer: &mut Observer<'_>, path: &Path, since_ns: u64) {
-    let how = OpenHow { read: true, ..OpenHow::default() };
-    let action = Action::Open { path: bytes(path).into(), how };
     let timing = Timing::Logged { since_ns };
-    observer.event(Event { thread: std::process::id(), timing, action });
+    observer.event(Event { thread: std::process::id(), timing, action: open(path) });
 }
 
 /// What is observed of `play` in a folder with the file `a`, which is older than the run.
 fn seen(play: impl FnOnce(&mut Observer<'_>, &Path)) -> Observations {
-    let dir = tempfile::tempdir().unwrap();
-    let root = dir.path().canonicalize().unwrap();
-    fs::write(root.join("a"), "a").unwrap();
-    std::thread::sleep(Duration::from_millis(30));
-    let paths = PathMap::new(root.clone(), None);
-    let fingerprinter = Fingerprinter::new(Options::default());
-    let services = Services::default();
-    let mut observer = Observer::new(Context {
-        paths: &paths,
-        rules: &Everything,
-        fingerprinter: &fingerprinter,
-        services: &services,
-    });
-    std::thread::sleep(Duration::from_millis(30));
-    play(&mut observer, &root);
-    observer.finish(false)
+    let wait = || std::thread::sleep(Duration::from_millis(30));
+    let prepare = |root: &Path| {
+        fs::write(root.join("a"), "a").unwrap();
+        wait();
+    };
+    observed(prepare, |observer, root| {
+        wait();
+        play(observer, root);
+    })
 }
 
 fn value_of(seen: &Observations, name: &str) -> Option<Value> {

@@ -1,21 +1,13 @@
 //! Engines that report calls afterwards: a listing that we hear of after the tree, or somebody
 //! else, has changed the names.
 
+use crate::stage::{bytes, observed, open};
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
-use tamis_core::{PathMap, Question, Scheme, Taint, Value};
-use tamis_fs::{Fingerprinter, Options};
-use tamis_observe::{Context, Judgement, Observations, Observer, Rules, Services};
-use tamis_trace::{Action, Event, OpenHow, Sink, Timing};
-
-struct Everything;
-
-impl Rules for Everything {
-    fn judge(&self, _: &Path, _: &str) -> Judgement {
-        Judgement::Default
-    }
-}
+use tamis_core::{Question, Scheme, Taint, Value};
+use tamis_observe::{Observations, Observer};
+use tamis_trace::{Action, Event, Sink, Timing};
 
 /// A call that ended at this time and is told only now.
 struct Told(u64);
@@ -34,37 +26,18 @@ impl Told {
     }
 }
 
-fn list<'a>(root: &Path) -> Action<'a> {
-    let how = OpenHow { read: true, ..OpenHow::default() };
-    Action::Open { path: bytes(root).into(), how }
-}
-
 fn make<'a>(path: &Path) -> Action<'a> {
     Action::MakeDirectory { path: bytes(path).into() }
 }
 
-fn bytes(path: &Path) -> Vec<u8> {
-    path.as_os_str().as_encoded_bytes().to_vec()
-}
-
 /// What is observed of `play` in a folder with the files `a` and `b`.
 fn seen(play: impl FnOnce(&mut Observer<'_>, &Path)) -> Observations {
-    let dir = tempfile::tempdir().unwrap();
-    let root: PathBuf = dir.path().canonicalize().unwrap();
-    fs::write(root.join("a"), "a").unwrap();
-    fs::write(root.join("b"), "b").unwrap();
-    std::thread::sleep(Duration::from_millis(30));
-    let paths = PathMap::new(root.clone(), None);
-    let fingerprinter = Fingerprinter::new(Options::default());
-    let services = Services::default();
-    let mut observer = Observer::new(Context {
-        paths: &paths,
-        rules: &Everything,
-        fingerprinter: &fingerprinter,
-        services: &services,
-    });
-    play(&mut observer, &root);
-    observer.finish(false)
+    let prepare = |root: &Path| {
+        fs::write(root.join("a"), "a").unwrap();
+        fs::write(root.join("b"), "b").unwrap();
+        std::thread::sleep(Duration::from_millis(30));
+    };
+    observed(prepare, play)
 }
 
 fn listing(of: &Observations) -> Option<Value> {
@@ -84,7 +57,7 @@ fn stat_list_and(observer: &mut Observer<'_>, root: &Path, made: &[&str]) -> Tol
     for name in made {
         fs::create_dir(root.join(name)).unwrap();
     }
-    listed.tell(observer, list(root));
+    listed.tell(observer, open(root));
     Told::now()
 }
 
@@ -104,7 +77,7 @@ fn a_folder_that_was_never_looked_at_before_is_told_as_well() {
     let seen = seen(|observer, root| {
         let listed = Told::now();
         fs::create_dir(root.join("one")).unwrap();
-        listed.tell(observer, list(root));
+        listed.tell(observer, open(root));
         Told::now().tell(observer, make(&root.join("one")));
     });
     assert!(seen.taints.is_empty(), "{:?}", seen.taints);

@@ -4,21 +4,13 @@
 //! the report and the call belongs to the world from before; what is remembered of it must not
 //! outlive the change.
 
+use crate::stage::{bytes, observed, open};
 use std::fs;
 use std::os::unix::fs::symlink;
-use std::path::{Path, PathBuf};
-use tamis_core::{PathMap, Question};
-use tamis_fs::{Fingerprinter, Options};
-use tamis_observe::{Context, Judgement, Observer, Rules, Services};
-use tamis_trace::{Action, Event, OpenHow, Sink, Timing};
-
-struct Everything;
-
-impl Rules for Everything {
-    fn judge(&self, _: &Path, _: &str) -> Judgement {
-        Judgement::Default
-    }
-}
+use std::path::Path;
+use tamis_core::Question;
+use tamis_observe::Observer;
+use tamis_trace::{Action, Event, Sink, Timing};
 
 /// A thread that lives until it is dropped.
 struct Thread {
@@ -39,8 +31,7 @@ impl Thread {
     }
 
     fn read(&self, observer: &mut Observer<'_>, path: &Path) {
-        let how = OpenHow { read: true, ..OpenHow::default() };
-        self.act(observer, Action::Open { path: bytes(path).into(), how });
+        self.act(observer, open(path));
     }
 
     fn act(&self, observer: &mut Observer<'_>, action: Action<'_>) {
@@ -57,31 +48,16 @@ impl Drop for Thread {
     }
 }
 
-fn bytes(path: &Path) -> Vec<u8> {
-    path.as_os_str().as_encoded_bytes().to_vec()
-}
-
 /// A folder with files `old` and `new` and a link to `old`; `play` says what happens in it. Gives
 /// the names of the files that were seen.
 fn seen(play: impl FnOnce(&mut Observer<'_>, &Path)) -> Vec<String> {
-    let dir = tempfile::tempdir().unwrap();
-    let root: PathBuf = dir.path().canonicalize().unwrap();
-    fs::write(root.join("old"), "old").unwrap();
-    fs::write(root.join("new"), "new").unwrap();
-    symlink("old", root.join("link")).unwrap();
-    symlink("new", root.join("next")).unwrap();
-    let paths = PathMap::new(root.clone(), None);
-    let fingerprinter = Fingerprinter::new(Options::default());
-    let services = Services::default();
-    let mut observer = Observer::new(Context {
-        paths: &paths,
-        rules: &Everything,
-        fingerprinter: &fingerprinter,
-        services: &services,
-    });
-    play(&mut observer, &root);
-    let mut names: Vec<String> = observer
-        .finish(false)
+    let prepare = |root: &Path| {
+        fs::write(root.join("old"), "old").unwrap();
+        fs::write(root.join("new"), "new").unwrap();
+        symlink("old", root.join("link")).unwrap();
+        symlink("new", root.join("next")).unwrap();
+    };
+    let mut names: Vec<String> = observed(prepare, play)
         .observed
         .into_iter()
         .filter_map(|o| match o.question {
