@@ -9,12 +9,14 @@ use crate::link::Link;
 use crate::load::Classes;
 use crate::lookups;
 use crate::open_tests::{Boundary, MethodBegins, Tests};
+use crate::prepared::Prepared;
 use crate::probes::Probes;
+use std::collections::BTreeSet;
 use std::ffi::CString;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use tamis_wire::mark::Mark;
-use tamis_wire::{ClassSeen, FromJvm, Hits, Lookups, Options, ToJvm, Window};
+use tamis_wire::{ClassSeen, FromJvm, Hits, Lookups, Options, Role, StaticState, ToJvm, Window};
 
 static AGENT: OnceLock<Agent> = OnceLock::new();
 
@@ -26,6 +28,7 @@ pub(crate) struct Agent {
     pub(crate) probes: Probes,
     pub(crate) classes: Classes,
     pub(crate) lookups: lookups::Lookups,
+    pub(crate) prepared: Prepared,
     /// Not in a build tool.
     pub(crate) jdk: Option<Jdk>,
     /// A global reference; set before the program's first class is loaded.
@@ -37,6 +40,8 @@ pub(crate) struct Agent {
 struct Desk {
     link: Link,
     tests: Tests,
+    /// Static initialisers that run, and what was passed since each began.
+    initialisers: Vec<(u32, BTreeSet<u32>)>,
     /// What has to wait for the greeting; `None` after it.
     early: Option<Vec<FromJvm>>,
 }
@@ -67,9 +72,15 @@ impl Agent {
             probes: Probes::default(),
             classes: Classes::default(),
             lookups: lookups::Lookups::default(),
+            prepared: Prepared::default(),
             jdk,
             platform_loader: OnceLock::new(),
-            desk: Mutex::new(Desk { link, tests, early: Some(Vec::new()) }),
+            desk: Mutex::new(Desk {
+                link,
+                tests,
+                initialisers: Vec::new(),
+                early: Some(Vec::new()),
+            }),
         };
         AGENT.set(agent).ok()?;
         AGENT.get()
@@ -147,6 +158,38 @@ impl Agent {
         self.pass(jni, &mut desk, boundaries);
     }
 
+    /// Whether this is a JVM in which each method has a probe.
+    pub(crate) fn watches_code(&self) -> bool {
+        matches!(self.options.role, Role::Tests | Role::Launched)
+    }
+
+    /// The static initialiser with this probe begins. Others that run now are around it, or on other
+    /// threads and cannot be told apart.
+    pub(crate) fn initialiser_begins(&self, jni: Jni, probe: u32) {
+        let mut desk = self.desk();
+        let open = desk.tests.open();
+        self.send_window(jni, &mut desk, open);
+        desk.initialisers.push((probe, BTreeSet::new()));
+    }
+
+    pub(crate) fn initialiser_ends(&self, jni: Jni, probe: u32) {
+        let mut desk = self.desk();
+        let open = desk.tests.open();
+        self.send_window(jni, &mut desk, open);
+        let Some(at) = desk.initialisers.iter().rposition(|(other, _)| *other == probe) else {
+            return;
+        };
+        let (_, hits) = desk.initialisers.remove(at);
+        let hits = Hits::from_sorted(hits);
+        desk.link.tell(&FromJvm::Initialised { probe, hits });
+    }
+
+    /// What static fields hold; said before a test begins.
+    pub(crate) fn state_now(&self, watched: Vec<String>, changed: Option<Vec<(String, String)>>) {
+        let state = StaticState { watched, waiting: self.prepared.waiting(), changed };
+        self.desk().link.tell(&FromJvm::State(state));
+    }
+
     pub(crate) fn open_tests(&self) -> usize {
         self.desk().tests.open().len()
     }
@@ -186,6 +229,8 @@ impl Agent {
     fn pass(&self, jni: Jni, desk: &mut Desk, boundaries: impl IntoIterator<Item = Boundary>) {
         for boundary in boundaries {
             self.send_window(jni, desk, boundary.open);
+            // One that is still running belongs to no test alone: what it uses is not known.
+            desk.initialisers.clear();
             desk.link.tell(&boundary.message);
             desk.link.flush();
             let pid = std::process::id();
@@ -200,6 +245,9 @@ impl Agent {
             desk.link.tell(&FromJvm::Trouble("the probes could not be read".to_owned()));
             Hits::default()
         });
+        for (_, all) in &mut desk.initialisers {
+            all.extend(hits.iter());
+        }
         let lookups = self.lookups.end_window(jni).unwrap_or_else(|| {
             desk.link.tell(&FromJvm::Trouble("the look-ups could not be read".to_owned()));
             Lookups::default()

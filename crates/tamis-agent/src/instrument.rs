@@ -6,6 +6,7 @@ use tamis_classfile::rewrite::{Argument, Editor, Prefix, Wrap};
 
 pub(crate) const PROBE: &str = "java/lang/TamisProbe";
 const FIELD: &str = "HITS";
+const STATE: &str = "java/lang/TamisState";
 
 /// Which hook a method gets: class, name, descriptor.
 pub(crate) type HookOf = fn(&[u8], &[u8], &[u8]) -> Option<Hook>;
@@ -36,10 +37,25 @@ pub(crate) fn probe(
     for (&method, index) in methods.iter().zip(first..) {
         let mark = Prefix::Mark { owner: PROBE, field: FIELD, index };
         editor.prefix(method, mark).map_err(|error| refused(&editor, method, error))?;
+        if editor.class().methods[method].name == b"<clinit>" {
+            add_ends(&mut editor, method, index)?;
+        }
         add_hook(&mut editor, method, hook_of)?;
     }
     let bytes = editor.finish().map_err(|error| error.to_string())?;
     Ok(Probed { bytes: Some(bytes), first, probes })
+}
+
+/// Tells when a static initialiser begins and ends. One that cannot be told about is left alone, and
+/// tamis finds out what it can have used from what it calls.
+fn add_ends(editor: &mut Editor<'_>, method: usize, probe: u32) -> Result<(), String> {
+    let probe = probe.to_string();
+    let arguments = [Argument::ThisClass, Argument::Text(&probe)];
+    if editor.before_return(method, (STATE, "ends"), &arguments).is_ok() {
+        let begins = Prefix::Call { owner: STATE, name: "begins", arguments: &arguments };
+        editor.prefix(method, begins).map_err(|error| refused(editor, method, error))?;
+    }
+    Ok(())
 }
 
 /// Puts only hooks in; `None` if there are none for this class.

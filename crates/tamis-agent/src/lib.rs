@@ -30,7 +30,9 @@ mod lookups;
 mod natives;
 mod natives_launcher;
 mod natives_methods;
+mod natives_state;
 mod open_tests;
+mod prepared;
 mod probes;
 
 use agent::{Agent, guarded};
@@ -44,7 +46,7 @@ use std::panic::catch_unwind;
 use tamis_wire::{Options, Role};
 
 /// The classes of `java/`, compiled; in the order in which they can be defined.
-const CLASSES: [(&CStr, &[u8]); 11] = [
+const CLASSES: [(&CStr, &[u8]); 15] = [
     (c"java/lang/TamisProbe", include_bytes!("../java/classes/java/lang/TamisProbe.class")),
     (c"java/lang/TamisRunners", include_bytes!("../java/classes/java/lang/TamisRunners.class")),
     (c"java/lang/TamisMaven", include_bytes!("../java/classes/java/lang/TamisMaven.class")),
@@ -55,6 +57,16 @@ const CLASSES: [(&CStr, &[u8]); 11] = [
     (c"java/lang/TamisEntity", include_bytes!("../java/classes/java/lang/TamisEntity.class")),
     (c"java/lang/TamisAnt", include_bytes!("../java/classes/java/lang/TamisAnt.class")),
     (c"java/lang/TamisLookups", include_bytes!("../java/classes/java/lang/TamisLookups.class")),
+    (
+        c"java/lang/TamisHeap$Layout",
+        include_bytes!("../java/classes/java/lang/TamisHeap$Layout.class"),
+    ),
+    (c"java/lang/TamisHeap", include_bytes!("../java/classes/java/lang/TamisHeap.class")),
+    (
+        c"java/lang/TamisState$Known",
+        include_bytes!("../java/classes/java/lang/TamisState$Known.class"),
+    ),
+    (c"java/lang/TamisState", include_bytes!("../java/classes/java/lang/TamisState.class")),
     (c"java/lang/TamisHooks", include_bytes!("../java/classes/java/lang/TamisHooks.class")),
 ];
 
@@ -92,10 +104,14 @@ fn listen(agent: &Agent) -> Result<(), String> {
         vm_init: Some(on_vm_init),
         vm_death: Some(on_vm_death),
         class_file_load_hook: Some(on_class_file_load),
+        class_prepare: Some(on_class_prepare),
         ..Callbacks::NONE
     })?;
     for event in [Event::VmInit, Event::VmDeath, Event::ClassFileLoadHook] {
         jvmti.enable(event)?;
+    }
+    if agent.watches_code() {
+        jvmti.enable(Event::ClassPrepare)?;
     }
     Ok(())
 }
@@ -168,6 +184,10 @@ extern "system" fn on_class_file_load(
             unsafe { replace(agent, jvmti, &changed, new_length, new_bytes) };
         }
     });
+}
+
+extern "system" fn on_class_prepare(jvmti: Jvmti, jni: Jni, _: Object, class: Object) {
+    guarded((), |agent| agent.prepared.on_class(jvmti, jni, class));
 }
 
 /// A class of the JDK that is being changed.

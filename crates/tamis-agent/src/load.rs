@@ -140,6 +140,7 @@ fn on_class_of_tests(agent: &Agent, offer: Offer<'_>) -> Option<Vec<u8>> {
         Err(problem) => (Probed { bytes: None, first: 0, probes: 0 }, Some(problem)),
     };
     if probed.bytes.is_some() {
+        agent.prepared.await_class(&name, offer.bytes);
         let class = (name.clone(), agent.jvmti.identity(offer.loader));
         agent.classes.remember(class, probed.first, probed.probes);
     }

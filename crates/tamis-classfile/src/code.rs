@@ -52,6 +52,35 @@ const fn operand_table() -> [u8; 256] {
     table
 }
 
+/// The length of the instruction at a position.
+pub(crate) fn instruction_length(code: &[u8], pc: usize) -> Result<usize, Malformed> {
+    let byte =
+        |at: usize| code.get(at).copied().ok_or(Malformed { at, what: "code that ends too early" });
+    let word = |at: usize| -> Result<i64, Malformed> {
+        let bytes = [byte(at)?, byte(at + 1)?, byte(at + 2)?, byte(at + 3)?];
+        Ok(i64::from(i32::from_be_bytes(bytes)))
+    };
+    let padded = pc + 4 - pc % 4;
+    let count = |n: i64| usize::try_from(n).unwrap_or(usize::MAX);
+    Ok(match OPERANDS[usize::from(byte(pc)?)] {
+        plain @ 0..=4 => 1 + usize::from(plain),
+        operands::LDC => 2,
+        operands::CONSTANT | operands::BRANCH_2 => 3,
+        operands::CONSTANT_1 => 4,
+        operands::CONSTANT_2 | operands::BRANCH_4 => 5,
+        operands::TABLE_SWITCH => {
+            let cases = count(word(padded + 8)? - word(padded + 4)? + 1);
+            (padded - pc + 12).saturating_add(cases.saturating_mul(4))
+        }
+        operands::LOOKUP_SWITCH => {
+            (padded - pc + 8).saturating_add(count(word(padded + 4)?).saturating_mul(8))
+        }
+        operands::WIDE if byte(pc + 1)? == IINC => 6,
+        operands::WIDE => 4,
+        _ => return Err(Malformed { at: pc, what: "unknown instruction" }),
+    })
+}
+
 /// Memory that is used again for every method.
 #[derive(Debug, Default)]
 pub(crate) struct Scratch {

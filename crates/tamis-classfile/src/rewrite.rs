@@ -1,4 +1,5 @@
-//! Rewriting of a class file at load: code at the start of methods, wrappers around methods.
+//! Rewriting of a class file at load: code at the start of methods or before their only `return`,
+//! wrappers around methods.
 //!
 //! An [`Editor`] borrows the original bytes. Constants are only appended, so every index in the
 //! file stays valid, and everything that is not edited is copied as it is. The code that is put in
@@ -58,6 +59,14 @@ pub enum Argument<'p> {
     /// follow; long and double take two.
     Local(u16),
     Text(&'p str),
+    /// The class itself, as `Class`; from Java 5 on.
+    ThisClass,
+}
+
+/// How a class refers to itself in code.
+#[derive(Debug, Clone, Copy)]
+struct This {
+    constant: Option<u16>,
 }
 
 /// A method is replaced by one that calls `enter`, the original, and `leave`, also on a throw.
@@ -150,22 +159,49 @@ impl<'a> Editor<'a> {
     /// In a wrapped method it is the original that gets the code.
     pub fn prefix(&mut self, method: usize, prefix: Prefix<'_>) -> Result<(), Refused> {
         let old_length = self.code_length(method)?;
+        let this = self.this()?;
         let edit = &mut self.edits[method];
         let before = edit.prefix.code.len();
         let encoded = prefix::append(
             &prefix,
-            &self.class.methods[method],
+            (this, &self.class.methods[method]),
             &mut self.constants,
             &mut edit.prefix,
         );
         let result = encoded.and_then(|()| {
-            let length = edit.prefix.code.len().saturating_add(old_length);
+            let length = edit.prefix.code.len() + edit.prefix.end.len() + old_length;
             if length > LONGEST_CODE { Err(Refused::TooLong) } else { Ok(()) }
         });
         if result.is_err() {
             edit.prefix.shorten_to(before);
         }
         result
+    }
+
+    /// Calls a static void method before a method returns. Refused for methods that can return in
+    /// another place than at the end of their code, and for arguments that are local variables; not
+    /// called when the method throws.
+    pub fn before_return(
+        &mut self,
+        method: usize,
+        (owner, name): (&str, &str),
+        arguments: &[Argument<'_>],
+    ) -> Result<(), Refused> {
+        let old_length = self.code_length(method)?;
+        let this = self.this()?;
+        let mut code = self.code(method)?;
+        code.take(8)?; // max_stack, max_locals, length
+        let instructions = code.take(old_length)?;
+        let edit = &mut self.edits[method];
+        let of = (this, &self.class.methods[method]);
+        let constants = &mut self.constants;
+        prefix::at_end(instructions, (owner, name), arguments, of, constants, &mut edit.prefix)?;
+        if edit.prefix.code.len() + edit.prefix.end.len() + old_length > LONGEST_CODE {
+            edit.prefix.end.clear();
+            edit.prefix.end_stack = 0;
+            return Err(Refused::TooLong);
+        }
+        Ok(())
     }
 
     /// Replaces a method by a wrapper. The original becomes the private method `<name>$tamis`.
@@ -237,7 +273,7 @@ impl<'a> Editor<'a> {
     ) -> Result<(), Refused> {
         let start = out.len();
         out.extend_from_slice(&[0; 4]);
-        if edit.prefix.code.is_empty() {
+        if edit.prefix.is_empty() {
             out.extend_from_slice(code.rest());
         } else {
             tables::append_code(code, &self.class, &edit.prefix, out)?;
@@ -279,6 +315,12 @@ impl<'a> Editor<'a> {
         Ok(code)
     }
 
+    fn this(&self) -> Result<This, Malformed> {
+        let has_constants = self.class.major_version >= FIRST_WITH_CLASS_CONSTANTS;
+        let constant = has_constants.then(|| self.this_class()).transpose()?;
+        Ok(This { constant })
+    }
+
     /// The constant with this class itself. A hidden class knows itself by no other constant.
     fn this_class(&self) -> Result<u16, Malformed> {
         let end = self.class.pool.end();
@@ -303,14 +345,19 @@ impl<'a> Editor<'a> {
 
 impl Edit<'_> {
     fn is_made(&self) -> bool {
-        self.wrapper.is_some() || !self.prefix.code.is_empty()
+        self.wrapper.is_some() || !self.prefix.is_empty()
     }
 
     /// About how many bytes the method grows by.
     fn growth(&self) -> usize {
-        self.prefix.code.len() + self.wrapper.as_ref().map_or(0, |w| w.len() + 32)
+        self.prefix.code.len()
+            + self.prefix.end.len()
+            + self.wrapper.as_ref().map_or(0, |w| w.len() + 32)
     }
 }
+
+/// The first class file version in which code can load a class as a constant.
+const FIRST_WITH_CLASS_CONSTANTS: u16 = 49;
 
 /// The first class file version whose code is verified with frames.
 const FIRST_WITH_FRAMES: u16 = 50;

@@ -12,7 +12,7 @@
 mod jdk;
 
 use crate::class::{ClassFile, Member};
-use crate::code::{OPERANDS, operands};
+use crate::code::instruction_length;
 use crate::pool::{MemberRef, Tag};
 use crate::reader::Malformed;
 use crate::slots;
@@ -118,40 +118,6 @@ impl<'a> Walk<'a, '_> {
         Ok(u16::from_be_bytes([self.byte(at)?, self.byte(at + 1)?]))
     }
 
-    fn word(&self, at: usize) -> Result<i64, Malformed> {
-        let (high, low) = (self.short(at)?, self.short(at + 2)?);
-        Ok(i64::from((u32::from(high) << 16 | u32::from(low)).cast_signed()))
-    }
-
-    /// The length of the instruction at a position.
-    fn length(&self, pc: usize) -> Result<usize, Malformed> {
-        let op = self.byte(pc)?;
-        let padded = pc + 4 - pc % 4;
-        let count = |n: i64| usize::try_from(n).unwrap_or(usize::MAX);
-        Ok(match OPERANDS[usize::from(op)] {
-            plain @ 0..=4 => 1 + usize::from(plain),
-            operands::LDC => 2,
-            operands::CONSTANT | operands::BRANCH_2 => 3,
-            operands::CONSTANT_1 => 4,
-            operands::CONSTANT_2 | operands::BRANCH_4 => 5,
-            operands::TABLE_SWITCH => {
-                let cases = count(self.word(padded + 8)? - self.word(padded + 4)? + 1);
-                padded - pc + 12 + cases.saturating_mul(4)
-            }
-            operands::LOOKUP_SWITCH => {
-                padded - pc + 8 + count(self.word(padded + 4)?).saturating_mul(8)
-            }
-            operands::WIDE => {
-                if self.byte(pc + 1)? == 132 {
-                    6
-                } else {
-                    4
-                }
-            }
-            _ => return Err(Malformed { at: pc, what: "unknown instruction" }),
-        })
-    }
-
     /// The local that an instruction loads or stores an object in.
     fn local(&self, pc: usize, plain: u8, first_short: u8) -> Result<Option<u16>, Malformed> {
         let op = self.byte(pc)?;
@@ -179,7 +145,7 @@ impl<'a> Walk<'a, '_> {
             {
                 *count += 1;
             }
-            pc = pc.saturating_add(self.length(pc)?);
+            pc = pc.saturating_add(instruction_length(self.code, pc)?);
         }
         Ok(())
     }
@@ -217,7 +183,7 @@ impl<'a> Walk<'a, '_> {
     fn run(&mut self) -> Result<(), Malformed> {
         let mut pc = 0;
         while pc < self.code.len() {
-            let next = pc.saturating_add(self.length(pc)?);
+            let next = pc.saturating_add(instruction_length(self.code, pc)?);
             self.instruction(pc, next)?;
             pc = next;
         }
@@ -507,7 +473,7 @@ impl<'a> Walk<'a, '_> {
     fn loads_before(&self, local: u16, end: usize) -> Result<bool, Malformed> {
         let mut pc = 0;
         while pc < end {
-            let next = pc.saturating_add(self.length(pc)?);
+            let next = pc.saturating_add(instruction_length(self.code, pc)?);
             if self.loaded(pc)? == Some(local) && !self.is_walk(next)? {
                 return Ok(true);
             }

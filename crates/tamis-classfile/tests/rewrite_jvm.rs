@@ -167,6 +167,12 @@ impl Variants {
                 assert!(matches!(editor.prefix(index, skip), Err(Refused::Unsupported(_))));
             }
             editor.prefix(index, call).expect("a call");
+            if method.name == b"<clinit>" {
+                let arguments = [Argument::ThisClass, Argument::Text(&name)];
+                editor
+                    .before_return(index, (PROBE, "ended"), &arguments)
+                    .expect("a call at the end");
+            }
             let mark = Prefix::Mark { owner: PROBE, field: "HITS", index: 1 };
             if method.descriptor.ends_with(b"V") && method.name != b"<init>" {
                 editor.prefix(index, skip).expect("an early return");
@@ -258,6 +264,11 @@ fn check(compiler: &Jdk, release: u32, runtimes: &[Jdk], probe: &Path) {
         let everything = of("everything", "report.txt");
         let called = facts(&everything, "called c ");
         assert_eq!(called, hits.iter().filter(|m| !is_endless(m)).cloned().collect(), "{context}");
+        // Every initialiser that ran has come to its end.
+        let ended: BTreeSet<String> =
+            hits.iter().filter(|m| m.contains(".<clinit>")).cloned().collect();
+        assert!(ended.len() > 3, "{context}: {ended:?}");
+        assert_eq!(facts(&everything, "called e "), ended, "{context}");
         assert_eq!(facts(&everything, "hit "), BTreeSet::from(["1".to_owned()]), "{context}");
         for report in [&wrapped, &everything] {
             assert_eq!(facts(report, "open "), BTreeSet::new(), "{context}");

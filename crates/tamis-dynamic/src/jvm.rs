@@ -14,7 +14,7 @@ use std::path::Path;
 use std::sync::Arc;
 use tamis_core::{Hash, Value};
 use tamis_jvm::names::{NameId, Names, dotted};
-use tamis_wire::{ClassSeen, Lookup, Window};
+use tamis_wire::{ClassSeen, Hits, Lookup, StaticState, Window};
 
 /// What one test depends on, as far as classes go.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -54,8 +54,27 @@ pub struct Jvm {
     bundles: BTreeSet<Kind>,
     /// Who can depend on earlier tests, and by which calls; dropped when another class is loaded.
     pub(crate) kept: Option<(Kept, Kinds)>,
+    /// What ran in static initialisers, by their probes.
+    initialised: FxHashMap<u32, RoaringBitmap>,
+    /// Classes whose static fields are looked at before each test.
+    watched: FxHashSet<NameId>,
+    /// All classes that were loaded.
+    seen: FxHashSet<NameId>,
+    /// Names of more than one class: which of them is meant cannot be told.
+    twice: FxHashSet<NameId>,
+    /// What was seen of them for the test that begins next.
+    state: Option<Untouched>,
     discovery: Discovery,
     incomplete: Option<String>,
+}
+
+/// What is known to hold nothing of earlier tests when a test begins.
+#[derive(Debug, Default, Clone)]
+pub(crate) struct Untouched {
+    /// Static fields that hold something else than at first.
+    changed: Arc<FxHashSet<(NameId, NameId)>>,
+    /// Classes that were not used yet.
+    waiting: Arc<FxHashSet<NameId>>,
 }
 
 #[derive(Debug, Default, Clone)]
@@ -64,6 +83,8 @@ pub(crate) struct Seen {
     pub(crate) own_class: String,
     found_only: bool,
     loaded: BTreeSet<String>,
+    /// `None` where nobody looked, or other tests ran at the same time.
+    pub(crate) untouched: Option<Untouched>,
     pub(crate) hits: RoaringBitmap,
     pub(crate) classes: BTreeSet<String>,
     /// Resources and the like.
@@ -133,6 +154,11 @@ impl Jvm {
             ended: Vec::new(),
             bundles: BTreeSet::new(),
             kept: None,
+            initialised: FxHashMap::default(),
+            watched: FxHashSet::default(),
+            seen: FxHashSet::default(),
+            twice: FxHashSet::default(),
+            state: None,
             discovery: Discovery::default(),
             incomplete,
         }
@@ -171,6 +197,10 @@ impl Jvm {
             self.elsewhere.insert(name.clone());
         }
         let (first, probes) = (seen.first_probe, seen.probes);
+        let id = id_of(&name, &mut self.names);
+        if !self.seen.insert(id) {
+            self.twice.insert(id);
+        }
         if probes > 0 {
             self.loaded.push(Loaded { name, first, probes, place });
         }
@@ -247,8 +277,37 @@ impl Jvm {
         }
     }
 
+    /// A static initialiser came to its end.
+    pub fn initialised(&mut self, probe: u32, hits: &Hits) {
+        self.initialised.insert(probe, hits.iter().collect());
+    }
+
+    /// What static fields hold, said right before a test begins.
+    pub fn state(&mut self, state: &StaticState) {
+        let names = &mut self.names;
+        let watched = state.watched.iter().map(|class| id_of(class, names));
+        self.watched.extend(watched);
+        let waiting = state.waiting.iter().map(|class| id_of(class, names)).collect();
+        let changed = state.changed.as_ref().map(|changed| {
+            let ids = changed
+                .iter()
+                .map(|(class, field)| (id_of(class, names), names.intern(field.as_bytes())));
+            Arc::new(ids.collect())
+        });
+        self.state = changed.map(|changed| Untouched { changed, waiting: Arc::new(waiting) });
+    }
+
+    /// What was said of static fields was about something that is no test.
+    pub fn forget_state(&mut self) {
+        self.state = None;
+    }
+
     pub fn began(&mut self, test: u32, class: &str) {
         let mut seen = Seen { own_class: class.to_owned(), ..self.outside.clone() };
+        seen.untouched = self.state.take().filter(|_| self.open.is_empty());
+        for other in self.open.values_mut() {
+            other.untouched = None;
+        }
         let ran = seen.hits.iter().filter_map(|probe| find(&self.loaded, probe));
         let ran = ran.filter(|l| matches!(l.place, Place::Project | Place::Changed));
         if self.discovery.did_all(ran.map(|l| l.name.as_str())) {
@@ -345,6 +404,21 @@ impl Jvm {
         let names = &mut self.names;
         let (kept, kinds) =
             self.kept.get_or_insert_with(|| (Kept::of(calls, names), calls.kinds(names)));
+        let loaded = match seen.untouched {
+            Some(_) => seen.loaded.iter().map(|class| id_of(class, names)).collect(),
+            None => FxHashSet::default(),
+        };
+        let (watched, twice) = (&self.watched, &self.twice);
+        // What was not there before the test, or is as it was at first, has nothing of earlier ones.
+        let can_be_left = |class: NameId, field: NameId| {
+            seen.untouched.as_ref().is_none_or(|untouched| {
+                let is_new = loaded.contains(&class) || untouched.waiting.contains(&class);
+                twice.contains(&class)
+                    || !is_new
+                        && (!watched.contains(&class)
+                            || untouched.changed.contains(&(class, field)))
+            })
+        };
         let mut hits = seen.hits.clone();
         let mut touched: BTreeSet<String> = BTreeSet::new();
         let mut new_classes: Vec<String> = seen.classes.iter().cloned().collect();
@@ -373,7 +447,7 @@ impl Jvm {
                 touched.insert(class);
             }
             // With each round there may be more: what was no matter at first may be now.
-            let met = kept.met(&hits, made, (calls, kinds), &index, names);
+            let met = kept.met(&hits, made, &can_be_left, (calls, kinds), &index, names);
             for &id in ids.iter().filter(|id| met.objects.contains(id)) {
                 roots.extend(calls.constructors(id));
             }
@@ -381,7 +455,17 @@ impl Jvm {
             // an object that is kept to everybody who can meet it.
             roots.retain(|&probe| self.ran.contains(probe));
             let makers: RoaringBitmap = roots.iter().copied().collect();
-            roots.extend(&met.concerned);
+            // Of most static initialisers it is known what ran in them.
+            let mut ran_in_them = RoaringBitmap::new();
+            roots.retain(|probe| match self.initialised.get(probe) {
+                Some(ran) => {
+                    ran_in_them |= ran;
+                    false
+                }
+                None => true,
+            });
+            let is_told = |probe: &u32| self.initialised.contains_key(probe);
+            roots.extend(met.concerned.iter().filter(|probe| !is_told(probe)));
             roots.retain(|&probe| roots_done.insert(probe));
             let mut more = calls.reach(roots.iter().copied(), &self.ran, kinds);
             // What was called by reflection is not known: anything that ran together with it.
@@ -392,6 +476,7 @@ impl Jvm {
                 }
             }
             more |= makers;
+            more |= ran_in_them;
             more -= &hits;
             if more.is_empty() {
                 return (hits, touched, met.objects);
@@ -450,6 +535,10 @@ impl Jvm {
             add(other.clone());
         }
     }
+}
+
+fn id_of(class: &str, names: &mut Names) -> NameId {
+    names.intern(class.replace('.', "/").as_bytes())
 }
 
 fn find(loaded: &[Loaded], probe: u32) -> Option<&Loaded> {

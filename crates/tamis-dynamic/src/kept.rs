@@ -11,7 +11,9 @@
 //! ([`Fixed`]).
 //!
 //! A test can get at a static field only by code that it runs: of the nest that has the field, or that
-//! names it. So only what the fields of such nests can hold counts for it. Of the methods that ran for it,
+//! names it. So only what the fields of such nests can hold counts for it; and where the agent looked at a
+//! static field before the test began and found in it what the static initialiser had left, it holds
+//! nothing of earlier tests. Of the methods that ran for it,
 //! one is *concerned* if it belongs to a class that holds state or to an object that such a field can hold,
 //! names a static field of such a class, or got an object from a method that is concerned (or that passed
 //! it on) and can change it: it writes fields, or makes a call that sounds like putting something somewhere.
@@ -119,7 +121,7 @@ impl Kept {
                 let nest = nest(names.get(class.name)).to_vec();
                 let nest = names.intern(&nest);
                 statics.entry(nest).or_default().push((class.name, at));
-                if !field.is_final || field.is_array || kept.can_change(field) {
+                if kept.is_state(field) {
                     holders.insert(nest);
                 }
             }
@@ -148,21 +150,46 @@ impl Kept {
         &self,
         hits: &RoaringBitmap,
         made: &FxHashSet<NameId>,
+        can_be_left: &dyn Fn(NameId, NameId) -> bool,
         (calls, kinds): (&Calls, &Kinds),
         index: &ClassIndex,
         names: &mut Names,
     ) -> Met {
+        let holders = self.holders_with(can_be_left, calls);
         let nests = self.nests_of(hits, calls, kinds, names);
         let todo = made.iter().map(|&class| (class, Held::AsParent)).collect();
         let mut search = Search { kept: self, calls, index, opened: FxHashSet::default(), todo };
         for (class, field) in nests.iter().filter_map(|nest| self.statics.get(nest)).flatten() {
-            if let Some(field) = calls.class(*class).and_then(|c| c.fields.get(*field)) {
+            if let Some(field) = calls.class(*class).and_then(|c| c.fields.get(*field))
+                && can_be_left(*class, field.name)
+            {
                 search.hold(*class, field, names);
             }
         }
         let objects = search.objects(names);
-        let concerned = self.concerned(hits, &objects, (calls, kinds), names);
+        let concerned = self.concerned(hits, &objects, &holders, (calls, kinds), names);
         Met { objects, concerned }
+    }
+
+    /// The nests with a static field in which something can have been left.
+    fn holders_with(
+        &self,
+        can_be_left: &dyn Fn(NameId, NameId) -> bool,
+        calls: &Calls,
+    ) -> FxHashSet<NameId> {
+        let holds = |fields: &[(NameId, usize)]| {
+            fields.iter().any(|&(class, at)| {
+                let field = calls.class(class).and_then(|c| c.fields.get(at));
+                field.is_some_and(|field| self.is_state(field) && can_be_left(class, field.name))
+            })
+        };
+        let nests = self.statics.iter().filter(|(_, fields)| holds(fields));
+        nests.map(|(&nest, _)| nest).collect()
+    }
+
+    /// Whether a static field, or what it holds, can change.
+    fn is_state(&self, field: &Field) -> bool {
+        !field.is_final || field.is_array || self.can_change(field)
     }
 
     /// The nests whose static fields these methods can get at.
@@ -189,11 +216,12 @@ impl Kept {
         &self,
         hits: &RoaringBitmap,
         objects: &FxHashSet<NameId>,
+        holders: &FxHashSet<NameId>,
         (calls, kinds): (&Calls, &Kinds),
         names: &Names,
     ) -> RoaringBitmap {
         let is_holder = |class: NameId| {
-            names.find(nest(names.get(class))).is_some_and(|nest| self.holders.contains(&nest))
+            names.find(nest(names.get(class))).is_some_and(|nest| holders.contains(&nest))
         };
         let has_state = |class: NameId| calls.parents_of(kinds, class).any(is_holder);
         let mut concerned = RoaringBitmap::new();

@@ -64,7 +64,10 @@ impl Jvm {
     pub fn stretch_began(&mut self, of: u32, stretch: u32, method: Option<&str>) {
         if !self.divided.contains_key(&of) {
             let Some(seen) = self.open.get(&of) else { return };
-            let divided = Divided { shared: seen.clone(), open: None, done: Vec::new() };
+            // What the methods leave to each other is not seen before the class begins.
+            let mut shared = seen.clone();
+            shared.untouched = None;
+            let divided = Divided { shared, open: None, done: Vec::new() };
             self.divided.insert(of, divided);
         }
         if let (Some(divided), Some(method)) = (self.divided.get_mut(&of), method) {

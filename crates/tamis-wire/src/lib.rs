@@ -25,7 +25,7 @@ pub use options::Options;
 use serde::{Deserialize, Serialize};
 
 /// Both sides are of one build; this tells a stale agent file.
-pub const VERSION: u32 = 2;
+pub const VERSION: u32 = 3;
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum FromJvm {
@@ -35,6 +35,14 @@ pub enum FromJvm {
     Began(Began),
     Ended(Ended),
     Window(Window),
+    /// A static initialiser of the project came to its end: what was passed since it began, by its own
+    /// thread or others. That was told in windows as well.
+    Initialised {
+        probe: u32,
+        hits: Hits,
+    },
+    /// Said right before a test begins while none is open.
+    State(StaticState),
     /// Nothing that this JVM says is complete from here on, and why.
     Trouble(String),
     /// A test goal of a build tool starts; answered by [`ToJvm::Goal`].
@@ -59,6 +67,18 @@ pub enum FromJvm {
     },
     /// The JVM ends in good order: everything was sent.
     Bye,
+}
+
+/// The static fields of the project's classes, against what they held when the class had been
+/// initialised. Names of classes are as in `Class.getName`.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StaticState {
+    /// Classes that are looked at from now on.
+    pub watched: Vec<String>,
+    /// Classes that are loaded and cannot have been used yet.
+    pub waiting: Vec<String>,
+    /// Classes and fields that hold something else; `None` if nobody looked.
+    pub changed: Option<Vec<(String, String)>>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -189,6 +189,28 @@ impl Jni {
         self.settled(value)
     }
 
+    /// A static field that holds a number, by its bits.
+    pub(crate) fn static_number(self, class: Object, name: &CStr, kind: &CStr) -> Option<i64> {
+        let field = self.member(slot::GET_STATIC_FIELD_ID, class, name, kind)?;
+        macro_rules! get {
+            ($slot:expr, $type:ty) => {
+                // SAFETY: the field is of this class and of this type, as its descriptor says.
+                unsafe { call!(self.0, $slot, (Object, *mut c_void) -> $type, (class, field)) }
+            };
+        }
+        Some(match kind.to_bytes() {
+            b"Z" => i64::from(get!(slot::GET_STATIC_BOOLEAN_FIELD, u8)),
+            b"B" => i64::from(get!(slot::GET_STATIC_BYTE_FIELD, i8)),
+            b"C" => i64::from(get!(slot::GET_STATIC_CHAR_FIELD, u16)),
+            b"S" => i64::from(get!(slot::GET_STATIC_SHORT_FIELD, i16)),
+            b"I" => i64::from(get!(slot::GET_STATIC_INT_FIELD, i32)),
+            b"J" => get!(slot::GET_STATIC_LONG_FIELD, i64),
+            b"F" => i64::from(get!(slot::GET_STATIC_FLOAT_FIELD, f32).to_bits()),
+            b"D" => get!(slot::GET_STATIC_DOUBLE_FIELD, f64).to_bits().cast_signed(),
+            _ => return None,
+        })
+    }
+
     /// Whether it worked.
     pub(crate) fn set_static_field(
         self,
@@ -224,6 +246,43 @@ impl Jni {
             )
         };
         self.settled(array)
+    }
+
+    /// A new array of these objects.
+    pub(crate) fn array_of(self, objects: &[Object], class: Object) -> Option<Object> {
+        let array = self.objects(i32::try_from(objects.len()).ok()?, class)?;
+        for (at, &object) in objects.iter().enumerate() {
+            // SAFETY: inside the array, and an object of the array's kind.
+            unsafe {
+                call!(
+                    self.0,
+                    slot::SET_OBJECT_ARRAY_ELEMENT,
+                    (Object, i32, Object) -> (),
+                    (array, at as i32, object)
+                );
+            }
+            self.delete_local(object);
+        }
+        (!self.clear_exception()).then_some(array)
+    }
+
+    /// A reference that does not keep the object alive, for all threads.
+    pub(crate) fn weak(self, object: Object) -> Option<Object> {
+        // SAFETY: an object.
+        let weak =
+            unsafe { call!(self.0, slot::NEW_WEAK_GLOBAL_REF, (Object) -> Object, (object)) };
+        self.settled(weak)
+    }
+
+    /// The object of a weak reference, which ends here; `None` if it is gone.
+    pub(crate) fn strong(self, weak: Object) -> Option<Object> {
+        // SAFETY: a weak reference, which nobody uses afterwards.
+        let object = unsafe {
+            let object = call!(self.0, slot::NEW_LOCAL_REF, (Object) -> Object, (weak));
+            call!(self.0, slot::DELETE_WEAK_GLOBAL_REF, (Object) -> (), (weak));
+            object
+        };
+        self.settled(object)
     }
 
     /// Calls a static method that takes `arguments`, all objects, and returns an object.

@@ -1,7 +1,7 @@
 //! The tool interface: events, capabilities, retransformation.
 
 use super::{Jni, Object, call, slots::jvmti as slot};
-use std::ffi::c_void;
+use std::ffi::{CStr, c_char, c_void};
 
 pub(crate) const VERSION_1_2: i32 = 0x3001_0200;
 
@@ -17,9 +17,12 @@ pub(crate) enum Event {
     VmInit = 50,
     VmDeath = 51,
     ClassFileLoadHook = 54,
+    ClassPrepare = 56,
 }
 
 pub(crate) type OnVm = extern "system" fn(*mut c_void, Jni, Object);
+/// Environment, thread, class.
+pub(crate) type OnPrepare = extern "system" fn(Jvmti, Jni, Object, Object);
 pub(crate) type OnDeath = extern "system" fn(*mut c_void, Jni);
 /// Environment, thread, class being redefined, loader, name, protection domain, length and bytes,
 /// and places for the new ones.
@@ -45,6 +48,8 @@ pub(crate) struct Callbacks {
     pub(crate) thread_start: *const c_void,
     pub(crate) thread_end: *const c_void,
     pub(crate) class_file_load_hook: Option<OnClass>,
+    pub(crate) class_load: *const c_void,
+    pub(crate) class_prepare: Option<OnPrepare>,
 }
 
 impl Callbacks {
@@ -54,7 +59,17 @@ impl Callbacks {
         thread_start: std::ptr::null(),
         thread_end: std::ptr::null(),
         class_file_load_hook: None,
+        class_load: std::ptr::null(),
+        class_prepare: None,
     };
+}
+
+/// A field that a class declares.
+#[derive(Debug)]
+pub(crate) struct Field {
+    pub(crate) name: Vec<u8>,
+    pub(crate) kind: Vec<u8>,
+    pub(crate) access: u16,
 }
 
 /// One environment. Its functions may be called from any thread.
@@ -140,6 +155,103 @@ impl Jvmti {
             )
         };
         if error == 0 { hash } else { 0 }
+    }
+
+    /// A text of the JVM's, which is given back.
+    fn taken(self, text: *mut c_char) -> Vec<u8> {
+        if text.is_null() {
+            return Vec::new();
+        }
+        // SAFETY: a text that ends with NUL, allocated for us.
+        unsafe {
+            let copy = CStr::from_ptr(text).to_bytes().to_vec();
+            self.give_back(text.cast());
+            copy
+        }
+    }
+
+    fn give_back(self, memory: *mut u8) {
+        // SAFETY: memory that a function of this interface allocated.
+        unsafe { call!(self.0, slot::DEALLOCATE, (*mut u8) -> i32, (memory)) };
+    }
+
+    /// The class's name as `a/b/C`.
+    pub(crate) fn class_name(self, class: Object) -> Option<Vec<u8>> {
+        let mut signature: *mut c_char = std::ptr::null_mut();
+        // SAFETY: a class, a place for its signature, and none for the generic one.
+        let error = unsafe {
+            call!(
+                self.0,
+                slot::GET_CLASS_SIGNATURE,
+                (Object, *mut *mut c_char, *mut *mut c_char) -> i32,
+                (class, &raw mut signature, std::ptr::null_mut())
+            )
+        };
+        let signature = (error == 0).then(|| self.taken(signature))?;
+        Some(signature.strip_prefix(b"L")?.strip_suffix(b";")?.to_vec())
+    }
+
+    /// Whether its initialisation has come to an end, a good one or a bad one.
+    pub(crate) fn is_initialised(self, class: Object) -> bool {
+        const INITIALISED_OR_ERROR: i32 = 4 | 8;
+        let mut status = 0;
+        // SAFETY: a class, and a place for a number.
+        let error = unsafe {
+            call!(
+                self.0,
+                slot::GET_CLASS_STATUS,
+                (Object, *mut i32) -> i32,
+                (class, &raw mut status)
+            )
+        };
+        error == 0 && status & INITIALISED_OR_ERROR != 0
+    }
+
+    /// The fields that a class declares; `None` if the JVM does not tell.
+    pub(crate) fn fields(self, class: Object) -> Option<Vec<Field>> {
+        let mut count = 0;
+        let mut ids: *mut *mut c_void = std::ptr::null_mut();
+        // SAFETY: a class, and places for the number of fields and for their ids.
+        let error = unsafe {
+            call!(
+                self.0,
+                slot::GET_CLASS_FIELDS,
+                (Object, *mut i32, *mut *mut *mut c_void) -> i32,
+                (class, &raw mut count, &raw mut ids)
+            )
+        };
+        if error != 0 {
+            return None;
+        }
+        let count = usize::try_from(count).ok()?;
+        // SAFETY: as many ids as said; none where there is no memory.
+        let all = (0..count).map(|at| self.field(class, unsafe { *ids.add(at) })).collect();
+        self.give_back(ids.cast());
+        all
+    }
+
+    fn field(self, class: Object, id: *mut c_void) -> Option<Field> {
+        let mut name: *mut c_char = std::ptr::null_mut();
+        let mut kind: *mut c_char = std::ptr::null_mut();
+        let mut access = 0;
+        // SAFETY: a class, one of its fields, and places for what is told.
+        let errors = unsafe {
+            let named = call!(
+                self.0,
+                slot::GET_FIELD_NAME,
+                (Object, *mut c_void, *mut *mut c_char, *mut *mut c_char, *mut *mut c_char) -> i32,
+                (class, id, &raw mut name, &raw mut kind, std::ptr::null_mut())
+            );
+            let modified = call!(
+                self.0,
+                slot::GET_FIELD_MODIFIERS,
+                (Object, *mut c_void, *mut i32) -> i32,
+                (class, id, &raw mut access)
+            );
+            named | modified
+        };
+        let (name, kind) = (self.taken(name), self.taken(kind));
+        (errors == 0).then_some(Field { name, kind, access: access as u16 })
     }
 
     pub(crate) fn retransform(self, classes: &[Object]) -> Result<(), String> {

@@ -22,6 +22,7 @@ pub(crate) mod jni {
         NEW_GLOBAL_REF = 21 => "NewGlobalRef";
         DELETE_LOCAL_REF = 23 => "DeleteLocalRef";
         IS_SAME_OBJECT = 24 => "IsSameObject";
+        NEW_LOCAL_REF = 25 => "NewLocalRef";
         GET_OBJECT_CLASS = 31 => "GetObjectClass";
         GET_METHOD_ID = 33 => "GetMethodID";
         CALL_OBJECT_METHOD_A = 36 => "CallObjectMethodA";
@@ -32,17 +33,28 @@ pub(crate) mod jni {
         CALL_STATIC_OBJECT_METHOD_A = 116 => "CallStaticObjectMethodA";
         GET_STATIC_FIELD_ID = 144 => "GetStaticFieldID";
         GET_STATIC_OBJECT_FIELD = 145 => "GetStaticObjectField";
+        GET_STATIC_BOOLEAN_FIELD = 146 => "GetStaticBooleanField";
+        GET_STATIC_BYTE_FIELD = 147 => "GetStaticByteField";
+        GET_STATIC_CHAR_FIELD = 148 => "GetStaticCharField";
+        GET_STATIC_SHORT_FIELD = 149 => "GetStaticShortField";
+        GET_STATIC_INT_FIELD = 150 => "GetStaticIntField";
+        GET_STATIC_LONG_FIELD = 151 => "GetStaticLongField";
+        GET_STATIC_FLOAT_FIELD = 152 => "GetStaticFloatField";
+        GET_STATIC_DOUBLE_FIELD = 153 => "GetStaticDoubleField";
         SET_STATIC_OBJECT_FIELD = 154 => "SetStaticObjectField";
         NEW_STRING = 163 => "NewString";
         GET_STRING_LENGTH = 164 => "GetStringLength";
         GET_ARRAY_LENGTH = 171 => "GetArrayLength";
         NEW_OBJECT_ARRAY = 172 => "NewObjectArray";
         GET_OBJECT_ARRAY_ELEMENT = 173 => "GetObjectArrayElement";
+        SET_OBJECT_ARRAY_ELEMENT = 174 => "SetObjectArrayElement";
         NEW_INT_ARRAY = 179 => "NewIntArray";
         SET_INT_ARRAY_REGION = 211 => "SetIntArrayRegion";
         GET_STRING_REGION = 220 => "GetStringRegion";
         GET_PRIMITIVE_ARRAY_CRITICAL = 222 => "GetPrimitiveArrayCritical";
         RELEASE_PRIMITIVE_ARRAY_CRITICAL = 223 => "ReleasePrimitiveArrayCritical";
+        NEW_WEAK_GLOBAL_REF = 226 => "NewWeakGlobalRef";
+        DELETE_WEAK_GLOBAL_REF = 227 => "DeleteWeakGlobalRef";
         EXCEPTION_CHECK = 228 => "ExceptionCheck";
     }
 }
@@ -52,7 +64,13 @@ pub(crate) mod jvmti {
     slots! {
         SET_EVENT_NOTIFICATION_MODE = 1 => "SetEventNotificationMode";
         ALLOCATE = 45 => "Allocate";
+        DEALLOCATE = 46 => "Deallocate";
+        GET_CLASS_SIGNATURE = 47 => "GetClassSignature";
+        GET_CLASS_STATUS = 48 => "GetClassStatus";
+        GET_CLASS_FIELDS = 52 => "GetClassFields";
         GET_OBJECT_HASH_CODE = 57 => "GetObjectHashCode";
+        GET_FIELD_NAME = 59 => "GetFieldName";
+        GET_FIELD_MODIFIERS = 61 => "GetFieldModifiers";
         SET_EVENT_CALLBACKS = 121 => "SetEventCallbacks";
         ADD_CAPABILITIES = 141 => "AddCapabilities";
         RETRANSFORM_CLASSES = 151 => "RetransformClasses";

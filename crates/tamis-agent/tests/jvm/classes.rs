@@ -7,18 +7,29 @@ use tamis_testjava::{Sources, class_files, jdk};
 #[test]
 fn the_committed_classes_are_the_sources() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("java");
-    let mut sources = Sources::new();
-    for option in ["--release", "8", "-g:none", "-Xlint:-options"] {
-        sources = sources.option(option);
-    }
-    for (place, package) in [("source/java/lang", "java/lang/"), ("check", "")] {
-        for entry in std::fs::read_dir(folder.join(place)).expect("sources").flatten() {
-            let text = std::fs::read_to_string(entry.path()).expect("a readable source");
-            sources = sources.file(&format!("{package}{}", entry.file_name().display()), &text);
+    let with = |options: &[&str], places: &[(&str, &str)]| {
+        let mut sources = Sources::new().option("-g:none").option("-Xlint:-options");
+        for option in options {
+            sources = sources.option(option);
         }
-    }
-    let compiled = class_files(&sources.compile(&jdk()));
-    let committed = class_files(&folder.join("classes"));
+        for (place, package) in places {
+            for entry in std::fs::read_dir(folder.join(place)).expect("sources").flatten() {
+                let text = std::fs::read_to_string(entry.path()).expect("a readable source");
+                sources = sources.file(&format!("{package}{}", entry.file_name().display()), &text);
+            }
+        }
+        sources
+    };
+    let hooks = ("source/java/lang", "java/lang/");
+    let inside = [("inside/java/lang", "java/lang/"), hooks];
+    let inside = with(&["-source", "8", "-target", "8"], &inside).compile(&jdk());
+    let sources = with(&["--release", "8"], &[hooks, ("check", "")]).classpath(&inside);
+    let mut compiled = class_files(&sources.compile(&jdk()));
+    let is_inside = |name: &str| name.starts_with("java/lang/TamisHeap");
+    compiled.extend(class_files(&inside).into_iter().filter(|(name, _)| is_inside(name)));
+    compiled.sort();
+    let mut committed = class_files(&folder.join("classes"));
+    committed.sort();
     let (compiled, committed) = (fingerprints(&compiled), fingerprints(&committed));
     assert!(!compiled.is_empty());
     assert!(compiled == committed, "the sources changed: run crates/tamis-agent/java/compile");

@@ -141,6 +141,8 @@ pub(crate) struct Told {
     pub(crate) tests: BTreeMap<String, Test>,
     pub(crate) troubles: Vec<String>,
     pub(crate) bye: bool,
+    /// Static initialisers, and what ran in them.
+    initialised: BTreeMap<String, BTreeSet<String>>,
     pub(crate) messages: Vec<FromJvm>,
 }
 
@@ -195,6 +197,10 @@ impl Told {
                     let test = told.tests.get_mut(&names[&ended.test]).expect("it began");
                     test.verdicts.push(ended.verdict);
                 }
+                FromJvm::Initialised { probe, hits } => {
+                    let ran = hits.iter().filter_map(|id| methods.get(&id).cloned()).collect();
+                    told.initialised.insert(methods[probe].clone(), ran);
+                }
                 FromJvm::Trouble(what) => told.troubles.push(what.clone()),
                 FromJvm::Bye => told.bye = true,
                 FromJvm::Goal(_)
@@ -202,6 +208,7 @@ impl Told {
                 | FromJvm::Launch(_)
                 | FromJvm::Choose(_)
                 | FromJvm::Methods(_)
+                | FromJvm::State(_)
                 | FromJvm::Undivided { .. }
                 | FromJvm::GoalEnded { .. } => {}
             }
@@ -214,6 +221,10 @@ impl Told {
     pub(crate) fn ran(&self, test: &str) -> Vec<&str> {
         let test = self.tests.get(test).unwrap_or_else(|| panic!("{test} began: {self:?}"));
         test.methods.iter().map(String::as_str).collect()
+    }
+
+    pub(crate) fn initialised(&self) -> &BTreeMap<String, BTreeSet<String>> {
+        &self.initialised
     }
 
     pub(crate) fn verdicts(&self, test: &str) -> &[Verdict] {

@@ -9,4 +9,5 @@ mod maven;
 mod mockito;
 mod platform;
 mod robust;
+mod state;
 mod testng;

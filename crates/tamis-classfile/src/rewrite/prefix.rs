@@ -1,10 +1,11 @@
-//! The instructions that are put at the start of a method.
+//! The instructions that are put at the start of a method, or before its only `return`.
 
 use super::constants::NewConstants;
 use super::descriptor::{self, Kind};
 use super::tables::Prefixed;
-use super::{Argument, Prefix, Refused};
+use super::{Argument, Prefix, Refused, This};
 use crate::class::{Member, flags};
+use crate::code::instruction_length;
 
 mod op {
     pub(super) const NOP: u8 = 0;
@@ -21,14 +22,14 @@ mod op {
 /// Appends the code of one prefix. The caller takes away what is left of a refused one.
 pub(super) fn append(
     prefix: &Prefix<'_>,
-    method: &Member<'_>,
+    (this, method): (This, &Member<'_>),
     constants: &mut NewConstants,
     out: &mut Prefixed,
 ) -> Result<(), Refused> {
     match *prefix {
         Prefix::Mark { owner, field, index } => mark(owner, field, index, constants, out),
         Prefix::Call { owner, name, arguments } => {
-            call(owner, name, arguments, "V", method, constants, out)
+            call((owner, name, "V"), arguments, (this, method), constants, out)
         }
         Prefix::ReturnIf { owner, name, arguments } => {
             if method.name == b"<init>" {
@@ -37,7 +38,7 @@ pub(super) fn append(
             if !method.descriptor.ends_with(b")V") {
                 return Err(Refused::Unsupported("only a void method can return early"));
             }
-            call(owner, name, arguments, "Z", method, constants, out)?;
+            call((owner, name, "Z"), arguments, (this, method), constants, out)?;
             // Behind a return stands a frame: no padding can follow it.
             out.code.extend_from_slice(&[op::IFEQ, 0, 4, op::RETURN]);
             out.stack = out.stack.max(1);
@@ -72,14 +73,81 @@ fn mark(
 
 /// A call with its arguments, padded to a multiple of four.
 fn call(
-    owner: &str,
-    name: &str,
+    (owner, name, result): (&str, &str, &str),
     arguments: &[Argument<'_>],
-    result: &str,
-    method: &Member<'_>,
+    (this, method): (This, &Member<'_>),
     constants: &mut NewConstants,
     out: &mut Prefixed,
 ) -> Result<(), Refused> {
+    let stack = arguments_stack(arguments)?;
+    out.stack = out.stack.max(stack);
+    let called = Called { owner, name, result, arguments };
+    push_call(&called, (this, method), constants, &mut out.code)?;
+    out.code.resize(out.code.len().next_multiple_of(4), op::NOP);
+    Ok(())
+}
+
+/// The code that takes the place of the `return` at the end of a method: a call, then the return. A
+/// position right behind the old one stays the start of an instruction.
+pub(super) fn at_end(
+    instructions: &[u8],
+    (owner, name): (&str, &str),
+    arguments: &[Argument<'_>],
+    (this, method): (This, &Member<'_>),
+    constants: &mut NewConstants,
+    out: &mut Prefixed,
+) -> Result<(), Refused> {
+    if !returns_only_at_its_end(instructions)? {
+        return Err(Refused::Unsupported("method that does not return at its end alone"));
+    }
+    if arguments.iter().any(|argument| matches!(argument, Argument::Local(_))) {
+        return Err(Refused::Unsupported("local variable at the end of a method"));
+    }
+    // What stands on the stack there is not known, so the method's own is kept.
+    let stack = arguments_stack(arguments)?;
+    let called = Called { owner, name, result: "V", arguments };
+    let mut end = vec![op::NOP];
+    push_call(&called, (this, method), constants, &mut end)?;
+    end.push(op::RETURN);
+    out.end = end;
+    out.end_stack = stack;
+    Ok(())
+}
+
+fn returns_only_at_its_end(instructions: &[u8]) -> Result<bool, Refused> {
+    let mut at = 0;
+    while at < instructions.len() {
+        let length = instruction_length(instructions, at)?;
+        let is_last = at.saturating_add(length) >= instructions.len();
+        if (instructions[at] == op::RETURN) != is_last {
+            return Ok(false);
+        }
+        at = at.saturating_add(length);
+    }
+    Ok(at == instructions.len() && at > 0)
+}
+
+/// The JVM allows 255 arguments.
+fn arguments_stack(arguments: &[Argument<'_>]) -> Result<u16, Refused> {
+    u8::try_from(arguments.len())
+        .map(u16::from)
+        .map_err(|_| Refused::Unsupported("call with more than 255 arguments"))
+}
+
+struct Called<'c> {
+    owner: &'c str,
+    name: &'c str,
+    result: &'c str,
+    arguments: &'c [Argument<'c>],
+}
+
+fn push_call(
+    called: &Called<'_>,
+    (this, method): (This, &Member<'_>),
+    constants: &mut NewConstants,
+    code: &mut Vec<u8>,
+) -> Result<(), Refused> {
+    let Called { owner, name, result, arguments } = *called;
     let mut descriptor = String::from("(");
     for argument in arguments {
         match *argument {
@@ -88,25 +156,27 @@ fn call(
                     return Err(Refused::Unsupported("local variable that is no reference"));
                 }
                 descriptor.push_str("Ljava/lang/Object;");
-                load_reference(slot, &mut out.code);
+                load_reference(slot, code);
             }
             Argument::Text(text) => {
                 descriptor.push_str("Ljava/lang/String;");
                 let [a, b] = constants.string(text)?.to_be_bytes();
-                out.code.extend_from_slice(&[op::LDC_W, a, b]);
+                code.extend_from_slice(&[op::LDC_W, a, b]);
+            }
+            Argument::ThisClass => {
+                let Some(constant) = this.constant else {
+                    return Err(Refused::Unsupported("version without class constants"));
+                };
+                descriptor.push_str("Ljava/lang/Class;");
+                let [a, b] = constant.to_be_bytes();
+                code.extend_from_slice(&[op::LDC_W, a, b]);
             }
         }
     }
-    // The JVM allows 255 arguments.
-    let Some(stack) = u8::try_from(arguments.len()).ok() else {
-        return Err(Refused::Unsupported("call with more than 255 arguments"));
-    };
-    out.stack = out.stack.max(u16::from(stack));
     descriptor.push(')');
     descriptor.push_str(result);
     let [a, b] = constants.method(owner, name, &descriptor)?.to_be_bytes();
-    out.code.extend_from_slice(&[op::INVOKESTATIC, a, b]);
-    out.code.resize(out.code.len().next_multiple_of(4), op::NOP);
+    code.extend_from_slice(&[op::INVOKESTATIC, a, b]);
     Ok(())
 }
 

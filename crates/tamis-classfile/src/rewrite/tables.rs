@@ -1,4 +1,5 @@
-//! A code attribute with a prefix: everything that holds a position in the code is moved.
+//! A code attribute with a prefix and what runs before its last instruction: everything that holds a
+//! position in the code is moved.
 
 use super::{FIRST_WITH_FRAMES, LONGEST_CODE, Refused, frames};
 use crate::class::{Attributes, ClassFile};
@@ -15,9 +16,17 @@ pub(super) struct Prefixed {
     pub(super) joins: Vec<u32>,
     /// The constant `StackMapTable`, where there are joins.
     pub(super) frames_name: u16,
+    /// Takes the place of the `return` that ends the code.
+    pub(super) end: Vec<u8>,
+    /// What that needs of the stack, on top of what is there.
+    pub(super) end_stack: u16,
 }
 
 impl Prefixed {
+    pub(super) fn is_empty(&self) -> bool {
+        self.code.is_empty() && self.end.is_empty()
+    }
+
     pub(super) fn shorten_to(&mut self, len: usize) {
         self.code.truncate(len);
         self.joins.retain(|&join| join as usize <= len);
@@ -31,18 +40,24 @@ pub(super) fn append_code<'a>(
     prefix: &Prefixed,
     out: &mut Vec<u8>,
 ) -> Result<(), Refused> {
-    let max_stack = code.u2()?.max(prefix.stack);
+    let max_stack = code.u2()?.saturating_add(prefix.end_stack).max(prefix.stack);
     out.extend_from_slice(&max_stack.to_be_bytes());
     out.extend_from_slice(code.take(2)?); // max_locals
     let old_length = code.u4()? as usize;
     let instructions = code.take(old_length)?;
-    let length = prefix.code.len() + old_length;
+    let (instructions, length) = if prefix.end.is_empty() {
+        (instructions, prefix.code.len() + old_length)
+    } else {
+        let before = &instructions[..old_length.saturating_sub(1)];
+        (before, prefix.code.len() + before.len() + prefix.end.len())
+    };
     let (true, Ok(by)) = (length <= LONGEST_CODE, u16::try_from(prefix.code.len())) else {
         return Err(Refused::TooLong);
     };
     out.extend_from_slice(&(length as u32).to_be_bytes());
     out.extend_from_slice(&prefix.code);
     out.extend_from_slice(instructions);
+    out.extend_from_slice(&prefix.end);
     let handlers = code.u2()?;
     out.extend_from_slice(&handlers.to_be_bytes());
     for _ in 0..handlers {

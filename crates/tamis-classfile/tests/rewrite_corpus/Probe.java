@@ -34,6 +34,11 @@ public class Probe {
         CALLED.add(kind);
     }
 
+    public static void ended(Class<?> type, String kind) {
+        if (!kind.startsWith(type.getName().replace('.', '/') + ".")) EVENTS.add("wrong class " + type + " in " + kind);
+        CALLED.add("e " + kind);
+    }
+
     public static boolean skip(String kind) { return false; }
 
     public static boolean skip(Object self, String kind) { return kind.endsWith(" corpus/Loops.startsWithLoop()V"); }

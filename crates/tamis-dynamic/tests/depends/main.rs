@@ -4,3 +4,4 @@ mod counts;
 mod fixed;
 mod methods;
 mod play;
+mod state;

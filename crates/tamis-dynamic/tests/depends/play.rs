@@ -13,6 +13,7 @@ use tamis_wire::{ClassSeen, Hits, Lookups, Window};
 /// A JVM with all classes of some sources loaded.
 pub(crate) struct Play {
     pub(crate) jvm: Jvm,
+    classes: Vec<ClassSeen>,
     /// `A.run(I)V` to its probe.
     probes: BTreeMap<String, u32>,
 }
@@ -26,7 +27,7 @@ impl Play {
         let folder: PathBuf = all.compile(&jdk());
         let caches = Caches { folders: None, jars: JarCache::new(None) };
         let index = Arc::new(ClassIndex::load(std::slice::from_ref(&folder), &caches));
-        let mut play = Self { jvm: Jvm::new(index), probes: BTreeMap::new() };
+        let mut play = Self { jvm: Jvm::new(index), classes: Vec::new(), probes: BTreeMap::new() };
         let mut next = 0;
         for (_, bytes) in class_files(&folder) {
             let class = ClassFile::parse(&bytes).unwrap();
@@ -39,25 +40,42 @@ impl Play {
                     next += 1;
                 }
             }
-            play.jvm.class(&ClassSeen {
+            let seen = ClassSeen {
                 name: class.name.to_vec(),
                 hash: Hash::of(&bytes).0,
                 size: bytes.len() as u32,
                 first_probe: first,
                 probes: next - first,
                 problem: None,
-            });
+            };
+            play.jvm.class(&seen);
+            play.classes.push(seen);
         }
         play
     }
 
-    pub(crate) fn ran(&mut self, open: &[u32], methods: &[&str]) {
+    /// The class comes once more, by another loader.
+    pub(crate) fn again(&mut self, class: &str) {
+        let seen = self.classes.iter().find(|seen| seen.name == class.as_bytes()).unwrap();
+        self.jvm.class(&ClassSeen { first_probe: 0, probes: 0, ..seen.clone() });
+    }
+
+    pub(crate) fn initialised(&mut self, initialiser: &str, methods: &[&str]) {
+        let hits = self.hits(methods);
+        self.jvm.initialised(self.probes[initialiser], &hits);
+    }
+
+    fn hits(&self, methods: &[&str]) -> Hits {
         let mut ids: Vec<u32> = methods
             .iter()
             .map(|m| *self.probes.get(*m).unwrap_or_else(|| panic!("{m} of {:?}", self.probes)))
             .collect();
         ids.sort_unstable();
-        let hits = Hits::from_sorted(ids);
+        Hits::from_sorted(ids)
+    }
+
+    pub(crate) fn ran(&mut self, open: &[u32], methods: &[&str]) {
+        let hits = self.hits(methods);
         self.jvm.window(&Window { open: open.to_vec(), hits, lookups: Lookups::default() });
     }
 

@@ -284,9 +284,15 @@ impl<'env> Collector<'env> {
             FromJvm::Began(Began { test, stretch: Some(stretch), .. }) => {
                 host.stretch_began(test, stretch);
             }
+            FromJvm::Initialised { probe, hits } => host.jvm.initialised(probe, &hits),
+            FromJvm::State(state) => host.jvm.state(&state),
             FromJvm::Undivided { class, why } => host.undivided(Some(&class), &why),
             FromJvm::Began(began) => {
-                if let Some(class) = test_class(&self.goals[host.goal], host, &began.class) {
+                let class = test_class(&self.goals[host.goal], host, &began.class);
+                if class.is_none() {
+                    host.jvm.forget_state();
+                }
+                if let Some(class) = class {
                     host.jvm.began(began.test, &class);
                     let division = Division::default();
                     let unit = Unit { class, began: SystemTime::now(), division };

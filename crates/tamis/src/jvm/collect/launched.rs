@@ -223,6 +223,11 @@ impl Collector<'_> {
                     model.window(&window);
                 }
                 FromJvm::Trouble(why) => model.trouble(&why),
+                FromJvm::Initialised { probe, hits } => model.initialised(probe, &hits),
+                FromJvm::State(state) => {
+                    model.state(&state);
+                    model.forget_state();
+                }
                 _ => {}
             }
         }

@@ -115,7 +115,11 @@ public final class TamisHooks {
     }
 
     static Object begin(String framework, String name) {
-        return name == null ? null : new int[] {testBegins(framework, name)};
+        if (name == null) {
+            return null;
+        }
+        TamisState.look();
+        return new int[] {testBegins(framework, name)};
     }
 
     /** All open tests count as failed. */

@@ -1,0 +1,309 @@
+package java.lang;
+
+import java.util.Arrays;
+import java.util.HashSet;
+import java.util.Set;
+import java.util.WeakHashMap;
+import jdk.internal.misc.Unsafe;
+
+/**
+ * A hash of all that an object holds, at any depth: classes, numbers, texts, and how objects refer to
+ * each other. Two walks over the same objects give the same number only if nothing changed in between.
+ * Fields in which the JDK remembers what it has worked out from others do not count; of some objects,
+ * such as threads and class loaders, only which one it is. One walk at a time.
+ */
+final class TamisHeap {
+    /** Beyond this a walk costs more than it is worth. */
+    private static final int MOST = 20_000;
+
+    private static final Unsafe UNSAFE = Unsafe.getUnsafe();
+
+    private static final Set<String> OPAQUE = new HashSet<>(Arrays.asList(
+            "java.lang.Class", "java.lang.ClassLoader", "java.lang.Module", "java.lang.Thread",
+            "java.lang.ThreadGroup", "java.lang.invoke.CallSite", "java.lang.invoke.MethodHandle",
+            "java.lang.invoke.MethodType", "java.lang.invoke.VarHandle", "java.lang.ref.ReferenceQueue",
+            "java.lang.reflect.AccessibleObject", "java.net.URL", "java.nio.charset.Charset",
+            "java.security.Provider", "java.util.Locale", "java.util.Random",
+            "java.util.concurrent.atomic.AtomicBoolean", "java.util.concurrent.atomic.AtomicInteger",
+            "java.util.concurrent.atomic.AtomicLong", "java.util.logging.Logger", "java.util.regex.Pattern"));
+
+    private static final Set<String> REMEMBERED = new HashSet<>(Arrays.asList(
+            "java.io.File.filePath", "java.io.File.status", "java.lang.Enum.hash",
+            "java.lang.Throwable.backtrace", "java.lang.Throwable.stackTrace",
+            "java.lang.ref.Reference.discovered", "java.lang.ref.Reference.next",
+            "java.lang.ref.Reference.queue", "java.math.BigDecimal.precision",
+            "java.math.BigDecimal.stringCache", "java.math.BigInteger.bitCountPlusOne",
+            "java.math.BigInteger.bitLengthPlusOne", "java.math.BigInteger.firstNonzeroIntNumPlusTwo",
+            "java.math.BigInteger.lowestSetBitPlusTwo", "java.util.AbstractList.modCount",
+            "java.util.AbstractMap.keySet", "java.util.AbstractMap.values",
+            "java.util.Collections$SynchronizedMap.entrySet", "java.util.Collections$SynchronizedMap.keySet",
+            "java.util.Collections$SynchronizedMap.values", "java.util.Collections$UnmodifiableMap.entrySet",
+            "java.util.Collections$UnmodifiableMap.keySet", "java.util.Collections$UnmodifiableMap.values",
+            "java.util.EnumMap.entrySet", "java.util.HashMap.entrySet", "java.util.HashMap.modCount",
+            "java.util.Hashtable.entrySet", "java.util.Hashtable.keySet", "java.util.Hashtable.modCount",
+            "java.util.Hashtable.values", "java.util.IdentityHashMap.entrySet",
+            "java.util.IdentityHashMap.modCount", "java.util.TreeMap.descendingMap",
+            "java.util.TreeMap.entrySet", "java.util.TreeMap.modCount", "java.util.TreeMap.navigableKeySet",
+            "java.util.WeakHashMap.entrySet", "java.util.WeakHashMap.modCount",
+            "java.util.concurrent.ConcurrentHashMap.entrySet", "java.util.concurrent.ConcurrentHashMap.keySet",
+            "java.util.concurrent.ConcurrentHashMap.values"));
+
+    /** Not by the class itself: it may be unloaded. */
+    private static final WeakHashMap<Class<?>, Layout> LAYOUTS = new WeakHashMap<>();
+
+    private static final int FIELDS = 0;
+    private static final int TEXT = 1;
+    private static final int ARRAY = 2;
+    private static final int NUMBERS = 3;
+    /** It counts only which one it is. */
+    private static final int ONE = 4;
+    private static final int NOT_KNOWN = 5;
+
+    static final class Layout {
+        int kind = FIELDS;
+        long name;
+        long[] references = {};
+        long[] numbers = {};
+        char[] types = {};
+    }
+
+    /** Objects that were met, by identity, and their numbers in order. */
+    private Object[] met = new Object[256];
+    private int[] numbers = new int[256];
+    private int count;
+    private Object[] todo = new Object[64];
+    private int open;
+    private long hash;
+    private int left;
+    private boolean known;
+
+    /** Whether the last walk saw everything. */
+    boolean known() {
+        return known;
+    }
+
+    long hashOf(Object root) {
+        hash = 0;
+        left = MOST;
+        known = true;
+        try {
+            meet(root);
+            while (open > 0 && known) {
+                Object next = todo[--open];
+                todo[open] = null;
+                walk(next);
+            }
+        } finally {
+            Arrays.fill(met, null);
+            Arrays.fill(todo, 0, open, null);
+            count = 0;
+            open = 0;
+            if (met.length > 4096) {
+                met = new Object[256];
+                numbers = new int[256];
+            }
+        }
+        return hash;
+    }
+
+    static long mix(long hash, long value) {
+        long mixed = (hash ^ value) * 0x9E3779B97F4A7C15L;
+        return mixed ^ (mixed >>> 29);
+    }
+
+    private void add(long value) {
+        hash = mix(hash, value + 1);
+    }
+
+    /** Counts a reference; what it refers to is walked over once. */
+    private void meet(Object object) {
+        if (object == null) {
+            add(-1);
+            return;
+        }
+        int at = place(object);
+        if (met[at] != null) {
+            add(numbers[at]);
+            return;
+        }
+        if (--left < 0) {
+            known = false;
+            return;
+        }
+        met[at] = object;
+        numbers[at] = ++count;
+        add(count);
+        if (count * 2 > met.length) {
+            grow();
+        }
+        if (open == todo.length) {
+            todo = Arrays.copyOf(todo, open * 2);
+        }
+        todo[open++] = object;
+    }
+
+    private int place(Object object) {
+        int mask = met.length - 1;
+        int at = (System.identityHashCode(object) * 0x9E3779B1) >>> 7 & mask;
+        while (met[at] != null && met[at] != object) {
+            at = at + 1 & mask;
+        }
+        return at;
+    }
+
+    private void grow() {
+        Object[] old = met;
+        int[] oldNumbers = numbers;
+        met = new Object[old.length * 2];
+        numbers = new int[old.length * 2];
+        for (int i = 0; i < old.length; i++) {
+            if (old[i] != null) {
+                int at = place(old[i]);
+                met[at] = old[i];
+                numbers[at] = oldNumbers[i];
+            }
+        }
+    }
+
+    private void walk(Object object) {
+        Layout layout = layout(object.getClass());
+        add(layout.name);
+        switch (layout.kind) {
+            case TEXT:
+                String text = (String) object;
+                int length = text.length();
+                left -= length >> 6;
+                add(length);
+                for (int i = 0; i < length; i++) {
+                    add(text.charAt(i));
+                }
+                break;
+            case ARRAY:
+                Object[] array = (Object[]) object;
+                add(array.length);
+                for (int i = 0; i < array.length && known; i++) {
+                    meet(array[i]);
+                }
+                break;
+            case NUMBERS:
+                array(object);
+                break;
+            case ONE:
+                add(System.identityHashCode(object));
+                break;
+            case NOT_KNOWN:
+                known = false;
+                break;
+            default:
+                for (int i = 0; i < layout.numbers.length; i++) {
+                    add(number(object, layout.numbers[i], layout.types[i]));
+                }
+                for (long offset : layout.references) {
+                    meet(UNSAFE.getReference(object, offset));
+                }
+        }
+    }
+
+    private void array(Object object) {
+        if (object instanceof byte[]) {
+            size(((byte[]) object).length);
+            for (byte value : (byte[]) object) add(value);
+        } else if (object instanceof char[]) {
+            size(((char[]) object).length);
+            for (char value : (char[]) object) add(value);
+        } else if (object instanceof int[]) {
+            size(((int[]) object).length);
+            for (int value : (int[]) object) add(value);
+        } else if (object instanceof long[]) {
+            size(((long[]) object).length);
+            for (long value : (long[]) object) add(value);
+        } else if (object instanceof short[]) {
+            size(((short[]) object).length);
+            for (short value : (short[]) object) add(value);
+        } else if (object instanceof boolean[]) {
+            size(((boolean[]) object).length);
+            for (boolean value : (boolean[]) object) add(value ? 1 : 0);
+        } else if (object instanceof float[]) {
+            size(((float[]) object).length);
+            for (float value : (float[]) object) add(Float.floatToRawIntBits(value));
+        } else {
+            size(((double[]) object).length);
+            for (double value : (double[]) object) add(Double.doubleToRawLongBits(value));
+        }
+    }
+
+    /** Long arrays are as dear as many objects. */
+    private void size(int length) {
+        add(length);
+        left -= length >> 6;
+    }
+
+    private static long number(Object object, long offset, char type) {
+        switch (type) {
+            case 'Z':
+            case 'B':
+                return UNSAFE.getByte(object, offset);
+            case 'C':
+            case 'S':
+                return UNSAFE.getShort(object, offset);
+            case 'I':
+            case 'F':
+                return UNSAFE.getInt(object, offset);
+            default:
+                return UNSAFE.getLong(object, offset);
+        }
+    }
+
+    private static Layout layout(Class<?> type) {
+        Layout known = LAYOUTS.get(type);
+        if (known == null) {
+            known = read(type);
+            LAYOUTS.put(type, known);
+        }
+        return known;
+    }
+
+    private static Layout read(Class<?> type) {
+        Layout layout = new Layout();
+        layout.name = mix(type.getName().hashCode(), type.getName().length());
+        if (type == String.class) {
+            layout.kind = TEXT;
+        } else if (type.isArray()) {
+            layout.kind = type.getComponentType().isPrimitive() ? NUMBERS : ARRAY;
+        } else if (ThreadLocal.class.isAssignableFrom(type)) {
+            // What it holds stands in the threads.
+            layout.kind = NOT_KNOWN;
+        } else {
+            for (Class<?> part = type; part != null; part = part.getSuperclass()) {
+                if (OPAQUE.contains(part.getName())) {
+                    layout.kind = part == type || part.getClassLoader() == type.getClassLoader()
+                            ? ONE : FIELDS;
+                    break;
+                }
+                addFields(part, layout);
+            }
+        }
+        return layout;
+    }
+
+    private static void addFields(Class<?> part, Layout layout) {
+        String[] fields = TamisState.fields(part, false);
+        for (int i = 0; i < fields.length; i += 2) {
+            if (REMEMBERED.contains(part.getName() + "." + fields[i])) {
+                continue;
+            }
+            long offset = UNSAFE.objectFieldOffset(part, fields[i]);
+            char type = fields[i + 1].charAt(0);
+            if (type == 'L' || type == '[') {
+                layout.references = Arrays.copyOf(layout.references, layout.references.length + 1);
+                layout.references[layout.references.length - 1] = offset;
+            } else {
+                int length = layout.numbers.length;
+                layout.numbers = Arrays.copyOf(layout.numbers, length + 1);
+                layout.types = Arrays.copyOf(layout.types, length + 1);
+                layout.numbers[length] = offset;
+                layout.types[length] = type;
+            }
+        }
+    }
+}

@@ -1,0 +1,119 @@
+//! The native methods of `TamisState`: what it cannot see from Java.
+
+use crate::agent::guarded;
+use crate::jvm::{Jni, Object};
+use crate::prepared::can_change;
+use std::ffi::CString;
+use tamis_classfile::{flags, mutf8};
+
+/// `private static native void initialiserBegins(int probe)`
+#[unsafe(no_mangle)]
+extern "system" fn Java_java_lang_TamisState_initialiserBegins(jni: Jni, _: Object, probe: i32) {
+    guarded((), |agent| agent.initialiser_begins(jni, probe.cast_unsigned()));
+}
+
+/// `private static native void initialiserEnds(int probe)`
+#[unsafe(no_mangle)]
+extern "system" fn Java_java_lang_TamisState_initialiserEnds(jni: Jni, _: Object, probe: i32) {
+    guarded((), |agent| agent.initialiser_ends(jni, probe.cast_unsigned()));
+}
+
+/// `private static native boolean isIdle()`
+#[unsafe(no_mangle)]
+extern "system" fn Java_java_lang_TamisState_isIdle(_: Jni, _: Object) -> u8 {
+    guarded(0, |agent| u8::from(agent.watches_code() && agent.open_tests() == 0))
+}
+
+/// `private static native Class<?>[] prepared(boolean initialises)`
+#[unsafe(no_mangle)]
+extern "system" fn Java_java_lang_TamisState_prepared(
+    jni: Jni,
+    _: Object,
+    initialises: u8,
+) -> Object {
+    guarded(Object::NULL, |agent| {
+        let classes = agent.prepared.take(jni, initialises != 0);
+        let array = || jni.array_of(&classes, jni.find_class(c"java/lang/Class")?);
+        array().unwrap_or(Object::NULL)
+    })
+}
+
+/// `private static native boolean isInitialised(Class<?> type)`
+#[unsafe(no_mangle)]
+extern "system" fn Java_java_lang_TamisState_isInitialised(_: Jni, _: Object, class: Object) -> u8 {
+    guarded(0, |agent| u8::from(agent.jvmti.is_initialised(class)))
+}
+
+/// `static native String[] fields(Class<?> type, boolean isStatic)`
+#[unsafe(no_mangle)]
+extern "system" fn Java_java_lang_TamisState_fields(
+    jni: Jni,
+    _: Object,
+    class: Object,
+    is_static: u8,
+) -> Object {
+    guarded(Object::NULL, |agent| {
+        let texts = || {
+            let all = agent.jvmti.fields(class)?;
+            let wanted = all.iter().filter(|field| match is_static {
+                0 => field.access & flags::STATIC == 0,
+                _ => can_change(field.access, &field.kind),
+            });
+            let texts = wanted.flat_map(|field| [&field.name, &field.kind]);
+            let texts = texts.map(|text| jni.string(&mutf8::decode(text)));
+            let texts = texts.collect::<Option<Vec<_>>>()?;
+            jni.array_of(&texts, jni.find_class(c"java/lang/String")?)
+        };
+        // Without an answer the caller gets null, fails, and takes the class for changed.
+        texts().unwrap_or(Object::NULL)
+    })
+}
+
+/// `private static native long number(Class<?> type, String name, String kind)`
+#[unsafe(no_mangle)]
+extern "system" fn Java_java_lang_TamisState_number(
+    jni: Jni,
+    _: Object,
+    class: Object,
+    name: Object,
+    kind: Object,
+) -> i64 {
+    guarded(0, |_| {
+        let value = || jni.static_number(class, &text(jni, name)?, &text(jni, kind)?);
+        value().unwrap_or(0)
+    })
+}
+
+/// `private static native Object object(Class<?> type, String name, String kind)`
+#[unsafe(no_mangle)]
+extern "system" fn Java_java_lang_TamisState_object(
+    jni: Jni,
+    _: Object,
+    class: Object,
+    name: Object,
+    kind: Object,
+) -> Object {
+    guarded(Object::NULL, |_| {
+        let value = || jni.static_field(class, &text(jni, name)?, &text(jni, kind)?);
+        value().unwrap_or(Object::NULL)
+    })
+}
+
+/// `private static native void tell(String[] watched, String[] changed)`
+#[unsafe(no_mangle)]
+extern "system" fn Java_java_lang_TamisState_tell(
+    jni: Jni,
+    _: Object,
+    watched: Object,
+    changed: Object,
+) {
+    guarded((), |agent| {
+        let watched = watched.present().map(|watched| jni.texts(watched)).unwrap_or_default();
+        let changed = changed.present().map(|fields| crate::natives::pairs(jni.texts(fields)));
+        agent.state_now(watched, changed);
+    });
+}
+
+fn text(jni: Jni, text: Object) -> Option<CString> {
+    CString::new(jni.text(text)?).ok()
+}

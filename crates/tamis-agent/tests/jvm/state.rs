@@ -1,0 +1,203 @@
+//! What static fields hold when a test begins, and what ran in static initialisers.
+
+use crate::harness::{Program, Told, class_path, jars, tried_jdks};
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+use tamis_testjava::{Sources, jdk};
+use tamis_wire::FromJvm;
+
+const JARS: [&str; 2] = ["junit:junit:4.13.2", "org.hamcrest:hamcrest-core:1.3"];
+
+/// From this JDK on the agent can look into objects.
+const FIRST_JDK: u32 = 12;
+
+fn compile(files: &[(&str, &str)], jars: &[PathBuf]) -> PathBuf {
+    let mut sources = Sources::new().option("--release").option("8");
+    for (name, text) in files {
+        sources = sources.file(name, text);
+    }
+    for jar in jars {
+        sources = sources.classpath(jar);
+    }
+    sources.compile(&jdk())
+}
+
+/// `Class.field` of what was told as changed before each test, in the order of the tests.
+fn changed(told: &Told) -> Vec<(String, BTreeSet<String>)> {
+    let mut last = None;
+    let mut all = Vec::new();
+    for message in &told.messages {
+        match message {
+            FromJvm::State(state) => last = Some(state.changed.clone().expect("somebody looked")),
+            FromJvm::Began(began) => {
+                let fields = last.take().expect("it was told before each test");
+                let fields = fields.into_iter().map(|(class, field)| format!("{class}.{field}"));
+                all.push((began.class.clone(), fields.collect()));
+            }
+            _ => {}
+        }
+    }
+    all
+}
+
+fn set(fields: &[&str]) -> BTreeSet<String> {
+    fields.iter().map(|field| (*field).to_owned()).collect()
+}
+
+const HOLDER: &str = "package a; import java.util.*; import java.util.function.*;
+public class Holder {
+    static int number = 1; static int restored = 3; static double exact; static boolean flag;
+    static String text; static final StringBuilder builder = new StringBuilder();
+    static final Map<String, String> map = new HashMap<>();
+    static final Map<String, String> looked = new HashMap<>();
+    static final Map<String, String> put_back = new TreeMap<>();
+    static final int[] table = {1, 2}; static final long[][] deep = {{1}, {2}};
+    static final Node cycle = new Node(); static final Node other = new Node();
+    static final ThreadLocal<String> local = new ThreadLocal<>();
+    static final java.util.concurrent.atomic.AtomicInteger count = new java.util.concurrent.atomic.AtomicInteger();
+    static final Supplier<String> lambda = () -> text; static final Kind kind = Kind.A;
+    static final Supplier<Integer> captured; static final int[] inside = {0};
+    static final Thread thread = new Mine(); static final Object lock = new Object();
+    static final List<Object> same = new ArrayList<>(Arrays.asList(\"x\", 1L, null));
+    static final java.lang.ref.SoftReference<List<String>> soft = new java.lang.ref.SoftReference<>(new ArrayList<>());
+    static final String constant = \"c\"; static final long size = System.nanoTime();
+    static { looked.put(\"a\", \"b\"); cycle.next = new Node(); cycle.next.next = cycle;
+      int[] in = inside; captured = () -> in[0]; }
+    static class Node { Node next; int value; List<String> names = new LinkedList<>(); }
+    static class Mine extends Thread { int steps; }
+    enum Kind { A, B; int used; }
+    static void change() {
+        number = 2; restored = 4; exact = 0.5; flag = true; text = \"t\"; builder.append('x');
+        map.put(\"k\", \"v\"); table[1] = 3; deep[1][0] = 3; cycle.next.names.add(\"n\");
+        count.incrementAndGet(); Kind.B.used++; inside[0] = 1; ((Mine) thread).steps++; soft.get().add(\"s\");
+        put_back.put(\"a\", \"b\"); Plain.list = new ArrayList<>(); look(); }
+    static void put_back() { restored = 3; put_back.clear(); }
+    static int look() { int n = 0; for (String key : looked.keySet()) n += key.hashCode() + looked.values().size();
+        synchronized (lock) { n += looked.entrySet().size() + constant.hashCode(); } n += same.hashCode();
+        return n + table.length + kind.ordinal() + kind.hashCode() + lambda.hashCode(); } }";
+
+#[test]
+fn what_changed_at_any_depth_is_told_and_nothing_else() {
+    let Some(jars) = jars(&JARS) else { return };
+    let test = |name: &str, body: &str| {
+        format!("package a; public class {name} {{ @org.junit.Test public void t() {{ {body} }} }}")
+    };
+    let classes = compile(
+        &[
+            ("a/Holder.java", HOLDER),
+            (
+                "a/Plain.java",
+                "package a; class Plain { static java.util.List<String> list; static int n; }",
+            ),
+            (
+                "a/Late.java",
+                "package a; class Late { static java.util.List<String> all = new java.util.ArrayList<>(); }",
+            ),
+            (
+                "a/Fails.java",
+                "package a; class Fails { static Object kept = new Object(); static { if (true) throw new Error(); } }",
+            ),
+            ("a/LookTest.java", &test("LookTest", "Holder.look(); Plain.n += 0;")),
+            (
+                "a/ChangeTest.java",
+                &test("ChangeTest", "Holder.change(); try { new Fails(); } catch (Error e) { }"),
+            ),
+            ("a/BackTest.java", &test("BackTest", "Holder.put_back(); Late.all.size();")),
+            ("a/LastTest.java", &test("LastTest", "")),
+        ],
+        &jars,
+    );
+    let tests = ["a.LookTest", "a.ChangeTest", "a.BackTest", "a.LastTest"];
+    let mut arguments = vec!["org.junit.runner.JUnitCore".to_owned()];
+    arguments.extend(tests.map(str::to_owned));
+    for jdk in tried_jdks().iter().filter(|jdk| jdk.release >= FIRST_JDK) {
+        let (output, told) = Program {
+            jdk,
+            class_path: class_path(&classes, &jars),
+            jvm: Vec::new(),
+            arguments: arguments.clone(),
+        }
+        .run();
+        assert!(output.status.success(), "{output:?}");
+        told.assert_sound();
+        let of_threads = "a.Holder.local";
+        let stays = [
+            "a.Holder.number",
+            "a.Holder.exact",
+            "a.Holder.flag",
+            "a.Holder.text",
+            "a.Holder.builder",
+            "a.Holder.map",
+            "a.Holder.table",
+            "a.Holder.deep",
+            "a.Holder.cycle",
+            "a.Holder.inside",
+            "a.Holder.captured",
+            "a.Holder.thread",
+            "a.Holder.soft",
+            "a.Plain.list",
+            "a.Fails.kept",
+            // The other constant changed, and the array of all has it.
+            "a.Holder$Kind.B",
+            "a.Holder$Kind.$VALUES",
+            of_threads,
+        ];
+        let mut after = set(&stays);
+        let expected_last = after.clone();
+        after.extend(set(&["a.Holder.restored", "a.Holder.put_back"]));
+        let expected = [set(&[]), set(&[of_threads]), after, expected_last];
+        let expected: Vec<_> = tests.iter().map(|test| (*test).to_owned()).zip(expected).collect();
+        assert_eq!(changed(&told), expected, "{jdk:?}");
+        let watched: BTreeSet<String> = told
+            .messages
+            .iter()
+            .filter_map(|m| match m {
+                FromJvm::State(state) => Some(state.watched.clone()),
+                _ => None,
+            })
+            .flatten()
+            .collect();
+        for class in ["a.Holder", "a.Plain", "a.Late", "a.Fails", "a.Holder$Kind"] {
+            assert!(watched.contains(class), "{class} of {watched:?}");
+        }
+        // Libraries are counted as a whole: nobody looks into them.
+        assert!(watched.iter().all(|class| class.starts_with("a.")), "{watched:?}");
+    }
+}
+
+#[test]
+fn what_ran_in_a_static_initialiser_is_told_with_what_it_started() {
+    let Some(jars) = jars(&JARS) else { return };
+    let classes = compile(
+        &[
+            ("a/Outer.java", "package a; class Outer { static final int N = Help.one() + Inner.N; static int later() { return Help.two(); } }"),
+            ("a/Inner.java", "package a; class Inner { static final int N = Help.three(); }"),
+            ("a/Twice.java", "package a; interface Twice { int A = Help.one(); int B = Help.two(); }"),
+            ("a/Fails.java", "package a; class Fails { static int n = Help.fail(); }"),
+            ("a/Help.java", "package a; class Help { static int one() { return 1; } static int two() { return 2; } static int three() { return 3; } static int fail() { throw new Error(); } }"),
+            ("a/ATest.java", "package a; public class ATest { @org.junit.Test public void t() {
+                Outer.later(); System.out.println(Twice.A); try { Fails.n++; } catch (Error e) { } } }"),
+        ],
+        &jars,
+    );
+    for jdk in &tried_jdks() {
+        let arguments = ["org.junit.runner.JUnitCore", "a.ATest"].map(str::to_owned).to_vec();
+        let path = class_path(&classes, &jars);
+        let (output, told) = Program { jdk, class_path: path, jvm: Vec::new(), arguments }.run();
+        assert!(output.status.success(), "{output:?}");
+        told.assert_sound();
+        let ran = told.initialised().clone();
+        // Its own mark comes before it says that it begins.
+        let expected = [
+            ("a.Inner.<clinit>", set(&["a.Help.three"])),
+            ("a.Outer.<clinit>", set(&["a.Help.one", "a.Inner.<clinit>", "a.Help.three"])),
+            ("a.Twice.<clinit>", set(&["a.Help.one", "a.Help.two"])),
+        ];
+        let expected = expected.map(|(name, methods)| (name.to_owned(), methods));
+        assert_eq!(ran.into_iter().collect::<Vec<_>>(), expected, "{jdk:?}");
+        // All of it counts for the test as always.
+        for method in ["a.Help.one", "a.Help.two", "a.Help.three", "a.Help.fail"] {
+            assert!(told.ran("a.ATest").contains(&method), "{method}");
+        }
+    }
+}

@@ -1,0 +1,124 @@
+//! Static state that the agent looked at, and static initialisers of which it told what ran in them.
+
+use crate::play::{Play, has_body};
+use tamis_wire::StaticState;
+
+/// A cache that the first test fills: the second never runs the parser.
+const CACHE: [(&str, &str); 3] = [
+    (
+        "Cache.java",
+        "class Cache { static java.util.Map<String, String> kept = new java.util.HashMap<>(); \
+         static String get(String k) { return kept.computeIfAbsent(k, n -> Parser.parse(n)); } }",
+    ),
+    ("Parser.java", "class Parser { static String parse(String k) { return k; } }"),
+    ("T.java", "class T { void run() { Cache.get(\"x\"); } }"),
+];
+
+const FIRST: &[&str] =
+    &["T.run", "Cache.get", "Cache.<clinit>", "Cache.lambda$get$0", "Parser.parse"];
+const SECOND: &[&str] = &["T.run", "Cache.get"];
+
+fn state(watched: &[&str], changed: Option<&[(&str, &str)]>) -> StaticState {
+    let text = |text: &&str| (*text).to_owned();
+    StaticState {
+        watched: watched.iter().map(text).collect(),
+        waiting: Vec::new(),
+        changed: changed.map(|all| all.iter().map(|(c, f)| (text(c), text(f))).collect()),
+    }
+}
+
+/// Whether the second test depends on the parser, if this was said before it began.
+fn parser_counts(said: Option<&StaticState>) -> bool {
+    let mut play = Play::new(&CACHE);
+    play.test(1, "T", FIRST);
+    said.iter().for_each(|said| play.jvm.state(said));
+    has_body(&play.test(2, "T", SECOND), "Parser", "parse")
+}
+
+#[test]
+fn what_is_as_it_was_at_first_has_nothing_of_earlier_tests() {
+    assert!(!parser_counts(Some(&state(&["Cache"], Some(&[])))));
+    let other = [("Cache", "another"), ("Parser", "kept")];
+    assert!(!parser_counts(Some(&state(&["Cache"], Some(&other)))));
+}
+
+#[test]
+fn what_changed_or_was_not_looked_at_counts() {
+    assert!(parser_counts(None));
+    assert!(parser_counts(Some(&state(&["Cache"], None))));
+    assert!(parser_counts(Some(&state(&["Cache"], Some(&[("Cache", "kept")])))));
+    // Nobody said that this class is looked at.
+    assert!(parser_counts(Some(&state(&["T"], Some(&[])))));
+}
+
+#[test]
+fn a_class_that_was_not_used_before_the_test_has_nothing_either() {
+    let said = StaticState { waiting: vec!["Cache".into()], ..state(&[], Some(&[])) };
+    assert!(!parser_counts(Some(&said)));
+}
+
+#[test]
+fn it_holds_for_one_test_only() {
+    let mut play = Play::new(&CACHE);
+    play.test(1, "T", FIRST);
+    play.jvm.state(&state(&["Cache"], Some(&[])));
+    assert!(!has_body(&play.test(2, "T", SECOND), "Parser", "parse"));
+    assert!(has_body(&play.test(3, "T", SECOND), "Parser", "parse"));
+    play.jvm.state(&state(&[], Some(&[])));
+    play.jvm.forget_state();
+    assert!(has_body(&play.test(4, "T", SECOND), "Parser", "parse"));
+}
+
+#[test]
+fn tests_that_run_at_the_same_time_may_leave_things_meanwhile() {
+    let mut play = Play::new(&CACHE);
+    play.test(1, "T", FIRST);
+    play.jvm.state(&state(&["Cache"], Some(&[])));
+    play.jvm.began(2, "T");
+    play.jvm.state(&state(&[], Some(&[])));
+    play.jvm.began(3, "T");
+    play.ran(&[2, 3], SECOND);
+    assert!(has_body(&play.jvm.ended(2), "Parser", "parse"));
+    assert!(has_body(&play.jvm.ended(3), "Parser", "parse"));
+}
+
+#[test]
+fn of_two_classes_with_one_name_nothing_is_known() {
+    let mut play = Play::new(&CACHE);
+    play.again("Cache");
+    play.test(1, "T", FIRST);
+    play.jvm.state(&state(&["Cache"], Some(&[])));
+    assert!(has_body(&play.test(2, "T", SECOND), "Parser", "parse"));
+}
+
+/// The initialiser of `Uses` can call all implementations; it called one.
+const INITIALISER: [(&str, &str); 5] = [
+    ("Step.java", "interface Step { int go(); }"),
+    ("One.java", "class One implements Step { public int go() { return 1; } }"),
+    ("Two.java", "class Two implements Step { public int go() { return 2; } }"),
+    (
+        "Uses.java",
+        "class Uses { static final int N = of(new One()); static int of(Step s) { return s.go(); } \
+         static int n() { return N; } }",
+    ),
+    ("T.java", "class T { void first() { Uses.of(new Two()); } void second() { Uses.n(); } }"),
+];
+
+#[test]
+fn an_initialiser_counts_with_what_ran_in_it() {
+    for told in [true, false] {
+        let mut play = Play::new(&INITIALISER);
+        let inside = ["Uses.<clinit>", "One.<init>", "Uses.of", "One.go"];
+        play.jvm.began(1, "T");
+        play.ran(&[1], &inside);
+        if told {
+            play.initialised("Uses.<clinit>", &inside);
+        }
+        play.ran(&[1], &["T.first", "Two.<init>", "Uses.of", "Two.go"]);
+        play.jvm.ended(1);
+        let depends = play.test(2, "T", &["T.second", "Uses.n"]);
+        assert!(has_body(&depends, "Uses", "<clinit>"), "{told}");
+        assert!(has_body(&depends, "One", "go"), "{told}");
+        assert_eq!(has_body(&depends, "Two", "go"), !told);
+    }
+}
