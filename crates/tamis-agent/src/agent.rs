@@ -40,10 +40,19 @@ pub(crate) struct Agent {
 struct Desk {
     link: Link,
     tests: Tests,
-    /// Static initialisers that run, and what was passed since each began.
-    initialisers: Vec<(u32, BTreeSet<u32>)>,
+    /// Static initialisers that run.
+    initialisers: Vec<Initialiser>,
     /// What has to wait for the greeting; `None` after it.
     early: Option<Vec<FromJvm>>,
+}
+
+#[derive(Debug)]
+struct Initialiser {
+    probe: u32,
+    /// What was passed since it began.
+    hits: BTreeSet<u32>,
+    /// The threads that there were by then.
+    threads: Vec<i32>,
 }
 
 /// Runs an entry from the JVM: a panic becomes trouble and `otherwise`.
@@ -166,20 +175,26 @@ impl Agent {
     /// The static initialiser with this probe begins. Others that run now are around it, or on other
     /// threads and cannot be told apart.
     pub(crate) fn initialiser_begins(&self, jni: Jni, probe: u32) {
+        let Some(threads) = self.jvmti.threads(jni) else { return };
         let mut desk = self.desk();
         let open = desk.tests.open();
         self.send_window(jni, &mut desk, open);
-        desk.initialisers.push((probe, BTreeSet::new()));
+        desk.initialisers.push(Initialiser { probe, hits: BTreeSet::new(), threads });
     }
 
     pub(crate) fn initialiser_ends(&self, jni: Jni, probe: u32) {
+        let now = self.jvmti.threads(jni);
         let mut desk = self.desk();
         let open = desk.tests.open();
         self.send_window(jni, &mut desk, open);
-        let Some(at) = desk.initialisers.iter().rposition(|(other, _)| *other == probe) else {
+        let Some(at) = desk.initialisers.iter().rposition(|other| other.probe == probe) else {
             return;
         };
-        let (_, hits) = desk.initialisers.remove(at);
+        let Initialiser { hits, threads, .. } = desk.initialisers.remove(at);
+        // What a new thread does for it may come later.
+        if now.is_none_or(|now| now.iter().any(|thread| !threads.contains(thread))) {
+            return;
+        }
         let hits = Hits::from_sorted(hits);
         desk.link.tell(&FromJvm::Initialised { probe, hits });
     }
@@ -245,8 +260,8 @@ impl Agent {
             desk.link.tell(&FromJvm::Trouble("the probes could not be read".to_owned()));
             Hits::default()
         });
-        for (_, all) in &mut desk.initialisers {
-            all.extend(hits.iter());
+        for initialiser in &mut desk.initialisers {
+            initialiser.hits.extend(hits.iter());
         }
         let lookups = self.lookups.end_window(jni).unwrap_or_else(|| {
             desk.link.tell(&FromJvm::Trouble("the look-ups could not be read".to_owned()));

@@ -279,7 +279,16 @@ impl Jvm {
 
     /// A static initialiser came to its end.
     pub fn initialised(&mut self, probe: u32, hits: &Hits) {
-        self.initialised.insert(probe, hits.iter().collect());
+        let hits: RoaringBitmap = hits.iter().collect();
+        // What is handed to somebody else's threads may run later.
+        let hands_over = |probe: u32| {
+            self.calls.method(probe).is_some_and(|(_, method)| {
+                method.calls.iter().any(|&(owner, _)| runs_later(self.names.get(owner)))
+            })
+        };
+        if !hits.iter().chain([probe]).any(hands_over) {
+            self.initialised.insert(probe, hits);
+        }
     }
 
     /// What static fields hold, said right before a test begins.
@@ -535,6 +544,13 @@ impl Jvm {
             add(other.clone());
         }
     }
+}
+
+/// Whether a class of the JDK lets other threads run what it is given.
+fn runs_later(class: &[u8]) -> bool {
+    const RUNNERS: [&[u8]; 5] = [b"Execut", b"Future", b"ForkJoin", b"Thread", b"Timer"];
+    let is_runner = |part: &&[u8]| class.windows(part.len()).any(|window| window == *part);
+    class.starts_with(b"java/") && RUNNERS.iter().any(is_runner)
 }
 
 fn id_of(class: &str, names: &mut Names) -> NameId {

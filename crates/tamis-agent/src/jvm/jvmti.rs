@@ -175,6 +175,36 @@ impl Jvmti {
         unsafe { call!(self.0, slot::DEALLOCATE, (*mut u8) -> i32, (memory)) };
     }
 
+    /// The threads of now, those that were just started included, by [`Self::identity`]; `None` if the
+    /// JVM does not tell.
+    pub(crate) fn threads(self, jni: Jni) -> Option<Vec<i32>> {
+        let mut count = 0;
+        let mut all: *mut Object = std::ptr::null_mut();
+        // SAFETY: places for the number of threads and for the threads.
+        let error = unsafe {
+            call!(
+                self.0,
+                slot::GET_ALL_THREADS,
+                (*mut i32, *mut *mut Object) -> i32,
+                (&raw mut count, &raw mut all)
+            )
+        };
+        if error != 0 {
+            return None;
+        }
+        let count = usize::try_from(count).ok()?;
+        let one = |at: usize| {
+            // SAFETY: as many threads as said, as local references.
+            let thread = unsafe { *all.add(at) };
+            let identity = self.identity(thread);
+            jni.delete_local(thread);
+            identity
+        };
+        let identities = (0..count).map(one).collect();
+        self.give_back(all.cast());
+        Some(identities)
+    }
+
     /// The class's name as `a/b/C`.
     pub(crate) fn class_name(self, class: Object) -> Option<Vec<u8>> {
         let mut signature: *mut c_char = std::ptr::null_mut();

@@ -63,6 +63,7 @@ pub(crate) mod jni {
 pub(crate) mod jvmti {
     slots! {
         SET_EVENT_NOTIFICATION_MODE = 1 => "SetEventNotificationMode";
+        GET_ALL_THREADS = 3 => "GetAllThreads";
         ALLOCATE = 45 => "Allocate";
         DEALLOCATE = 46 => "Deallocate";
         GET_CLASS_SIGNATURE = 47 => "GetClassSignature";

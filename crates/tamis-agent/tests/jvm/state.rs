@@ -174,9 +174,10 @@ fn what_ran_in_a_static_initialiser_is_told_with_what_it_started() {
             ("a/Inner.java", "package a; class Inner { static final int N = Help.three(); }"),
             ("a/Twice.java", "package a; interface Twice { int A = Help.one(); int B = Help.two(); }"),
             ("a/Fails.java", "package a; class Fails { static int n = Help.fail(); }"),
+            ("a/Starts.java", "package a; class Starts { static final Thread T = new Thread(() -> Help.two()); static { T.start(); } }"),
             ("a/Help.java", "package a; class Help { static int one() { return 1; } static int two() { return 2; } static int three() { return 3; } static int fail() { throw new Error(); } }"),
             ("a/ATest.java", "package a; public class ATest { @org.junit.Test public void t() {
-                Outer.later(); System.out.println(Twice.A); try { Fails.n++; } catch (Error e) { } } }"),
+                Outer.later(); Starts.T.interrupt(); System.out.println(Twice.A); try { Fails.n++; } catch (Error e) { } } }"),
         ],
         &jars,
     );

@@ -122,3 +122,24 @@ fn an_initialiser_counts_with_what_ran_in_it() {
         assert_eq!(has_body(&depends, "Two", "go"), !told);
     }
 }
+
+/// What the initialiser hands to an executor runs later, and counts.
+#[test]
+fn an_initialiser_that_hands_work_over_counts_with_what_it_can_call() {
+    let mut play = Play::new(&[
+        (
+            "Later.java",
+            "class Later { static final java.util.concurrent.Executor E = r -> {}; static int n; \
+             static { E.execute(() -> work()); } static void work() { n = 1; } static int n() { return n; } }",
+        ),
+        ("T.java", "class T { void run() { Later.n(); } }"),
+    ]);
+    play.jvm.began(1, "T");
+    play.initialised("Later.<clinit>", &["Later.<clinit>"]);
+    play.ran(&[1], &["T.run", "Later.<clinit>", "Later.n"]);
+    play.jvm.ended(1);
+    play.test(2, "T", &["Later.lambda$static$1", "Later.work"]);
+    play.jvm.state(&state(&["Later"], Some(&[])));
+    let depends = play.test(3, "T", &["T.run", "Later.n"]);
+    assert!(has_body(&depends, "Later", "work"));
+}
