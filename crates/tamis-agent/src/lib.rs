@@ -2,7 +2,9 @@
 //!
 //! In a JVM that runs tests it puts a probe into every method of the program ([`instrument`]),
 //! hooks the runners of tests to know where a test class begins and ends ([`hooked`],
-//! [`open_tests`]), and tells tamis which probes were passed in between. Where no build tool prepared
+//! [`open_tests`]), and tells tamis which probes were passed in between, which of them in static
+//! initialisers, and which static fields hold something else than at first when a test begins
+//! ([`natives_state`]). Where no build tool prepared
 //! the JVM, the hooks in runners also ask which test classes need not run, and leave them out. In Maven
 //! it hooks the goals that run tests, and nothing else.
 //!
