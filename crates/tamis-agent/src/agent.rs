@@ -18,6 +18,10 @@ use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use tamis_wire::mark::Mark;
 use tamis_wire::{ClassSeen, FromJvm, Hits, Lookups, Options, Role, StaticState, ToJvm, Window};
 
+/// Deeper stacks are not looked at to their end.
+const DEEPEST: i32 = 2000;
+const STACKS: &str = "the stacks of threads could not be read";
+
 static AGENT: OnceLock<Agent> = OnceLock::new();
 
 #[derive(Debug)]
@@ -131,10 +135,30 @@ impl Agent {
     }
 
     pub(crate) fn test_begins(&self, jni: Jni, framework: &str, class: &str) -> u32 {
+        let running = self.running(jni);
         let mut desk = self.desk();
         let (test, boundaries) = desk.tests.begin(framework, class);
-        self.pass(jni, &mut desk, boundaries);
+        if !boundaries.is_empty() {
+            self.pass(jni, &mut desk, boundaries);
+            match running {
+                Some(running) => desk.still_running(running),
+                None => desk.link.tell(&FromJvm::Trouble(STACKS.to_owned())),
+            }
+        }
         test
+    }
+
+    /// The probes of the methods that threads are in. Those were passed when they were entered, perhaps
+    /// long ago: a server that an earlier test started.
+    fn running(&self, jni: Jni) -> Option<Vec<u32>> {
+        if !self.watches_code() || self.probes.used() == 0 {
+            return Some(Vec::new());
+        }
+        let methods = self.jvmti.methods_on_stacks(jni, DEEPEST)?;
+        let named = methods.into_iter().filter_map(|id| self.jvmti.method(jni, id));
+        let ids = named.flat_map(|(class, signature)| self.classes.ids_of(&class, &signature));
+        let ids: BTreeSet<u32> = ids.collect();
+        Some(ids.into_iter().collect())
     }
 
     pub(crate) fn is_outermost(&self, class: &str) -> bool {
@@ -284,6 +308,15 @@ impl Agent {
 }
 
 impl Desk {
+    /// These methods go on in the tests that are open now.
+    fn still_running(&mut self, ids: Vec<u32>) {
+        if !ids.is_empty() {
+            let hits = Hits::from_sorted(ids);
+            let window = Window { open: self.tests.open(), hits, lookups: Lookups::default() };
+            self.link.tell(&FromJvm::Window(window));
+        }
+    }
+
     fn tell(&mut self, message: FromJvm) {
         match &mut self.early {
             Some(early) => early.push(message),

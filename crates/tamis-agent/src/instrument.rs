@@ -12,12 +12,14 @@ const STATE: &str = "java/lang/TamisState";
 pub(crate) type HookOf = fn(&[u8], &[u8], &[u8]) -> Option<Hook>;
 
 /// A class with probes.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Probed {
     /// `None` if nothing had to change: a class without code.
     pub(crate) bytes: Option<Vec<u8>>,
     pub(crate) first: u32,
     pub(crate) probes: u32,
+    /// Names with descriptors, in the order of the probes.
+    pub(crate) methods: Vec<Vec<u8>>,
 }
 
 /// Puts a probe into every method with code, in file order, and the hooks. `first_of` is told how
@@ -32,7 +34,7 @@ pub(crate) fn probe(
     let probes = methods.len() as u32;
     let first = first_of(probes)?;
     if methods.is_empty() {
-        return Ok(Probed { bytes: None, first, probes });
+        return Ok(Probed { first, probes, ..Probed::default() });
     }
     for (&method, index) in methods.iter().zip(first..) {
         let mark = Prefix::Mark { owner: PROBE, field: FIELD, index };
@@ -42,8 +44,11 @@ pub(crate) fn probe(
         }
         add_hook(&mut editor, method, hook_of)?;
     }
+    let class = editor.class();
+    let members = methods.iter().map(|&method| &class.methods[method]);
+    let signatures = members.map(|member| [member.name, member.descriptor].concat()).collect();
     let bytes = editor.finish().map_err(|error| error.to_string())?;
-    Ok(Probed { bytes: Some(bytes), first, probes })
+    Ok(Probed { bytes: Some(bytes), first, probes, methods: signatures })
 }
 
 /// Tells when a static initialiser begins and ends. One that cannot be told about is left alone, and

@@ -19,12 +19,15 @@ use std::sync::{Mutex, PoisonError};
 use tamis_classfile::ClassFile;
 use tamis_classfile::mutf8;
 use tamis_wire::{ClassSeen, Role};
-use xxhash_rust::xxh3::xxh3_128;
+use xxhash_rust::xxh3::{xxh3_64, xxh3_128};
 
-/// The ids of every class that has some, for the case that it is redefined.
+/// The ids of every class that has some, for the case that it is redefined, and of its methods, for the
+/// case that one goes on from test to test.
 #[derive(Debug, Default)]
 pub(crate) struct Classes {
     ids: Mutex<HashMap<(Vec<u8>, i32), Ids>>,
+    /// The ids of methods by class, name and descriptor.
+    methods: Mutex<HashMap<u64, Vec<u32>>>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -50,6 +53,19 @@ impl Classes {
         }
     }
 
+    fn remember_methods(&self, name: &[u8], methods: &[Vec<u8>], first: u32) {
+        let mut all = self.methods.lock().unwrap_or_else(PoisonError::into_inner);
+        for (method, id) in methods.iter().zip(first..) {
+            all.entry(method_key(name, method)).or_default().push(id);
+        }
+    }
+
+    /// The ids of a method; of all classes with this name.
+    pub(crate) fn ids_of(&self, class: &[u8], signature: &[u8]) -> Vec<u32> {
+        let all = self.methods.lock().unwrap_or_else(PoisonError::into_inner);
+        all.get(&method_key(class, signature)).cloned().unwrap_or_default()
+    }
+
     /// The first id of a class that was seen before with as many methods.
     fn again(&self, class: &(Vec<u8>, i32), wanted: u32) -> Result<u32, String> {
         let ids = self.ids.lock().unwrap_or_else(PoisonError::into_inner);
@@ -60,6 +76,10 @@ impl Classes {
             None => Err("it was not seen before".to_owned()),
         }
     }
+}
+
+fn method_key(class: &[u8], signature: &[u8]) -> u64 {
+    xxh3_64(&[class, b".", signature].concat())
 }
 
 /// A class that the JVM offers.
@@ -137,10 +157,11 @@ fn on_class_of_tests(agent: &Agent, offer: Offer<'_>) -> Option<Vec<u8>> {
     let name = name_of(offer);
     let (probed, problem) = match result {
         Ok(probed) => (probed, None),
-        Err(problem) => (Probed { bytes: None, first: 0, probes: 0 }, Some(problem)),
+        Err(problem) => (Probed::default(), Some(problem)),
     };
     if probed.bytes.is_some() {
         agent.prepared.await_class(&name, offer.bytes);
+        agent.classes.remember_methods(&name, &probed.methods, probed.first);
         let class = (name.clone(), agent.jvmti.identity(offer.loader));
         agent.classes.remember(class, probed.first, probed.probes);
     }

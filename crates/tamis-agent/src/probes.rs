@@ -31,6 +31,11 @@ impl Probes {
         self.array.get().is_some()
     }
 
+    /// How many ids were taken.
+    pub(crate) fn used(&self) -> u32 {
+        self.next.load(Ordering::Relaxed)
+    }
+
     /// That many consecutive ids; `None` if they are used up.
     pub(crate) fn take(&self, count: u32) -> Option<u32> {
         let enough = |next: u32| next.checked_add(count).filter(|&end| end <= CAPACITY);

@@ -72,6 +72,24 @@ pub(crate) struct Field {
     pub(crate) access: u16,
 }
 
+/// One method on the stack of a thread.
+#[derive(Debug, Clone, Copy)]
+#[repr(C)]
+struct Frame {
+    method: *mut c_void,
+    location: i64,
+}
+
+/// What one thread is in.
+#[derive(Debug, Clone, Copy)]
+#[repr(C)]
+struct Stack {
+    thread: Object,
+    state: i32,
+    frames: *mut Frame,
+    count: i32,
+}
+
 /// One environment. Its functions may be called from any thread.
 #[derive(Debug, Clone, Copy)]
 #[repr(transparent)]
@@ -203,6 +221,68 @@ impl Jvmti {
         let identities = (0..count).map(one).collect();
         self.give_back(all.cast());
         Some(identities)
+    }
+
+    /// The methods that threads are in, at most `depth` of each, from the innermost on; every method once.
+    /// `None` if the JVM does not tell, or not all of a thread.
+    pub(crate) fn methods_on_stacks(self, jni: Jni, depth: i32) -> Option<Vec<*mut c_void>> {
+        let mut stacks: *mut Stack = std::ptr::null_mut();
+        let mut count = 0;
+        // SAFETY: a number, and places for the stacks and how many there are.
+        let error = unsafe {
+            call!(
+                self.0,
+                slot::GET_ALL_STACK_TRACES,
+                (i32, *mut *mut Stack, *mut i32) -> i32,
+                (depth, &raw mut stacks, &raw mut count)
+            )
+        };
+        if error != 0 {
+            return None;
+        }
+        let mut methods = Vec::new();
+        let mut all = true;
+        for at in 0..usize::try_from(count).ok()? {
+            // SAFETY: as many stacks as said, each with as many frames.
+            let stack = unsafe { *stacks.add(at) };
+            all &= stack.count < depth;
+            for frame in 0..usize::try_from(stack.count).unwrap_or(0) {
+                // SAFETY: as above.
+                methods.push(unsafe { (*stack.frames.add(frame)).method });
+            }
+            jni.delete_local(stack.thread);
+        }
+        self.give_back(stacks.cast());
+        methods.sort_unstable();
+        methods.dedup();
+        all.then_some(methods)
+    }
+
+    /// Class, name and descriptor of a method.
+    pub(crate) fn method(self, jni: Jni, id: *mut c_void) -> Option<(Vec<u8>, Vec<u8>)> {
+        let mut class = Object::NULL;
+        let mut name: *mut c_char = std::ptr::null_mut();
+        let mut kind: *mut c_char = std::ptr::null_mut();
+        // SAFETY: a method, and places for what is told of it.
+        let errors = unsafe {
+            let declared = call!(
+                self.0,
+                slot::GET_METHOD_DECLARING_CLASS,
+                (*mut c_void, *mut Object) -> i32,
+                (id, &raw mut class)
+            );
+            let named = call!(
+                self.0,
+                slot::GET_METHOD_NAME,
+                (*mut c_void, *mut *mut c_char, *mut *mut c_char, *mut *mut c_char) -> i32,
+                (id, &raw mut name, &raw mut kind, std::ptr::null_mut())
+            );
+            declared | named
+        };
+        let signature = [self.taken(name), self.taken(kind)].concat();
+        let class_name = class.present().and_then(|class| self.class_name(class));
+        jni.delete_local(class);
+        Some((class_name?, signature)).filter(|_| errors == 0)
     }
 
     /// The class's name as `a/b/C`.

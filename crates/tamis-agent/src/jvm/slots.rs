@@ -72,6 +72,9 @@ pub(crate) mod jvmti {
         GET_OBJECT_HASH_CODE = 57 => "GetObjectHashCode";
         GET_FIELD_NAME = 59 => "GetFieldName";
         GET_FIELD_MODIFIERS = 61 => "GetFieldModifiers";
+        GET_METHOD_NAME = 63 => "GetMethodName";
+        GET_METHOD_DECLARING_CLASS = 64 => "GetMethodDeclaringClass";
+        GET_ALL_STACK_TRACES = 99 => "GetAllStackTraces";
         SET_EVENT_CALLBACKS = 121 => "SetEventCallbacks";
         ADD_CAPABILITIES = 141 => "AddCapabilities";
         RETRANSFORM_CLASSES = 151 => "RetransformClasses";

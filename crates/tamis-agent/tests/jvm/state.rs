@@ -1,4 +1,5 @@
-//! What static fields hold when a test begins, and what ran in static initialisers.
+//! What static fields hold when a test begins, what ran in static initialisers, what goes on from test to
+//! test.
 
 use crate::harness::{Program, Told, class_path, jars, tried_jdks};
 use std::collections::BTreeSet;
@@ -200,5 +201,44 @@ fn what_ran_in_a_static_initialiser_is_told_with_what_it_started() {
         for method in ["a.Help.one", "a.Help.two", "a.Help.three", "a.Help.fail"] {
             assert!(told.ran("a.ATest").contains(&method), "{method}");
         }
+    }
+}
+
+#[test]
+fn what_a_thread_of_an_earlier_test_is_still_in_counts() {
+    let Some(jars) = jars(&JARS) else { return };
+    let server = "package a; class Server implements Runnable {
+        static final java.util.concurrent.CountDownLatch up = new java.util.concurrent.CountDownLatch(1);
+        static void start() throws Exception { Thread t = new Thread(new Server()); t.setDaemon(true);
+            t.start(); up.await(); }
+        public void run() { prepare(); try { serve(); } catch (Exception e) { } }
+        void prepare() { } void serve() throws Exception { up.countDown(); Thread.sleep(100000); } }";
+    let classes = compile(
+        &[
+            ("a/Server.java", server),
+            (
+                "a/ATest.java",
+                "package a; public class ATest { @org.junit.Test public void t() throws Exception { Server.start(); } }",
+            ),
+            (
+                "a/BTest.java",
+                "package a; public class BTest { @org.junit.Test public void t() { } }",
+            ),
+            (
+                "a/Main.java",
+                "package a; public class Main { public static void main(String[] tests) { org.junit.runner.JUnitCore.main(tests); } }",
+            ),
+        ],
+        &jars,
+    );
+    for jdk in &tried_jdks() {
+        let arguments = ["a.Main", "a.ATest", "a.BTest"].map(str::to_owned).to_vec();
+        let path = class_path(&classes, &jars);
+        let (output, told) = Program { jdk, class_path: path, jvm: Vec::new(), arguments }.run();
+        assert!(output.status.success(), "{output:?}");
+        told.assert_sound();
+        let expected =
+            ["a.BTest.<init>", "a.BTest.t", "a.Main.main", "a.Server.run", "a.Server.serve"];
+        assert_eq!(told.ran("a.BTest"), expected, "{jdk:?}");
     }
 }
