@@ -49,7 +49,10 @@ pub struct Jvm {
     /// Those of the open ones whose methods are told apart.
     pub(crate) divided: FxHashMap<u32, Divided>,
     /// What each ended test did by itself.
-    pub(crate) ended: Vec<(u32, Seen)>,
+    pub(crate) ended: Vec<Ended>,
+    /// Class names and the like that tests asked for, each once.
+    asked: Vec<Kind>,
+    asked_ids: FxHashMap<Kind, u32>,
     /// Bundles in jars that anybody asked for so far.
     bundles: BTreeSet<Kind>,
     /// Who can depend on earlier tests, and by which calls; dropped when another class is loaded.
@@ -108,6 +111,18 @@ impl Seen {
     }
 }
 
+/// What a test did that has ended. There are many of them, and each one that comes is held against all:
+/// names are numbers here.
+#[derive(Debug)]
+pub(crate) struct Ended {
+    test: u32,
+    hits: RoaringBitmap,
+    /// Classes that it asked for by name, but for its own.
+    classes: RoaringBitmap,
+    /// Resources and class files.
+    others: RoaringBitmap,
+}
+
 /// What counts for a test.
 #[derive(Debug)]
 pub(crate) struct Counted {
@@ -152,6 +167,8 @@ impl Jvm {
             open: FxHashMap::default(),
             divided: FxHashMap::default(),
             ended: Vec::new(),
+            asked: Vec::new(),
+            asked_ids: FxHashMap::default(),
             bundles: BTreeSet::new(),
             kept: None,
             initialised: FxHashMap::default(),
@@ -334,8 +351,30 @@ impl Jvm {
         };
         self.divided.remove(&test);
         let Counted { depends, .. } = self.depends_on(&seen, &FxHashSet::default());
-        self.ended.push((test, seen));
+        self.add_ended(test, &seen);
         depends
+    }
+
+    /// Keeps what an ended test did, for those that come after it.
+    pub(crate) fn add_ended(&mut self, test: u32, seen: &Seen) {
+        let classes = seen.classes.iter().filter(|class| **class != seen.own_class);
+        let classes: Vec<Kind> = classes.map(|class| Kind::Header(class.clone())).collect();
+        let mut others: Vec<Kind> = self.class_files_read(seen).collect();
+        others.extend(seen.others.iter().cloned());
+        let (classes, others) = (self.ids_of(classes), self.ids_of(others));
+        self.ended.push(Ended { test, hits: seen.hits.clone(), classes, others });
+    }
+
+    fn ids_of(&mut self, kinds: Vec<Kind>) -> RoaringBitmap {
+        let mut ids = RoaringBitmap::new();
+        for kind in kinds {
+            let id = *self.asked_ids.entry(kind).or_insert_with_key(|kind| {
+                self.asked.push(kind.clone());
+                self.asked.len() as u32 - 1
+            });
+            ids.insert(id);
+        }
+        ids
     }
 
     /// What follows from what was seen. Objects of the `made` classes count as held by a static field.
@@ -346,16 +385,18 @@ impl Jvm {
         let (hits, mut touched, objects) = self.close(seen, made);
         let inherited = &hits - &seen.hits;
         let mut others = seen.others.clone();
-        for (earlier, did) in &self.ended {
-            if !did.hits.is_disjoint(&inherited) {
-                // What it asked for by name may have been for this one, too.
-                depends.relies_on.insert(*earlier);
-                let asked = did.classes.iter().filter(|class| **class != did.own_class);
-                touched.extend(asked.cloned());
-                others.extend(did.others.iter().cloned());
-                others.extend(self.class_files_read(did));
-            }
+        // What a test asked for by name that this one relies on may have been for this one, too.
+        let (mut classes, mut things) = (RoaringBitmap::new(), RoaringBitmap::new());
+        for did in self.ended.iter().filter(|did| !did.hits.is_disjoint(&inherited)) {
+            depends.relies_on.insert(did.test);
+            classes |= &did.classes;
+            things |= &did.others;
         }
+        touched.extend(classes.iter().filter_map(|id| match &self.asked[id as usize] {
+            Kind::Header(class) => Some(class.clone()),
+            _ => None,
+        }));
+        others.extend(things.iter().map(|id| self.asked[id as usize].clone()));
         depends.uses_bundles = self.uses_bundles(&touched);
         if depends.uses_bundles {
             others.extend(self.bundles.iter().cloned());
@@ -480,8 +521,8 @@ impl Jvm {
             // What was called by reflection is not known: anything that ran together with it.
             for probe in more.iter().chain(roots).collect::<Vec<_>>() {
                 if calls.method(probe).is_some_and(|(_, method)| method.is_reflective) {
-                    let with_it = self.ended.iter().filter(|(_, did)| did.hits.contains(probe));
-                    with_it.for_each(|(_, did)| more |= &did.hits);
+                    let with_it = self.ended.iter().filter(|did| did.hits.contains(probe));
+                    with_it.for_each(|did| more |= &did.hits);
                 }
             }
             more |= makers;

@@ -102,7 +102,9 @@ impl Jvm {
         let made = self.made(&divided.shared);
         // They are to each other what earlier tests are.
         let earlier = self.ended.len();
-        self.ended.extend(divided.done.iter().map(|(id, _, seen)| (*id, seen.clone())));
+        for (id, _, seen) in &divided.done {
+            self.add_ended(*id, seen);
+        }
         let all = methods.into_iter().map(|(method, (stretches, own))| {
             let mut seen = divided.shared.clone();
             seen.absorb_all(&own);
