@@ -160,9 +160,12 @@ impl ToldPaths {
 impl Told {
     pub(crate) fn add(&self, goal: &Goal, index: &ClassIndex) {
         self.add_index(index);
-        let own = Self::own_folders(goal).into_iter();
-        let mut paths = self.0.write().unwrap_or_else(PoisonError::into_inner);
-        paths.own.extend(own.map(|folder| folder.into_os_string().into_encoded_bytes()));
+        let folders = [goal.folder.as_str(), &goal.classes, &goal.test_classes];
+        let others: Vec<&str> =
+            folders.into_iter().chain(goal.class_path.iter().map(String::as_str)).collect();
+        for folder in Self::own_folders(goal) {
+            self.add_own(&folder, &others);
+        }
     }
 
     /// The folders that a goal itself writes.
@@ -172,15 +175,26 @@ impl Told {
         goal.own_folders.iter().map(|folder| output.join(folder)).collect()
     }
 
-    pub(crate) fn add_own(&self, folder: &str) {
+    /// A folder that a tool writes for itself, unless it holds one of the others: then files of the project are
+    /// in it as well, and what a test looks at there counts.
+    pub(crate) fn add_own(&self, folder: &Path, others: &[&str]) {
+        if others.iter().any(|other| Path::new(other).starts_with(folder)) {
+            return;
+        }
         let mut paths = self.0.write().unwrap_or_else(PoisonError::into_inner);
-        paths.own.push(folder.as_bytes().to_vec());
+        paths.own.push(folder.as_os_str().as_encoded_bytes().to_vec());
     }
 
     /// Whether a build tool or runner writes this for itself.
     pub(crate) fn is_own(&self, path: &Path) -> bool {
         let paths = self.0.read().unwrap_or_else(PoisonError::into_inner);
         paths.is_own(path.as_os_str().as_encoded_bytes())
+    }
+
+    /// Whether this is such a folder itself. It changes whenever its tool writes into it.
+    pub(crate) fn is_own_folder(&self, path: &Path) -> bool {
+        let paths = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        paths.own.iter().any(|own| own == path.as_os_str().as_encoded_bytes())
     }
 
     pub(crate) fn add_index(&self, index: &ClassIndex) {
@@ -203,5 +217,26 @@ impl tamis_observe::Hosts for Told {
         paths.jars.contains(path)
             || (path.ends_with(b".class") && paths.folders.iter().any(|f| path.starts_with(f)))
             || paths.is_own(path)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tamis_observe::Hosts as _;
+
+    #[test]
+    fn a_folder_of_reports_hides_nothing_of_the_project() {
+        let told = Told::default();
+        let others = ["/p/m", "/p/m/target/classes", "/p/m/lib/a.jar"];
+        for folder in ["/p/m/target", "/p/m", "/p", "/p/m/lib", "/p/m/target/classes"] {
+            told.add_own(Path::new(folder), &others);
+        }
+        assert!(!told.is_told_otherwise(b"/p/m/target/classes/text.txt"));
+        assert!(!told.is_own(Path::new("/p/m/target")));
+        told.add_own(Path::new("/p/m/target/reports"), &others);
+        assert!(told.is_told_otherwise(b"/p/m/target/reports/a.xml"));
+        assert!(told.is_own_folder(Path::new("/p/m/target/reports")));
+        assert!(!told.is_told_otherwise(b"/p/m/target/reports-of-others/a.xml"));
     }
 }

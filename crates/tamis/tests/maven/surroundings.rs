@@ -22,7 +22,8 @@ const POM: &str = "<project xmlns=\"http://maven.apache.org/POM/4.0.0\">
     <plugin><artifactId>maven-resources-plugin</artifactId><version>3.2.0</version></plugin>
     <plugin><artifactId>maven-compiler-plugin</artifactId><version>3.10.1</version></plugin>
     <plugin><artifactId>maven-surefire-plugin</artifactId><version>3.2.5</version>
-      <configuration><runOrder>alphabetical</runOrder><argLine>-Dspeed=slow</argLine></configuration></plugin>
+      <configuration><runOrder>alphabetical</runOrder>
+        <reportsDirectory>${project.build.directory}</reportsDirectory><argLine>-Dspeed=slow</argLine></configuration></plugin>
   </plugins></build>
 </project>
 ";
@@ -33,6 +34,7 @@ const TESTS: &[(&str, &str)] = &[
     ("LaterTest", "lib.Later.name()"),
     ("MultiTest", "lib.Multi.name()"),
     ("NativeTest", "Native.load()"),
+    ("ResourceTest", "Native.class.getResourceAsStream(\"/text.txt\")"),
     ("ShadowTest", "lib.Shadow.name()"),
     ("UsedTest", "lib.Used.name()"),
     ("ZHugeTest", "Integer.valueOf(Huge.run(0))"),
@@ -93,6 +95,7 @@ fn project(jdk: &Jdk) -> Option<Maven> {
         let text = format!("package s;\n\nclass {name} {{\n    {test}\n}}\n");
         maven.write(&format!("src/test/java/s/{name}.java"), &text);
     }
+    maven.write("src/main/resources/text.txt", "text\n");
     maven.write("src/main/java/s/Huge.java", &huge(1000));
     maven.write(
         "src/main/java/s/Native.java",
@@ -139,8 +142,10 @@ fn what_is_around_the_classes_counts() {
     jar(&maven, &jdk, "first", &classes, &[("Multi", "9")]);
     let expected = ["MultiTest", "ShadowTest", "LaterTest"];
     built(&maven, "an entry for this JDK, and one that shadows", &expected);
+    // The folder of the reports is the one that holds the classes and resources.
+    maven.write("src/main/resources/text.txt", "changed\n");
     assert!(native(&maven, 43), "a native library");
-    built(&maven, "a native library", &["NativeTest"]);
+    built(&maven, "a native library and a resource", &["NativeTest", "ResourceTest"]);
     maven.write("src/main/java/s/Huge.java", &huge(1001));
     built(&maven, "a class without probes", &[]);
 

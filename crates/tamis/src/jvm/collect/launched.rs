@@ -191,7 +191,12 @@ impl Collector<'_> {
             return None;
         };
         self.session.told.add_index(&facts.index);
-        launch.own_folders.iter().for_each(|folder| self.session.told.add_own(folder));
+        let folder = [launch.folder.as_str()];
+        let others: Vec<&str> =
+            folder.into_iter().chain(launch.class_path.iter().map(String::as_str)).collect();
+        for folder in &launch.own_folders {
+            self.session.told.add_own(Path::new(folder), &others);
+        }
         self.collected.goals += 1;
         self.goals.push(GoalState {
             facts,
