@@ -170,9 +170,13 @@ impl Told {
 
     /// The folders that a goal itself writes.
     pub(crate) fn own_folders(goal: &Goal) -> Vec<PathBuf> {
-        // Surefire's working folder is given by its name in the module's output folder.
+        // Surefire's working folder is given by its name in the module's output folder; before 2.20 there was
+        // no parameter for it.
         let output = Path::new(&goal.test_classes).parent().unwrap_or(Path::new(&goal.folder));
-        goal.own_folders.iter().map(|folder| output.join(folder)).collect()
+        let is_given = goal.configuration.iter().any(|(name, _)| name == "tempDir");
+        let usual = (!is_given).then_some("surefire");
+        let named = goal.own_folders.iter().map(String::as_str);
+        named.chain(usual).map(|folder| output.join(folder)).collect()
     }
 
     /// A folder that a tool writes for itself, unless it holds one of the others: then files of the project are

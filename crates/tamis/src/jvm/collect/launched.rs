@@ -17,7 +17,7 @@ use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tamis_core::record::Observed;
-use tamis_core::{Cause, Decision, Hash, Question, Scheme, Taint, Value};
+use tamis_core::{Cause, Decision, Hash, PortablePath, Question, Scheme, Taint, Value};
 use tamis_dynamic::{ClassIndex, Jvm};
 use tamis_report::TestReport;
 use tamis_wire::{Candidate, FromJvm, Hello, Launch, ToJvm, VERSION};
@@ -342,6 +342,14 @@ impl Collector<'_> {
         let path = self.project.paths.to_absolute(path);
         let is_class = path.extension().is_some_and(|extension| extension == "class");
         facts.index.has_jar(&path) || is_class && holds_classes(&facts.index, &path)
+    }
+
+    /// What tools do for themselves while a test runs. TestNG makes sure that the folder of the reports is there,
+    /// while the build tool writes into it; Ant's runner notes each test in a file for Ant.
+    pub(super) fn is_tools(&self, facts: &GoalFacts, path: &PortablePath) -> bool {
+        let path = self.project.paths.to_absolute(path);
+        self.session.told.is_own_folder(&path)
+            || facts.scope.starts_with("ant:") && is_of_ant(&path)
     }
 
     /// Whether something that was looked at outside of tests counts for a test. What a runner writes for
