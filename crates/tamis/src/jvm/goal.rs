@@ -27,12 +27,14 @@ impl GoalFacts {
     pub(crate) fn new(project: &Project, goal: &Goal, java_home: &str) -> Self {
         let class_path: Vec<PathBuf> = goal.class_path.iter().map(PathBuf::from).collect();
         let folder = project.paths.to_portable(Path::new(&goal.folder)).to_string();
+        let index = Arc::new(ClassIndex::load(&class_path, &caches(project)));
+        let modules = module_descriptors(&class_path, &index, Path::new(&goal.classes));
         Self {
             scope: scope(goal, &folder),
-            index: Arc::new(ClassIndex::load(&class_path, &caches(project))),
+            index,
             class_path,
             folder,
-            configuration: configuration(project, goal, java_home),
+            configuration: configuration(project, goal, java_home, modules),
             choices: Arc::default(),
         }
     }
@@ -105,8 +107,8 @@ const CHOOSES: &[&str] = &[
 ];
 
 /// How the tests are started, without what is different from machine to machine.
-fn configuration(project: &Project, goal: &Goal, java_home: &str) -> Value {
-    let mut parts: Vec<Vec<u8>> = Vec::new();
+fn configuration(project: &Project, goal: &Goal, java_home: &str, modules: Vec<Vec<u8>>) -> Value {
+    let mut parts = modules;
     for (name, value) in &goal.configuration {
         if !CHOOSES.contains(&name.as_str()) {
             parts.push(name.clone().into_bytes());
@@ -117,6 +119,26 @@ fn configuration(project: &Project, goal: &Goal, java_home: &str) -> Value {
     let home = goal.java.as_deref().map(Path::new).and_then(|java| java.parent()?.parent());
     parts.push(jdk(home.unwrap_or(Path::new(java_home))));
     Value::Text(Hash::of_parts(parts.iter().map(Vec::as_slice)))
+}
+
+/// The descriptors of modules: what they open, export and provide concerns every test, and the JVM reads them as
+/// no class. `classes` is where the classes under test are, a folder or a jar. Of libraries only the names count:
+/// another version has another one.
+pub(crate) fn module_descriptors(
+    class_path: &[PathBuf],
+    index: &ClassIndex,
+    classes: &Path,
+) -> Vec<Vec<u8>> {
+    let in_folder = |entry: &PathBuf| std::fs::read(entry.join("module-info.class")).ok();
+    let mut found: Vec<Vec<u8>> = class_path.iter().filter_map(in_folder).collect();
+    let in_jar = index.find_dotted("module-info").filter(|at| !at.is_project && at.path == classes);
+    found.extend(in_jar.map(|at| at.facts.raw.0.to_le_bytes().to_vec()));
+    if !found.is_empty() {
+        let jars = class_path.iter().filter(|entry| entry.extension().is_some_and(|e| e == "jar"));
+        let names = jars.filter_map(|jar| jar.file_name());
+        found.extend(names.map(|name| name.as_encoded_bytes().to_vec()));
+    }
+    found
 }
 
 /// What tells one JDK from another.
@@ -195,12 +217,6 @@ impl Told {
         paths.is_own(path.as_os_str().as_encoded_bytes())
     }
 
-    /// Whether this is such a folder itself. It changes whenever its tool writes into it.
-    pub(crate) fn is_own_folder(&self, path: &Path) -> bool {
-        let paths = self.0.read().unwrap_or_else(PoisonError::into_inner);
-        paths.own.iter().any(|own| own == path.as_os_str().as_encoded_bytes())
-    }
-
     pub(crate) fn add_index(&self, index: &ClassIndex) {
         let bytes = |path: &Path| path.as_os_str().as_encoded_bytes().to_vec();
         let folder = |path: &Path| [bytes(path).as_slice(), b"/"].concat();
@@ -240,7 +256,7 @@ mod tests {
         assert!(!told.is_own(Path::new("/p/m/target")));
         told.add_own(Path::new("/p/m/target/reports"), &others);
         assert!(told.is_told_otherwise(b"/p/m/target/reports/a.xml"));
-        assert!(told.is_own_folder(Path::new("/p/m/target/reports")));
+        assert!(told.is_own(Path::new("/p/m/target/reports")));
         assert!(!told.is_told_otherwise(b"/p/m/target/reports-of-others/a.xml"));
     }
 }

@@ -9,7 +9,7 @@
 //! of its own: what it does counts for those around it.
 
 use super::{Collector, GoalState, Host, Said, key};
-use crate::jvm::goal::{GoalFacts, caches, jdk};
+use crate::jvm::goal::{GoalFacts, caches, jdk, module_descriptors};
 use crate::jvm::saved;
 use crate::project::Project;
 use std::collections::{BTreeSet, HashMap, HashSet};
@@ -344,12 +344,11 @@ impl Collector<'_> {
         facts.index.has_jar(&path) || is_class && holds_classes(&facts.index, &path)
     }
 
-    /// What tools do for themselves while a test runs. TestNG makes sure that the folder of the reports is there,
-    /// while the build tool writes into it; Ant's runner notes each test in a file for Ant.
+    /// What tools do for themselves while a test runs. TestNG writes reports, into the folder into which the build
+    /// tool writes as well; Ant's runner notes each test in a file for Ant.
     pub(super) fn is_tools(&self, facts: &GoalFacts, path: &PortablePath) -> bool {
         let path = self.project.paths.to_absolute(path);
-        self.session.told.is_own_folder(&path)
-            || facts.scope.starts_with("ant:") && is_of_ant(&path)
+        self.session.told.is_own(&path) || facts.scope.starts_with("ant:") && is_of_ant(&path)
     }
 
     /// Whether something that was looked at outside of tests counts for a test. What a runner writes for
@@ -451,10 +450,12 @@ fn facts(project: &Project, launch: &Launch, hello: &Hello) -> GoalFacts {
             add(value);
         }
     }
+    let index = Arc::new(ClassIndex::load(&class_path, &caches(project)));
+    parts.extend(module_descriptors(&class_path, &index, Path::new("")));
     GoalFacts {
         scope: scope(&hello.command, &folder),
         folder,
-        index: Arc::new(ClassIndex::load(&class_path, &caches(project))),
+        index,
         class_path,
         configuration: Value::Text(Hash::of_parts(parts.iter().map(Vec::as_slice))),
         choices: Arc::default(),

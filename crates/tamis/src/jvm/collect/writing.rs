@@ -84,9 +84,7 @@ impl Collector<'_> {
         }
         looked.taints.extend(files.taints.iter().cloned());
         looked.taints.extend(said.depends.incomplete.map(Taint::Unobserved));
-        // TestNG makes sure that the folder of the reports is there, while the build tool writes into it.
-        looked
-            .forget(|path| self.session.told.is_own_folder(&self.project.paths.to_absolute(path)));
+        looked.forget(|path| self.is_tools(&facts, path));
         looked.taints.extend(taint);
         let started = said.began.duration_since(UNIX_EPOCH).unwrap_or_default();
         let run = Run {
