@@ -27,12 +27,14 @@ impl GoalFacts {
     pub(crate) fn new(project: &Project, goal: &Goal, java_home: &str) -> Self {
         let class_path: Vec<PathBuf> = goal.class_path.iter().map(PathBuf::from).collect();
         let folder = project.paths.to_portable(Path::new(&goal.folder)).to_string();
+        let index = Arc::new(ClassIndex::load(&class_path, &caches(project)));
+        let modules = module_descriptors(&class_path, &index, Path::new(&goal.classes));
         Self {
             scope: scope(goal, &folder),
-            index: Arc::new(ClassIndex::load(&class_path, &caches(project))),
+            index,
             class_path,
             folder,
-            configuration: configuration(project, goal, java_home),
+            configuration: configuration(project, goal, java_home, modules),
             choices: Arc::default(),
         }
     }
@@ -105,8 +107,8 @@ const CHOOSES: &[&str] = &[
 ];
 
 /// How the tests are started, without what is different from machine to machine.
-fn configuration(project: &Project, goal: &Goal, java_home: &str) -> Value {
-    let mut parts: Vec<Vec<u8>> = Vec::new();
+fn configuration(project: &Project, goal: &Goal, java_home: &str, modules: Vec<Vec<u8>>) -> Value {
+    let mut parts = modules;
     for (name, value) in &goal.configuration {
         if !CHOOSES.contains(&name.as_str()) {
             parts.push(name.clone().into_bytes());
@@ -117,6 +119,26 @@ fn configuration(project: &Project, goal: &Goal, java_home: &str) -> Value {
     let home = goal.java.as_deref().map(Path::new).and_then(|java| java.parent()?.parent());
     parts.push(jdk(home.unwrap_or(Path::new(java_home))));
     Value::Text(Hash::of_parts(parts.iter().map(Vec::as_slice)))
+}
+
+/// The descriptors of modules: what they open, export and provide concerns every test, and the JVM reads them as
+/// no class. `classes` is where the classes under test are, a folder or a jar. Of libraries only the names count:
+/// another version has another one.
+pub(crate) fn module_descriptors(
+    class_path: &[PathBuf],
+    index: &ClassIndex,
+    classes: &Path,
+) -> Vec<Vec<u8>> {
+    let in_folder = |entry: &PathBuf| std::fs::read(entry.join("module-info.class")).ok();
+    let mut found: Vec<Vec<u8>> = class_path.iter().filter_map(in_folder).collect();
+    let in_jar = index.find_dotted("module-info").filter(|at| !at.is_project && at.path == classes);
+    found.extend(in_jar.map(|at| at.facts.raw.0.to_le_bytes().to_vec()));
+    if !found.is_empty() {
+        let jars = class_path.iter().filter(|entry| entry.extension().is_some_and(|e| e == "jar"));
+        let names = jars.filter_map(|jar| jar.file_name());
+        found.extend(names.map(|name| name.as_encoded_bytes().to_vec()));
+    }
+    found
 }
 
 /// What tells one JDK from another.
@@ -160,21 +182,33 @@ impl ToldPaths {
 impl Told {
     pub(crate) fn add(&self, goal: &Goal, index: &ClassIndex) {
         self.add_index(index);
-        let own = Self::own_folders(goal).into_iter();
-        let mut paths = self.0.write().unwrap_or_else(PoisonError::into_inner);
-        paths.own.extend(own.map(|folder| folder.into_os_string().into_encoded_bytes()));
+        let folders = [goal.folder.as_str(), &goal.classes, &goal.test_classes];
+        let others: Vec<&str> =
+            folders.into_iter().chain(goal.class_path.iter().map(String::as_str)).collect();
+        for folder in Self::own_folders(goal) {
+            self.add_own(&folder, &others);
+        }
     }
 
     /// The folders that a goal itself writes.
     pub(crate) fn own_folders(goal: &Goal) -> Vec<PathBuf> {
-        // Surefire's working folder is given by its name in the module's output folder.
+        // Surefire's working folder is given by its name in the module's output folder; before 2.20 there was
+        // no parameter for it.
         let output = Path::new(&goal.test_classes).parent().unwrap_or(Path::new(&goal.folder));
-        goal.own_folders.iter().map(|folder| output.join(folder)).collect()
+        let is_given = goal.configuration.iter().any(|(name, _)| name == "tempDir");
+        let usual = (!is_given).then_some("surefire");
+        let named = goal.own_folders.iter().map(String::as_str);
+        named.chain(usual).map(|folder| output.join(folder)).collect()
     }
 
-    pub(crate) fn add_own(&self, folder: &str) {
+    /// A folder that a tool writes for itself, unless it holds one of the others: then files of the project are
+    /// in it as well, and what a test looks at there counts.
+    pub(crate) fn add_own(&self, folder: &Path, others: &[&str]) {
+        if others.iter().any(|other| Path::new(other).starts_with(folder)) {
+            return;
+        }
         let mut paths = self.0.write().unwrap_or_else(PoisonError::into_inner);
-        paths.own.push(folder.as_bytes().to_vec());
+        paths.own.push(folder.as_os_str().as_encoded_bytes().to_vec());
     }
 
     /// Whether a build tool or runner writes this for itself.
@@ -203,5 +237,26 @@ impl tamis_observe::Hosts for Told {
         paths.jars.contains(path)
             || (path.ends_with(b".class") && paths.folders.iter().any(|f| path.starts_with(f)))
             || paths.is_own(path)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tamis_observe::Hosts as _;
+
+    #[test]
+    fn a_folder_of_reports_hides_nothing_of_the_project() {
+        let told = Told::default();
+        let others = ["/p/m", "/p/m/target/classes", "/p/m/lib/a.jar"];
+        for folder in ["/p/m/target", "/p/m", "/p", "/p/m/lib", "/p/m/target/classes"] {
+            told.add_own(Path::new(folder), &others);
+        }
+        assert!(!told.is_told_otherwise(b"/p/m/target/classes/text.txt"));
+        assert!(!told.is_own(Path::new("/p/m/target")));
+        told.add_own(Path::new("/p/m/target/reports"), &others);
+        assert!(told.is_told_otherwise(b"/p/m/target/reports/a.xml"));
+        assert!(told.is_own(Path::new("/p/m/target/reports")));
+        assert!(!told.is_told_otherwise(b"/p/m/target/reports-of-others/a.xml"));
     }
 }

@@ -1,6 +1,6 @@
 //! Ant: the tasks `junit` and `junitlauncher`, in Ant's own JVM and in others.
 
-use crate::harness::{Call, Project};
+use crate::harness::{Call, Project, read};
 use std::os::unix::fs::PermissionsExt;
 
 const JARS: [&str; 3] = [
@@ -149,6 +149,30 @@ fn the_launcher_inside_ant() {
 #[test]
 fn the_launcher_in_a_jvm_of_its_own() {
     rounds("launcher-forked");
+}
+
+/// Ant's runner notes each test in a file for Ant: that does not tie methods together.
+#[test]
+fn methods_in_a_jvm_that_ant_starts() {
+    let Some(project) = project() else { return };
+    project.write(
+        "src/a/OneTest.java",
+        "package a; public class OneTest {
+        @org.junit.Test public void one() { Log.ran(\"OneTest#one\"); new Thing().one(); }
+        @org.junit.Test public void two() { Log.ran(\"OneTest#two\"); new Thing().two(); } }",
+    );
+    for other in ["TwoTest", "ThreeTest"] {
+        std::fs::remove_file(project.root.join(format!("src/a/{other}.java")))
+            .expect("it is there");
+    }
+    let by_method = |target: &str| {
+        let options = ["--json", "--no-command-skip", "--granularity", "method"];
+        let words = [&options[..], &["ant/bin/ant", "-q", target]].concat();
+        read(&project.tamis(&words), "ant/bin/ant")
+    };
+    by_method("once").assert_code(0).assert_ran("the first run", &["OneTest#one", "OneTest#two"]);
+    edit(&project, "src/a/Thing.java", "return 2", "return Integer.parseInt(\"2\")");
+    by_method("once").assert_code(0).assert_ran("Thing.two", &["OneTest#two"]);
 }
 
 #[test]

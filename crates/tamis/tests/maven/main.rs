@@ -12,10 +12,12 @@ mod ended;
 mod generated;
 mod generated_methods;
 mod harness;
+mod kinds;
 mod methods;
 mod modules;
 mod property;
 mod property_methods;
 mod semantics;
+mod surroundings;
 #[path = "../shared/tools.rs"]
 mod tools;

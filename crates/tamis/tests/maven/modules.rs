@@ -160,6 +160,21 @@ fn partial_runs_and_forks() {
     built(&maven, "as at first", &["RuleTest", "ThreeTest", "TestP", "AppTest"]);
 }
 
+/// The Surefire that Maven 3 takes where a pom names none.
+#[test]
+fn an_old_surefire() {
+    let jdk = tamis_testjava::jdk();
+    let Some(maven) = Maven::copy_of("maven-modules", &jdk, "an old one") else { return };
+    maven.replace("pom.xml", "2.22.2", "2.12.4");
+    let first = maven.test();
+    if !is_resolved(&first) {
+        return;
+    }
+    first.assert_passed("the first build").assert_ran("the first build", &all());
+    maven.replace(D, "return 4", "return Integer.parseInt(\"4\")");
+    built(&maven, "D.p", &["TestP"]);
+}
+
 #[test]
 fn test_classes_at_the_same_time_share_what_cannot_be_told_apart() {
     let Some(maven) = project() else { return };

@@ -52,6 +52,16 @@ const UNSEEN: &[Edit] = &[
     // The order of methods.
     edit("Quiet", "    static Object first() {\n        return \"first\";\n    }\n\n", "", &[]),
     edit("Quiet", "// the end", "static Object first() {\n        return \"first\";\n    }", &[]),
+    // The order of annotations and of fields, names of variables, an annotation that no program can see.
+    edit("Plain", "@PlainOne\n@PlainTwo", "@PlainTwo\n@PlainOne", &[]),
+    edit("Plain", "int left;\n    int right;", "int right;\n    int left;", &[]),
+    edit("Plain", "Object marked", "@PlainUnseen Object marked", &[]),
+    edit(
+        "Plain",
+        "int i = 1;\n        i++;\n        return i;",
+        "int count = 1;\n        count += 1;\n        return count;",
+        &[],
+    ),
     // A subclass that nobody makes, and a class that nobody uses.
     write("Unused", "package f;\n\nclass Unused extends FamilyTop {}\n", &[]),
 ];
@@ -283,6 +293,82 @@ const HEADERS: &[Edit] = &[
     edit("Work", "\"before each\"", "\"b\"", &[("SetUpTest", "f.Work$BeforeEach#run()")]),
 ];
 
+/// What only reflection tells, members by the name of a subclass, and what comes from elsewhere: loaders of
+/// the test's own, things that shadow others, files that are absent, listed or rewritten.
+const ELSEWHERE: &[Edit] = &[
+    edit(
+        "Told",
+        "ToldVariable<T extends Comparable<T>>",
+        "ToldVariable<T extends Number>",
+        &[("ToldVariableTest", "class f.ToldVariable")],
+    ),
+    edit(
+        "Told",
+        "take(int first)",
+        "take(int second)",
+        &[("ToldParameterTest", "class f.ToldParameter")],
+    ),
+    edit("Told", "@ToldUse(1)", "@ToldUse(2)", &[("ToldTypeUseTest", "class f.ToldTypeUse")]),
+    edit(
+        "Told",
+        "@ToldMark(\"one\")",
+        "@ToldMark(\"1\")",
+        &[("ToldValueTest", "class f.ToldValue")],
+    ),
+    edit(
+        "Told",
+        "throws IOException",
+        "throws java.io.FileNotFoundException",
+        &[("ToldThrownTest", "class f.ToldThrown")],
+    ),
+    // javac copies the constant into the annotation, and leaves no trace of where it came from.
+    edit(
+        "Told",
+        "\"constant\"",
+        "\"changed\"",
+        &[("ToldConstantTest", "class f.ToldConstantUser")],
+    ),
+    // A field and a method that hide those of the superclass.
+    edit(
+        "Fields",
+        "// a place for a field",
+        "static Object last;",
+        &[("FieldsWrittenTest", "class f.FieldsWritten")],
+    ),
+    edit(
+        "Fields",
+        "// a place for a method",
+        "static Object name() { return \"hiding\"; }",
+        &[("FieldsHiddenTest", "class f.FieldsHiding")],
+    ),
+    edit(
+        "ElsewhereIsolated",
+        "\"isolated\"",
+        "\"i\"",
+        &[("ElsewhereIsolatedTest", "ElsewhereIsolated")],
+    ),
+    write("src/main/resources/folder/two.txt", "two\n", &[("ElsewhereFolderTest", "folder")]),
+    write(
+        "src/main/resources/META-INF/services/f.Elsewhere$Later",
+        "f.Elsewhere$LaterProvider\n",
+        &[("ElsewhereProvidedTest", "META-INF/services/f.Elsewhere$Later")],
+    ),
+    // Classes and resources of the tests come first.
+    write(
+        "src/test/resources/shadowed.txt",
+        "of the tests\n",
+        &[("ElsewhereShadowedTest", "shadowed.txt")],
+    ),
+    write(
+        "src/test/java/f/Shadowed.java",
+        "package f;\n\nclass Shadowed {\n    static Object name() {\n        return 1;\n    }\n}\n",
+        &[("ShadowedTest", "f.Shadowed")],
+    ),
+    write("tools/later.txt", "here now\n", &[("ElsewhereAbsentTest", "tools/later.txt")]),
+    write("tools/rewritten.txt", "by hand\n", &[("ElsewhereRewrittenTest", "tools/rewritten.txt")]),
+    edit("Work", "\"repeated\"", "\"r\"", &[("ManyTest", "f.Work$Repeated#run()")]),
+];
+
 /// Test classes that change, come and go; and the rest.
 const TESTS: &[Edit] = &[
     edit(
@@ -380,6 +466,7 @@ fn what_a_change_selects() {
     round(&maven, "what cannot be seen", UNSEEN);
     round(&maven, "bodies", BODIES);
     round(&maven, "headers, names and files", HEADERS);
+    round(&maven, "elsewhere", ELSEWHERE);
     round(&maven, "tests", TESTS);
     round(&maven, "nothing", &[]);
     red_stays_red(&maven);

@@ -9,7 +9,7 @@
 //! of its own: what it does counts for those around it.
 
 use super::{Collector, GoalState, Host, Said, key};
-use crate::jvm::goal::{GoalFacts, caches, jdk};
+use crate::jvm::goal::{GoalFacts, caches, jdk, module_descriptors};
 use crate::jvm::saved;
 use crate::project::Project;
 use std::collections::{BTreeSet, HashMap, HashSet};
@@ -17,7 +17,7 @@ use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tamis_core::record::Observed;
-use tamis_core::{Cause, Decision, Hash, Question, Scheme, Taint, Value};
+use tamis_core::{Cause, Decision, Hash, PortablePath, Question, Scheme, Taint, Value};
 use tamis_dynamic::{ClassIndex, Jvm};
 use tamis_report::TestReport;
 use tamis_wire::{Candidate, FromJvm, Hello, Launch, ToJvm, VERSION};
@@ -191,7 +191,12 @@ impl Collector<'_> {
             return None;
         };
         self.session.told.add_index(&facts.index);
-        launch.own_folders.iter().for_each(|folder| self.session.told.add_own(folder));
+        let folder = [launch.folder.as_str()];
+        let others: Vec<&str> =
+            folder.into_iter().chain(launch.class_path.iter().map(String::as_str)).collect();
+        for folder in &launch.own_folders {
+            self.session.told.add_own(Path::new(folder), &others);
+        }
         self.collected.goals += 1;
         self.goals.push(GoalState {
             facts,
@@ -339,6 +344,13 @@ impl Collector<'_> {
         facts.index.has_jar(&path) || is_class && holds_classes(&facts.index, &path)
     }
 
+    /// What tools do for themselves while a test runs. TestNG writes reports, into the folder into which the build
+    /// tool writes as well; Ant's runner notes each test in a file for Ant.
+    pub(super) fn is_tools(&self, facts: &GoalFacts, path: &PortablePath) -> bool {
+        let path = self.project.paths.to_absolute(path);
+        self.session.told.is_own(&path) || facts.scope.starts_with("ant:") && is_of_ant(&path)
+    }
+
     /// Whether something that was looked at outside of tests counts for a test. What a runner writes for
     /// itself does not; nor that it listed folders of classes to find tests: each of them is a test of
     /// its own, and whether there are more is nothing to it.
@@ -438,10 +450,12 @@ fn facts(project: &Project, launch: &Launch, hello: &Hello) -> GoalFacts {
             add(value);
         }
     }
+    let index = Arc::new(ClassIndex::load(&class_path, &caches(project)));
+    parts.extend(module_descriptors(&class_path, &index, Path::new("")));
     GoalFacts {
         scope: scope(&hello.command, &folder),
         folder,
-        index: Arc::new(ClassIndex::load(&class_path, &caches(project))),
+        index,
         class_path,
         configuration: Value::Text(Hash::of_parts(parts.iter().map(Vec::as_slice))),
         choices: Arc::default(),

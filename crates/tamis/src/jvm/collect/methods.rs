@@ -172,7 +172,8 @@ impl Collector<'_> {
                 }
             }
         }
-        if let Some(why) = shared_file(&methods, &pieces) {
+        let facts = &self.goals[class.goal].facts;
+        if let Some(why) = shared_file(&methods, &pieces, |path| self.is_tools(facts, path)) {
             return self.not_divided(class.goal, &class.class, why);
         }
         let failed_by_itself = class.verdict == Verdict::Failed
@@ -212,17 +213,20 @@ impl Collector<'_> {
             let more = if all > SHOWN { ", ..." } else { "" };
             let scope = &goal.facts.scope;
             self.say(&format!(
-                "{scope}: {all} test classes are known as a whole only: {}{more}",
+                "{scope}: {all} test {} known as a whole only: {}{more}",
+                if all == 1 { "class is" } else { "classes are" },
                 some.join(", ")
             ));
         }
     }
 }
 
-/// A file that one method looks at and another one wrote: they depend on each other.
+/// A file that one method looks at and another one wrote: they depend on each other. Unless it is one by which
+/// tools talk to each other.
 fn shared_file(
     methods: &[MethodSaid],
     pieces: &HashMap<u32, (Arc<Observations>, ClassFiles)>,
+    is_tools: impl Fn(&PortablePath) -> bool,
 ) -> Option<String> {
     let files = |method: &MethodSaid| -> Vec<Arc<Observations>> {
         let seen = method.own.iter().filter_map(|stretch| pieces.get(stretch));
@@ -233,7 +237,7 @@ fn shared_file(
         for files in files(method) {
             let changed = files.observed.iter().filter(|o| o.access.contains(Access::WRITE));
             let changed = changed.filter_map(|o| o.question.path());
-            for path in changed.chain(&files.left_behind) {
+            for path in changed.chain(&files.left_behind).filter(|path| !is_tools(path)) {
                 written.entry(path.as_bytes().to_vec()).or_default().insert(&method.name);
                 // Who lists the folder sees it.
                 let folder = parent(path);

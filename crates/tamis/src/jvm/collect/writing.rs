@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use tamis_core::decide::Demand;
 use tamis_core::record::{Access, Detail, Observed, Run};
-use tamis_core::{Outcome, Question, Taint};
+use tamis_core::{Outcome, PortablePath, Question, Taint};
 use tamis_dynamic::{Depends, Fact, Kind, outermost};
 use tamis_observe::{ClassFiles, Observations};
 use tamis_report::{Reruns, TestReport};
@@ -69,7 +69,7 @@ impl Collector<'_> {
         looked.taints.extend(self.goals[said.goal].taint_of(&said.class));
         if said.depends.uses_bundles {
             let is_bundle = |o: &&Observed| {
-                let path = o.question.path().map(tamis_core::PortablePath::as_bytes);
+                let path = o.question.path().map(PortablePath::as_bytes);
                 path.is_some_and(|p| p.ends_with(b".properties"))
             };
             for (_, earlier) in self.files.iter().filter(|((host, _), _)| *host == pid) {
@@ -84,6 +84,7 @@ impl Collector<'_> {
         }
         looked.taints.extend(files.taints.iter().cloned());
         looked.taints.extend(said.depends.incomplete.map(Taint::Unobserved));
+        looked.forget(|path| self.is_tools(&facts, path));
         looked.taints.extend(taint);
         let started = said.began.duration_since(UNIX_EPOCH).unwrap_or_default();
         let run = Run {
@@ -301,6 +302,14 @@ struct Looked {
 }
 
 impl Looked {
+    /// What was seen of these paths does not count.
+    fn forget(&mut self, path: impl Fn(&PortablePath) -> bool) {
+        self.observed.retain(|question, _| !question.path().is_some_and(&path));
+        self.taints.retain(|taint| {
+            !matches!(taint, Taint::Unstable(at) | Taint::ChangedBeforeSeen(at) if path(at))
+        });
+    }
+
     fn add(&mut self, observed: impl IntoIterator<Item = Observed>) {
         for observed in observed {
             let Some(known) = self.observed.get_mut(&observed.question) else {
