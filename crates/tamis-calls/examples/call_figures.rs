@@ -1,15 +1,16 @@
 //! Times and sizes of call graphs, for `bench/calls`.
 //!
 //! ```text
-//! call_figures [--jdk HOME] [--tests SUFFIX] [--names FOLDER] [--only cha,rta,...] ENTRY... -- LIBRARY...
+//! call_figures [--jdk HOME] [--tests SUFFIX,...] [--names FOLDER [--each]] [--only cha,rta,...] ENTRY... -- LIBRARY...
 //! ```
 //! Entries are the project's folders and jars. Roots are the methods of all classes of the entries whose name
 //! ends with SUFFIX (`Test`) and that are not abstract. With `--names` the names of all reached methods of the project are
-//! written into one file per algorithm, all edges into another one, and the roots into a third.
+//! written into one file per algorithm, all edges into another one, and the roots into a third; with `--each`
+//! what the roots of each class alone reach into a fourth.
 
 use std::path::{Path, PathBuf};
 use std::time::Instant;
-use tamis_calls::{Algorithm, Options, Origin, Program, Universe, build};
+use tamis_calls::{Algorithm, MethodId, Options, Origin, Program, Root, Universe, build};
 use tamis_classfile::{ClassFile, flags};
 
 fn memory_mib() -> u64 {
@@ -28,12 +29,14 @@ fn main() {
     let mut jdk: Option<PathBuf> = None;
     let (mut suffix, mut names, mut only) = ("Test".to_owned(), None, None);
     let (mut entries, mut libraries, mut behind) = (Vec::new(), Vec::new(), false);
+    let mut each = false;
     let mut arguments = std::env::args().skip(1);
     while let Some(argument) = arguments.next() {
         match argument.as_str() {
             "--jdk" => jdk = arguments.next().map(PathBuf::from),
             "--tests" => suffix = arguments.next().unwrap_or_default(),
             "--names" => names = arguments.next().map(PathBuf::from),
+            "--each" => each = true,
             "--only" => only = arguments.next(),
             "--" => behind = true,
             _ if behind => libraries.push(PathBuf::from(argument)),
@@ -61,13 +64,12 @@ fn main() {
         let tests: Vec<Vec<u8>> = universe
             .own_names()
             .into_iter()
-            .filter(|n| n.ends_with(suffix.as_bytes()) && !is_abstract(&universe, n))
+            .filter(|n| suffix.split(',').any(|suffix| n.ends_with(suffix.as_bytes())))
+            .filter(|n| !is_abstract(&universe, n))
             .map(<[u8]>::to_vec)
             .collect();
-        let mut roots = Vec::new();
-        for test in &tests {
-            roots.extend(program.roots_of(test));
-        }
+        let of_tests: Vec<Vec<Root>> = tests.iter().map(|test| program.roots_of(test)).collect();
+        let roots: Vec<Root> = of_tests.iter().flatten().copied().collect();
         let options = Options { algorithm, reflection: false };
         let graph = build(&mut program, &roots, options);
         let all = start.elapsed();
@@ -95,10 +97,21 @@ fn main() {
                 text.push_str(&program.method_display(method));
                 text.push('\n');
             }
+            let own_only = |m: &MethodId| program.is_own(*m) && program.is_in_file(*m);
+            let mut alone = String::new();
+            for (test, roots) in tests.iter().zip(&of_tests).filter(|_| each) {
+                let test = String::from_utf8_lossy(test).replace('/', ".");
+                let roots: Vec<MethodId> = roots.iter().map(|root| root.method).collect();
+                for method in graph.reachable(&roots).into_iter().filter(own_only) {
+                    alone.push_str(&format!("{test}\t{}\n", program.method_display(method)));
+                }
+            }
             let edges = graph.named_edges(&program);
             let edges: String = edges.iter().map(|(from, to)| format!("{from}\t{to}\n")).collect();
             let roots = roots.iter().map(|root| program.method_display(root.method) + "\n");
-            for (ending, text) in [("", text), (".edges", edges), (".roots", roots.collect())] {
+            let files =
+                [("", text), (".edges", edges), (".roots", roots.collect()), (".tests", alone)];
+            for (ending, text) in files {
                 let file = folder.join(format!("{}{ending}", algorithm.name()));
                 if let Err(error) = std::fs::write(file, text) {
                     eprintln!("{}: {error}", folder.display());
