@@ -11,6 +11,7 @@ import com.ibm.wala.ipa.callgraph.CallGraph;
 import com.ibm.wala.ipa.callgraph.Entrypoint;
 import com.ibm.wala.ipa.callgraph.IAnalysisCacheView;
 import com.ibm.wala.ipa.callgraph.cha.CHACallGraph;
+import com.ibm.wala.ipa.callgraph.impl.AbstractRootMethod;
 import com.ibm.wala.ipa.callgraph.impl.DefaultEntrypoint;
 import com.ibm.wala.ipa.callgraph.impl.Util;
 import com.ibm.wala.ipa.cha.ClassHierarchy;
@@ -25,9 +26,11 @@ import java.nio.file.Path;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Deque;
+import java.util.HashMap;
 import java.util.HashSet;
 import java.util.Iterator;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
 
@@ -208,6 +211,7 @@ public class WalaGraph {
   }
 
   private static List<Entrypoint> roots(ClassHierarchy hierarchy, String suffix) {
+    Map<TypeReference, Integer> receivers = new HashMap<>();
     List<Entrypoint> roots = new ArrayList<>();
     for (IClass type : hierarchy) {
       if (!isTest(type, suffix)) {
@@ -216,6 +220,15 @@ public class WalaGraph {
       for (IMethod method : rootsOf(type)) {
         TypeReference receiver = type.getReference();
         roots.add(new DefaultEntrypoint(method, hierarchy) {
+          /** One object for all methods of a test: what its set-up puts into fields, the others find there. */
+          @Override
+          protected int makeArgument(AbstractRootMethod root, int at) {
+            if (at > 0 || method.isStatic()) {
+              return super.makeArgument(root, at);
+            }
+            return receivers.computeIfAbsent(receiver, type -> super.makeArgument(root, 0));
+          }
+
           @Override
           protected TypeReference[] makeParameterTypes(IMethod method, int at) {
             return at == 0 && !method.isStatic()

@@ -1,7 +1,8 @@
 //! Times and sizes of call graphs, for `bench/calls`.
 //!
 //! ```text
-//! call_figures [--jdk HOME] [--tests SUFFIX,...] [--names FOLDER [--each]] [--only cha,rta,...] ENTRY... -- LIBRARY...
+//! call_figures [--jdk HOME] [--tests SUFFIX,...] [--names FOLDER [--each]] [--only cha,rta,...]
+//!              [--follow-library-types] [--nothing-from-outside] ENTRY... -- LIBRARY...
 //! ```
 //! Entries are the project's folders and jars. Roots are the methods of all classes of the entries whose name
 //! ends with SUFFIX (`Test`) and that are not abstract. With `--names` the names of all reached methods of the project are
@@ -10,7 +11,9 @@
 
 use std::path::{Path, PathBuf};
 use std::time::Instant;
-use tamis_calls::{Algorithm, MethodId, Options, Origin, Program, Root, Universe, build};
+use tamis_calls::{
+    Algorithm, Assumptions, MethodId, Options, Origin, Program, Root, Universe, build,
+};
 use tamis_classfile::{ClassFile, flags};
 
 fn memory_mib() -> u64 {
@@ -29,7 +32,7 @@ fn main() {
     let mut jdk: Option<PathBuf> = None;
     let (mut suffix, mut names, mut only) = ("Test".to_owned(), None, None);
     let (mut entries, mut libraries, mut behind) = (Vec::new(), Vec::new(), false);
-    let mut each = false;
+    let (mut each, mut assumptions) = (false, Assumptions::default());
     let mut arguments = std::env::args().skip(1);
     while let Some(argument) = arguments.next() {
         match argument.as_str() {
@@ -37,6 +40,8 @@ fn main() {
             "--tests" => suffix = arguments.next().unwrap_or_default(),
             "--names" => names = arguments.next().map(PathBuf::from),
             "--each" => each = true,
+            "--follow-library-types" => assumptions.follow_library_types = true,
+            "--nothing-from-outside" => assumptions.nothing_from_outside = true,
             "--only" => only = arguments.next(),
             "--" => behind = true,
             _ if behind => libraries.push(PathBuf::from(argument)),
@@ -70,7 +75,7 @@ fn main() {
             .collect();
         let of_tests: Vec<Vec<Root>> = tests.iter().map(|test| program.roots_of(test)).collect();
         let roots: Vec<Root> = of_tests.iter().flatten().copied().collect();
-        let options = Options { algorithm, reflection: false };
+        let options = Options { assumptions, ..Options::new(algorithm) };
         let graph = build(&mut program, &roots, options);
         let all = start.elapsed();
         let reached = graph.reached().count();

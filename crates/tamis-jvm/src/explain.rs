@@ -14,11 +14,15 @@ const NAMED: usize = 3;
 
 /// Why a test runs, without the way to it.
 pub fn what(reason: &Reason) -> String {
+    in_words(reason, |name| name)
+}
+
+fn in_words<'r>(reason: &'r Reason, shown: impl Fn(&'r str) -> &'r str) -> String {
     match reason {
         Reason::New => "no finished run of it is known".into(),
         Reason::Requested => "all tests were asked for".into(),
         Reason::DidNotPass => "it did not pass last time".into(),
-        Reason::Reaches { path, change } => reached(path, change),
+        Reason::Reaches { path, change } => reached(path, change, shown),
         Reason::Environment => "the JDK or the options of the JVM changed".into(),
         Reason::Unknown { why } => format!("not everything is known: {why}"),
         Reason::OtherRules => "its last run was judged by weaker rules".into(),
@@ -42,54 +46,50 @@ pub fn steps(reason: &Reason) -> Vec<String> {
     }
 }
 
-/// What changed and the way to it on one line.
+/// What changed and the way to it on one line, in short names.
 pub fn line(reason: &Reason) -> String {
+    let what = in_words(reason, simple);
     match way(reason) {
-        Some(way) => format!("{}: {way}", what(reason)),
-        None => what(reason),
+        Some(way) => format!("{what}: {way}"),
+        None => what,
     }
 }
 
-fn reached(path: &[Step], change: &Change) -> String {
+fn reached<'r>(path: &'r [Step], change: &Change, shown: impl Fn(&'r str) -> &'r str) -> String {
     let Some(last) = path.last() else { return format!("something changed ({change})") };
     let (class, method) = match last.name.split_once('#') {
-        Some((class, method)) => (class, Some(method)),
-        None => (last.name.as_str(), None),
+        Some((class, method)) => (shown(class), Some(method)),
+        None => (shown(&last.name), None),
     };
-    let method_name = || without_descriptor(&last.name);
+    let name = shown(without_descriptor(&last.name));
     match change {
         _ if path.len() == 1 && method.is_none() => "its own class changed".into(),
         Change::Methods(list) if list.len() == 1 && method == list.first().map(String::as_str) => {
-            format!("{} changed", method_name())
+            format!("{name} changed")
         }
         Change::Added => format!("{class} was added"),
         Change::Removed => format!("{class} was removed"),
         Change::Content => format!("{class} changed"),
-        Change::Overridden => format!("calls of {} run another method now", method_name()),
-        Change::Unreadable(why) => format!("{} cannot be read: {why}", method_name()),
-        Change::Header(_) | Change::Methods(_) => {
-            format!("{class} changed ({})", changed_methods(change).unwrap_or("header".into()))
-        }
+        Change::Overridden => format!("calls of {name} run another method now"),
+        Change::Unreadable(why) => format!("{name} cannot be read: {why}"),
+        Change::Header(list) => format!("{class} changed in {}", parts(Some("its header"), list)),
+        Change::Methods(list) => format!("{class} changed in {}", parts(None, list)),
         Change::OnlyOrder | Change::OnlyDebug => format!("{class} changed ({change})"),
     }
 }
 
-/// The methods of a change by their names.
-fn changed_methods(change: &Change) -> Option<String> {
-    let (head, list) = match change {
-        Change::Methods(list) => ("", list),
-        Change::Header(list) => ("header; ", list),
-        _ => return None,
-    };
-    let mut names: Vec<&str> = list.iter().map(|name| without_descriptor(name)).collect();
+/// `its header, a, b and 3 more`.
+fn parts(head: Option<&str>, methods: &[String]) -> String {
+    let mut names: Vec<&str> = methods.iter().map(|name| without_descriptor(name)).collect();
     names.dedup();
-    let shown = names.iter().take(NAMED).copied().collect::<Vec<_>>().join(", ");
-    match names.len() {
-        0 => None,
-        1 => Some(format!("{head}method {shown}")),
-        n if n <= NAMED => Some(format!("{head}methods {shown}")),
-        n => Some(format!("{head}methods {shown} and {} more", n - NAMED)),
+    let more = names.len().saturating_sub(NAMED);
+    names.truncate(NAMED);
+    let mut all: Vec<String> = head.into_iter().chain(names).map(str::to_owned).collect();
+    if more > 0 {
+        all.push(format!("{more} more"));
     }
+    let last = all.pop().unwrap_or_default();
+    if all.is_empty() { last } else { format!("{} and {last}", all.join(", ")) }
 }
 
 /// Plain use and calls are not named, every other kind of step is.
@@ -151,7 +151,8 @@ mod tests {
         let change = methods(&["c(I)V"]);
         let reason =
             reaches(&["p.FooTest#a()V", "p.q.Bar$In#b()V", "p.Baz#c(I)V"], "calls", change);
-        assert_eq!(line(&reason), "p.Baz#c changed: FooTest#a -> Bar$In#b -> Baz#c");
+        assert_eq!(line(&reason), "Baz#c changed: FooTest#a -> Bar$In#b -> Baz#c");
+        assert_eq!(what(&reason), "p.Baz#c changed");
         assert_eq!(steps(&reason), ["p.FooTest#a()V", "p.q.Bar$In#b()V", "p.Baz#c(I)V"]);
     }
 
@@ -167,22 +168,24 @@ mod tests {
     #[test]
     fn a_class_of_which_another_method_is_reached() {
         let reason = reaches(&["T#a()V", "p.B#b()V"], "calls", methods(&["x()V", "x(I)V", "y()V"]));
-        assert_eq!(what(&reason), "p.B changed (methods x, y)");
+        assert_eq!(what(&reason), "p.B changed in x and y");
         let many = methods(&["a()V", "b()V", "c()V", "d()V", "e()V"]);
         assert_eq!(
             what(&reaches(&["T", "p.B"], "uses", many)),
-            "p.B changed (methods a, b, c and 2 more)"
+            "p.B changed in a, b, c and 2 more"
         );
         assert_eq!(
             what(&reaches(&["T", "B"], "uses", Change::Header(Vec::new()))),
-            "B changed (header)"
+            "B changed in its header"
         );
+        let both = Change::Header(vec!["a()V".into()]);
+        assert_eq!(what(&reaches(&["T", "B"], "uses", both)), "B changed in its header and a");
     }
 
     #[test]
     fn kinds_of_use_and_files_keep_their_names() {
         let reason = reaches(&["p.T", "p.B"], "inherits", Change::Added);
-        assert_eq!(line(&reason), "p.B was added: T -inherits-> B");
+        assert_eq!(line(&reason), "B was added: T -inherits-> B");
         let reason = reaches(&["p.T", "q/test.properties"], "resource", Change::Content);
         assert_eq!(line(&reason), "q/test.properties changed: T -resource-> q/test.properties");
     }
@@ -193,6 +196,6 @@ mod tests {
             assert_eq!(what(&reaches(&[name], "uses", Change::Added)), "its own class changed");
         }
         let method = reaches(&["p.ATest#a()V"], "calls", Change::Overridden);
-        assert_eq!(line(&method), "calls of p.ATest#a run another method now");
+        assert_eq!(line(&method), "calls of ATest#a run another method now");
     }
 }

@@ -179,7 +179,7 @@ impl<'u> Calls<'u> {
             roots.insert(test.clone(), found);
         }
         let all: Vec<Root> = roots.values().flatten().copied().collect();
-        let options = Options { algorithm: level.algorithm, reflection: level.reflection };
+        let options = Options { reflection: level.reflection, ..Options::new(level.algorithm) };
         let graph = tamis_calls::build(&mut program, &all, options);
         Self { program, graph, roots }
     }
