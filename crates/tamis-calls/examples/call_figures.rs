@@ -2,14 +2,17 @@
 //!
 //! ```text
 //! call_figures [--jdk HOME] [--tests SUFFIX,...] [--names FOLDER [--each]] [--only cha,rta,...]
-//!              [--follow-library-types] [--nothing-from-outside] ENTRY... -- LIBRARY...
+//!              [--order] [--follow-library-types] [--nothing-from-outside] ENTRY... -- LIBRARY...
 //! ```
 //! Entries are the project's folders and jars. Roots are the methods of all classes of the entries whose name
 //! ends with SUFFIX (`Test`) and that are not abstract. With `--names` the names of all reached methods of the project are
 //! written into one file per algorithm, all edges into another one, and the roots into a third; with `--each`
-//! what the roots of each class alone reach into a fourth.
+//! what the roots of each class alone reach into a fourth. With `--order` each graph is held against the one
+//! before it: what it reaches more is listed, and makes the exit code 1.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+use std::process::ExitCode;
 use std::time::Instant;
 use tamis_calls::{
     Algorithm, Assumptions, MethodId, Options, Origin, Program, Root, Universe, build,
@@ -28,11 +31,12 @@ fn is_abstract(universe: &Universe, name: &[u8]) -> bool {
     class.is_none_or(|class| class.is(flags::ABSTRACT | flags::INTERFACE))
 }
 
-fn main() {
+fn main() -> ExitCode {
     let mut jdk: Option<PathBuf> = None;
     let (mut suffix, mut names, mut only) = ("Test".to_owned(), None, None);
     let (mut entries, mut libraries, mut behind) = (Vec::new(), Vec::new(), false);
     let (mut each, mut assumptions) = (false, Assumptions::default());
+    let (mut order, mut coarser, mut in_order) = (false, None, true);
     let mut arguments = std::env::args().skip(1);
     while let Some(argument) = arguments.next() {
         match argument.as_str() {
@@ -40,6 +44,7 @@ fn main() {
             "--tests" => suffix = arguments.next().unwrap_or_default(),
             "--names" => names = arguments.next().map(PathBuf::from),
             "--each" => each = true,
+            "--order" => order = true,
             "--follow-library-types" => assumptions.follow_library_types = true,
             "--nothing-from-outside" => assumptions.nothing_from_outside = true,
             "--only" => only = arguments.next(),
@@ -96,6 +101,19 @@ fn main() {
         for problem in program.problems.iter().take(5) {
             eprintln!("{problem}");
         }
+        if order {
+            let here: BTreeSet<String> = graph.reached_names(&program).into_iter().collect();
+            if let Some(coarser) = coarser.replace(here.clone()) {
+                let more: Vec<&String> = here.difference(&coarser).collect();
+                let left_out = coarser.len() + more.len() - here.len();
+                println!(
+                    "         reaches {} more and {left_out} fewer than the one before",
+                    more.len()
+                );
+                more.iter().take(5).for_each(|method| println!("         more: {method}"));
+                in_order &= more.is_empty();
+            }
+        }
         if let Some(folder) = &names {
             let mut text = String::new();
             for method in graph.reached().filter(|&m| program.is_own(m) && program.is_in_file(m)) {
@@ -124,4 +142,5 @@ fn main() {
             }
         }
     }
+    if in_order { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
