@@ -187,7 +187,7 @@ impl Flow<'_, '_> {
             if is_var(var) {
                 match at == 0 && !is_static {
                     true => self.solver.add(nodes.first + var, receiver),
-                    false => self.from_outside(nodes.first + var),
+                    false => self.add_unknown(nodes.first + var),
                 }
             }
         }
@@ -215,7 +215,7 @@ impl Flow<'_, '_> {
         self.todo.push(method);
         for field in std::mem::take(&mut self.program.opened) {
             let node = self.field(field);
-            self.from_outside(node);
+            self.add_unknown(node);
         }
         nodes
     }
@@ -234,7 +234,7 @@ impl Flow<'_, '_> {
             Use::Call(site) => self.call_on(site, objects),
             Use::ArrayGet { dst } => {
                 if objects.contains(OUTSIDE) {
-                    self.from_outside(dst);
+                    self.add_unknown(dst);
                 }
                 for object in objects.iter().filter(|&o| o != OUTSIDE) {
                     if self.is_array(object) {
@@ -306,7 +306,7 @@ impl Flow<'_, '_> {
                     }
                 }
                 // Inherited from a class that is not here.
-                None => self.from_outside(self.sites[site as usize].dst),
+                None => self.add_unknown(self.sites[site as usize].dst),
             }
         }
     }
@@ -316,7 +316,7 @@ impl Flow<'_, '_> {
     }
 
     /// What comes here was made where the analysis does not look.
-    fn from_outside(&mut self, node: Node) {
+    fn add_unknown(&mut self, node: Node) {
         if node != NO_NODE && !self.assumptions.nothing_from_outside {
             self.solver.add(node, OUTSIDE);
         }
@@ -403,7 +403,7 @@ impl Flow<'_, '_> {
                     let object = self.shared_object(class);
                     self.solver.add(node(dst), object);
                 }
-                Op::Outside { dst } => self.from_outside(node(dst)),
+                Op::Outside { dst } => self.add_unknown(node(dst)),
                 Op::Copy { dst, src } => self.solver.copy(node(src), node(dst)),
                 Op::Cast { dst, src, class } => self.filter(node(src), node(dst), class),
                 Op::Catch { dst, class } => self.filter(self.thrown, node(dst), class),
@@ -489,19 +489,19 @@ impl Flow<'_, '_> {
                         let nodes = self.reach(target);
                         self.pass(&args, 0, target, nodes, dst);
                     }
-                    None => self.from_outside(dst),
+                    None => self.add_unknown(dst),
                 }
             }
             // The paper's rule: what is called on a type that is left out is not followed.
             CallKind::Virtual
                 if self.program.is_open(class) && !self.assumptions.follow_library_types =>
             {
-                self.from_outside(dst);
+                self.add_unknown(dst);
             }
             CallKind::Virtual | CallKind::Callback => {
                 // The library's own objects answer as well.
                 if kind == CallKind::Virtual && self.program.is_open(class) {
-                    self.from_outside(dst);
+                    self.add_unknown(dst);
                 }
                 let receiver = args.first().copied().unwrap_or(NO_NODE);
                 if receiver == NO_NODE {

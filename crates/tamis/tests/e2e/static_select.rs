@@ -250,6 +250,9 @@ fn at_method_level_calls_decide_and_the_answer_says_that_it_can_miss() {
     assert!(said.stderr.contains("can miss tests"), "{}", said.stderr);
     let methods = answer(&project, &["impacted", "--level", "method", "--changes", "method"]);
     assert_eq!(methods, "A#one()I\nATest#test()V\nB#two()I\n");
+    let words = ["static", "impacted", "--level", "method", "--changes", "method"];
+    let said = project.tamis(&[&words[..], &PLACES].concat()).stderr;
+    assert!(said.contains("3 methods of 3 classes can reach a change"), "{said}");
 
     // The graph of now, to look at.
     let way = answer(&project, &["callgraph", "--from", "ATest", "--to", "B#two"]);
