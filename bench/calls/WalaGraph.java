@@ -11,6 +11,7 @@ import com.ibm.wala.ipa.callgraph.CallGraph;
 import com.ibm.wala.ipa.callgraph.Entrypoint;
 import com.ibm.wala.ipa.callgraph.IAnalysisCacheView;
 import com.ibm.wala.ipa.callgraph.cha.CHACallGraph;
+import com.ibm.wala.ipa.callgraph.impl.AbstractRootMethod;
 import com.ibm.wala.ipa.callgraph.impl.DefaultEntrypoint;
 import com.ibm.wala.ipa.callgraph.impl.Util;
 import com.ibm.wala.ipa.cha.ClassHierarchy;
@@ -18,19 +19,29 @@ import com.ibm.wala.ipa.cha.ClassHierarchyFactory;
 import com.ibm.wala.ipa.cha.IClassHierarchy;
 import com.ibm.wala.types.ClassLoaderReference;
 import com.ibm.wala.types.TypeReference;
+import com.sun.management.OperatingSystemMXBean;
 import java.io.File;
 import java.io.PrintWriter;
+import java.lang.management.ManagementFactory;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayDeque;
 import java.util.ArrayList;
+import java.util.Deque;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.Iterator;
 import java.util.List;
+import java.util.Map;
+import java.util.Set;
 import java.util.TreeSet;
 
 /**
  * The call graph of WALA for the same classes and roots as `call_figures`: all methods that are not
- * private of the classes whose name ends with SUFFIX, inherited ones included.
+ * private of the classes whose name ends with SUFFIX (one of several, with commas between them), inherited
+ * ones included. With `each` what the methods of each such class alone can reach is written as well.
  *
- * <p>java WalaGraph ALGORITHM include|exclude SUFFIX PROJECT_PATH LIBRARY_PATH NAMES_FILE
+ * <p>java WalaGraph ALGORITHM include|exclude SUFFIX PROJECT_PATH LIBRARY_PATH NAMES_FILE [each]
  */
 public class WalaGraph {
   /** WALA cannot do without `java.lang`; with libraries left out the rest of the JDK is. */
@@ -96,30 +107,68 @@ public class WalaGraph {
         memory = Long.parseLong(line.replaceAll("[^0-9]", "")) / 1024;
       }
     }
-    System.out.printf("%-8s %7.3f s  %d classes, %d roots: %d methods reached, %d of the project; %d MiB%n",
-        algorithm, seconds, hierarchy.getNumberOfClasses(), roots.size(), all.size(), own.size(), memory);
+    long cpu = ((OperatingSystemMXBean) ManagementFactory.getOperatingSystemMXBean()).getProcessCpuTime();
+    System.out.printf("%-8s %7.3f s  cpu %.2f s, %d classes, %d roots: %d methods reached, %d of the project; %d MiB%n",
+        algorithm, seconds, cpu / 1e9, hierarchy.getNumberOfClasses(), roots.size(), all.size(), own.size(), memory);
+    // Before what may take longer than the graph: lists of what was found.
+    System.out.flush();
     try (PrintWriter out = new PrintWriter(args[5])) {
       own.forEach(out::println);
     }
     try (PrintWriter out = new PrintWriter(args[5] + ".callers")) {
       callers(graph, out);
     }
+    if (args.length > 6) {
+      try (PrintWriter out = new PrintWriter(args[5] + ".tests")) {
+        tests(graph, hierarchy, args[2], out);
+      }
+    }
   }
 
-  /** Who calls each method of the project: caller, method, declared type, whose that is, whether it can run. */
+  /** Each test class with the methods of the project that its own roots reach. */
+  private static void tests(CallGraph graph, ClassHierarchy hierarchy, String suffix, PrintWriter out) {
+    TreeSet<String> lines = new TreeSet<>();
+    for (IClass test : hierarchy) {
+      if (!isTest(test, suffix)) {
+        continue;
+      }
+      Set<CGNode> seen = new HashSet<>();
+      for (IMethod root : rootsOf(test)) {
+        seen.addAll(graph.getNodes(root.getReference()));
+      }
+      Deque<CGNode> todo = new ArrayDeque<>(seen);
+      while (!todo.isEmpty()) {
+        for (Iterator<CGNode> next = graph.getSuccNodes(todo.pop()); next.hasNext();) {
+          CGNode node = next.next();
+          if (seen.add(node)) {
+            todo.push(node);
+          }
+        }
+      }
+      String start = test.getName().toString().substring(1).replace('/', '.') + "\t";
+      for (CGNode node : seen) {
+        if (isOwn(node.getMethod().getDeclaringClass())) {
+          lines.add(start + name(node.getMethod()));
+        }
+      }
+    }
+    lines.forEach(out::println);
+  }
+
+  /** Who calls each method of the project or a jar: caller, method, declared type, whose that is, whether it can run. */
   private static void callers(CallGraph graph, PrintWriter out) {
     TreeSet<String> lines = new TreeSet<>();
     for (CGNode node : graph) {
-      if (!isOwn(node.getMethod().getDeclaringClass())) {
+      if (!isOwn(node.getMethod().getDeclaringClass()) && !isLibrary(node.getMethod().getDeclaringClass())) {
         continue;
       }
       String name = name(node.getMethod());
       String end = "\t" + (someObjectRuns(graph.getClassHierarchy(), node.getMethod()) ? "runs" : "overridden");
-      for (java.util.Iterator<CGNode> from = graph.getPredNodes(node); from.hasNext();) {
+      for (Iterator<CGNode> from = graph.getPredNodes(node); from.hasNext();) {
         CGNode caller = from.next();
         String start = name(caller.getMethod()) + "\t" + name + "\t";
         boolean any = false;
-        for (java.util.Iterator<CallSiteReference> sites = graph.getPossibleSites(caller, node); sites.hasNext();) {
+        for (Iterator<CallSiteReference> sites = graph.getPossibleSites(caller, node); sites.hasNext();) {
           CallSiteReference site = sites.next();
           TypeReference type = site.getDeclaredTarget().getDeclaringClass();
           IClass found = graph.getClassHierarchy().lookupClass(type);
@@ -157,29 +206,34 @@ public class WalaGraph {
     return type.getClassLoader().getReference().equals(ClassLoaderReference.Application);
   }
 
+  private static boolean isLibrary(IClass type) {
+    return type.getClassLoader().getReference().equals(ClassLoaderReference.Extension);
+  }
+
   private static String name(IMethod method) {
     String type = method.getDeclaringClass().getName().toString().substring(1).replace('/', '.');
     return type + "#" + method.getName() + method.getDescriptor();
   }
 
   private static List<Entrypoint> roots(ClassHierarchy hierarchy, String suffix) {
+    Map<TypeReference, Integer> receivers = new HashMap<>();
     List<Entrypoint> roots = new ArrayList<>();
     for (IClass type : hierarchy) {
-      boolean own = type.getClassLoader().getReference().equals(ClassLoaderReference.Application);
-      if (!own || type.isInterface() || !type.getName().toString().endsWith(suffix)) {
+      if (!isTest(type, suffix)) {
         continue;
       }
-      if (type.isAbstract()) {
-        continue;
-      }
-      for (IMethod method : methods(type)) {
-        boolean inherited = method.getDeclaringClass() != type;
-        if (method.isAbstract() || method.isPrivate() || method.isSynthetic()
-            || (inherited && method.isInit())) {
-          continue;
-        }
+      for (IMethod method : rootsOf(type)) {
         TypeReference receiver = type.getReference();
         roots.add(new DefaultEntrypoint(method, hierarchy) {
+          /** One object for all methods of a test: what its set-up puts into fields, the others find there. */
+          @Override
+          protected int makeArgument(AbstractRootMethod root, int at) {
+            if (at > 0 || method.isStatic()) {
+              return super.makeArgument(root, at);
+            }
+            return receivers.computeIfAbsent(receiver, type -> super.makeArgument(root, 0));
+          }
+
           @Override
           protected TypeReference[] makeParameterTypes(IMethod method, int at) {
             return at == 0 && !method.isStatic()
@@ -189,6 +243,20 @@ public class WalaGraph {
         });
       }
     }
+    return roots;
+  }
+
+  private static boolean isTest(IClass type, String suffixes) {
+    if (!isOwn(type) || type.isInterface() || type.isAbstract()) {
+      return false;
+    }
+    return List.of(suffixes.split(",")).stream().anyMatch(type.getName().toString()::endsWith);
+  }
+
+  private static List<IMethod> rootsOf(IClass type) {
+    List<IMethod> roots = new ArrayList<>(methods(type));
+    roots.removeIf(method -> method.isAbstract() || method.isPrivate() || method.isSynthetic()
+        || (method.getDeclaringClass() != type && method.isInit()));
     return roots;
   }
 

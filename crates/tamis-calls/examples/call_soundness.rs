@@ -51,7 +51,7 @@ fn read_ran(file: &Path) -> Ran {
 
 /// What ran and is not reached, by test; the last number counts what was looked for.
 fn missing(universe: &Universe, ran: &Ran, asked: &Asked) -> (Ran, usize) {
-    let options = Options { algorithm: asked.algorithm, reflection: asked.reflection };
+    let options = Options { reflection: asked.reflection, ..Options::new(asked.algorithm) };
     let (mut out, mut pairs) = (Ran::new(), 0);
     let groups: Vec<Vec<&String>> = match asked.each {
         true => ran.keys().map(|test| vec![test]).collect(),
@@ -90,7 +90,7 @@ fn print(universe: &Universe, missing: &Ran, asked: &Asked) {
     }
     roots.sort_unstable();
     roots.dedup();
-    let options = Options { algorithm: Algorithm::Rta, reflection: asked.reflection };
+    let options = Options { reflection: asked.reflection, ..Options::new(Algorithm::Rta) };
     let graph: CallGraph = build(&mut program, &roots, options);
     let reach: BTreeMap<&String, BTreeSet<MethodId>> = ids
         .iter()

@@ -55,7 +55,7 @@ fn main() {
         roots.push((test, program.roots_of(test.replace('.', "/").as_bytes())));
     }
     let all: Vec<Root> = roots.iter().flat_map(|(_, roots)| roots).copied().collect();
-    let graph = build(&mut program, &all, Options { algorithm, reflection: false });
+    let graph = build(&mut program, &all, Options::new(algorithm));
     for folder in &changed {
         let mut new = Universe::new();
         new.add_entry(folder, Origin::Project, 17);

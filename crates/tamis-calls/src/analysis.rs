@@ -36,6 +36,25 @@ pub struct Options {
     pub algorithm: Algorithm,
     /// Class literals with `newInstance`, and `Class.forName` of constants, make objects.
     pub reflection: bool,
+    pub assumptions: Assumptions,
+}
+
+impl Options {
+    /// Without reflection, and with what selection assumes of code that is not read.
+    pub fn new(algorithm: Algorithm) -> Self {
+        Self { algorithm, reflection: false, assumptions: Assumptions::default() }
+    }
+}
+
+/// What is assumed of code that is not read. Selection uses the default, which is the study's; with the others
+/// a difference to another analysis is explained by trying whether it is gone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Assumptions {
+    /// Calls on types of libraries that are left out go to the project's own objects, instead of nowhere.
+    pub follow_library_types: bool,
+    /// Nothing comes out of code that is not read, nor through a cast to a type that is not, instead of any
+    /// object that fits. **Not safe**: misses what is done with those objects.
+    pub nothing_from_outside: bool,
 }
 
 /// A method that somebody outside calls, on an object of a class.

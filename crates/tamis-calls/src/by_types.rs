@@ -7,18 +7,17 @@
 //!
 //! All calls of one method on one declared type share a hub.
 
-use crate::analysis::{Options, Root};
+use crate::analysis::{Assumptions, Options, Root};
 use crate::body::{CallKind, Op};
 use crate::graph::{CallGraph, HUB};
 use crate::interpret::Wanted;
-use crate::models::THROWN_BY_JVM;
 use crate::program::{ClassId, Kind, MethodId, Program, SelectorId, key};
 use rustc_hash::{FxHashMap, FxHashSet};
-use tamis_classfile::flags;
 
 struct Types<'p, 'u> {
     program: &'p mut Program<'u>,
     wanted: Wanted,
+    assumptions: Assumptions,
     reached: Vec<bool>,
     todo: Vec<MethodId>,
     edges: Vec<(u32, u32)>,
@@ -48,6 +47,7 @@ pub(crate) fn build(
     let mut types = Types {
         program,
         wanted,
+        assumptions: options.assumptions,
         reached: Vec::new(),
         todo: Vec::new(),
         edges: Vec::new(),
@@ -72,11 +72,8 @@ pub(crate) fn build(
     for class in [known.string, known.class] {
         types.make(class);
     }
-    for name in THROWN_BY_JVM {
-        let class = types.program.class(name);
-        if !types.program.classes[class as usize].is_missing() {
-            types.make(class);
-        }
+    for class in types.program.thrown_by_jvm() {
+        types.make(class);
     }
     for root in roots {
         types.reach(root.method);
@@ -161,19 +158,9 @@ impl Types<'_, '_> {
     }
 
     fn method(&mut self, method: MethodId) {
-        let body = if self.program.methods[method as usize].is(flags::NATIVE) {
-            self.program.native_body(method)
-        } else {
-            match self.program.body(method, self.wanted) {
-                Ok(Some(body)) => body,
-                Ok(None) => return,
-                Err(error) => {
-                    let name = self.program.method_display(method);
-                    self.program.problems.push(format!("method {name}: {error}"));
-                    self.unreadable.push(method);
-                    return;
-                }
-            }
+        let Some(body) = self.program.body_to_run(method, self.wanted) else {
+            self.unreadable.push(method);
+            return;
         };
         for op in &body.ops {
             match *op {
@@ -200,7 +187,9 @@ impl Types<'_, '_> {
                         }
                     }
                     // The paper's rule: what is called on a type that is left out is not followed.
-                    CallKind::Virtual if self.program.is_open(class) => {}
+                    CallKind::Virtual
+                        if self.program.is_open(class)
+                            && !self.assumptions.follow_library_types => {}
                     CallKind::Virtual | CallKind::Callback => {
                         self.virtual_call(method, class, selector);
                     }

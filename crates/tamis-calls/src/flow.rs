@@ -12,11 +12,10 @@
 
 mod objects;
 
-use crate::analysis::{Options, Root};
+use crate::analysis::{Assumptions, Options, Root};
 use crate::body::{Body, CallKind, Op, Var, is_var};
 use crate::graph::{CallGraph, HUB};
 use crate::interpret::Wanted;
-use crate::models::THROWN_BY_JVM;
 use crate::program::{ClassId, FieldId, Kind, MethodId, Program, SelectorId, key};
 use crate::sets::Set;
 use crate::solver::{Filtered, Node, OUTSIDE, Solver};
@@ -61,6 +60,7 @@ struct Flow<'p, 'u> {
     program: &'p mut Program<'u>,
     solver: Solver,
     wanted: Wanted,
+    assumptions: Assumptions,
     /// Tell objects apart by where they are made.
     by_site: bool,
     uses: Vec<Vec<Use>>,
@@ -98,6 +98,7 @@ pub(crate) fn build(
         program,
         solver,
         wanted: Wanted { flow: true, reflection: options.reflection },
+        assumptions: options.assumptions,
         by_site,
         uses: Vec::new(),
         methods: FxHashMap::default(),
@@ -122,12 +123,9 @@ pub(crate) fn build(
     for class in [known.string, known.class] {
         flow.shared_object(class);
     }
-    for name in THROWN_BY_JVM {
-        let class = flow.program.class(name);
-        if !flow.program.classes[class as usize].is_missing() {
-            let object = flow.shared_object(class);
-            flow.solver.add(thrown, object);
-        }
+    for class in flow.program.thrown_by_jvm() {
+        let object = flow.shared_object(class);
+        flow.solver.add(thrown, object);
     }
     for root in roots {
         flow.root(*root);
@@ -187,8 +185,10 @@ impl Flow<'_, '_> {
         let parameters = self.parameters(root.method);
         for (at, var) in parameters.into_iter().enumerate() {
             if is_var(var) {
-                let object = if at == 0 && !is_static { receiver } else { OUTSIDE };
-                self.solver.add(nodes.first + var, object);
+                match at == 0 && !is_static {
+                    true => self.solver.add(nodes.first + var, receiver),
+                    false => self.add_unknown(nodes.first + var),
+                }
             }
         }
     }
@@ -202,19 +202,10 @@ impl Flow<'_, '_> {
         if let Some((nodes, _)) = self.methods.get(&method) {
             return *nodes;
         }
-        let body = if self.program.methods[method as usize].is(flags::NATIVE) {
-            self.program.native_body(method)
-        } else {
-            match self.program.body(method, self.wanted) {
-                Ok(body) => body.unwrap_or_default(),
-                Err(error) => {
-                    let name = self.program.method_display(method);
-                    self.program.problems.push(format!("method {name}: {error}"));
-                    self.unreadable.push(method);
-                    Rc::default()
-                }
-            }
-        };
+        let body = self.program.body_to_run(method, self.wanted).unwrap_or_else(|| {
+            self.unreadable.push(method);
+            Rc::default()
+        });
         let nodes = Nodes { first: self.solver.nodes(body.vars), result: self.solver.node() };
         self.methods.insert(method, (nodes, body));
         if self.reached.len() <= method as usize {
@@ -224,7 +215,7 @@ impl Flow<'_, '_> {
         self.todo.push(method);
         for field in std::mem::take(&mut self.program.opened) {
             let node = self.field(field);
-            self.solver.add(node, OUTSIDE);
+            self.add_unknown(node);
         }
         nodes
     }
@@ -243,7 +234,7 @@ impl Flow<'_, '_> {
             Use::Call(site) => self.call_on(site, objects),
             Use::ArrayGet { dst } => {
                 if objects.contains(OUTSIDE) {
-                    self.solver.add(dst, OUTSIDE);
+                    self.add_unknown(dst);
                 }
                 for object in objects.iter().filter(|&o| o != OUTSIDE) {
                     if self.is_array(object) {
@@ -315,7 +306,7 @@ impl Flow<'_, '_> {
                     }
                 }
                 // Inherited from a class that is not here.
-                None => self.result_from_outside(self.sites[site as usize].dst),
+                None => self.add_unknown(self.sites[site as usize].dst),
             }
         }
     }
@@ -324,9 +315,10 @@ impl Flow<'_, '_> {
         self.methods.get(&method).map(|(_, body)| &body.parameters[..]).unwrap_or_default()
     }
 
-    fn result_from_outside(&mut self, dst: Node) {
-        if dst != NO_NODE {
-            self.solver.add(dst, OUTSIDE);
+    /// What comes here was made where the analysis does not look.
+    fn add_unknown(&mut self, node: Node) {
+        if node != NO_NODE && !self.assumptions.nothing_from_outside {
+            self.solver.add(node, OUTSIDE);
         }
     }
 
@@ -411,7 +403,7 @@ impl Flow<'_, '_> {
                     let object = self.shared_object(class);
                     self.solver.add(node(dst), object);
                 }
-                Op::Outside { dst } => self.solver.add(node(dst), OUTSIDE),
+                Op::Outside { dst } => self.add_unknown(node(dst)),
                 Op::Copy { dst, src } => self.solver.copy(node(src), node(dst)),
                 Op::Cast { dst, src, class } => self.filter(node(src), node(dst), class),
                 Op::Catch { dst, class } => self.filter(self.thrown, node(dst), class),
@@ -459,6 +451,9 @@ impl Flow<'_, '_> {
     fn filter(&mut self, from: Node, to: Node, class: ClassId) {
         let filter = self.below(class);
         let open = self.program.is_open(class);
+        if open && self.assumptions.nothing_from_outside {
+            return;
+        }
         self.solver.filter(from, Filtered { to, filter, open });
     }
 
@@ -494,12 +489,20 @@ impl Flow<'_, '_> {
                         let nodes = self.reach(target);
                         self.pass(&args, 0, target, nodes, dst);
                     }
-                    None => self.result_from_outside(dst),
+                    None => self.add_unknown(dst),
                 }
             }
             // The paper's rule: what is called on a type that is left out is not followed.
-            CallKind::Virtual if self.program.is_open(class) => self.result_from_outside(dst),
+            CallKind::Virtual
+                if self.program.is_open(class) && !self.assumptions.follow_library_types =>
+            {
+                self.add_unknown(dst);
+            }
             CallKind::Virtual | CallKind::Callback => {
+                // The library's own objects answer as well.
+                if kind == CallKind::Virtual && self.program.is_open(class) {
+                    self.add_unknown(dst);
+                }
                 let receiver = args.first().copied().unwrap_or(NO_NODE);
                 if receiver == NO_NODE {
                     return;

@@ -78,6 +78,22 @@ pub(crate) struct Interpreter<'p, 'u> {
 }
 
 impl<'u> Program<'u> {
+    /// What a method does when it runs, which is nothing where it has no code. `None`, with a problem said,
+    /// where the code is not understood.
+    pub(crate) fn body_to_run(&mut self, method: MethodId, wanted: Wanted) -> Option<Rc<Body>> {
+        if self.methods[method as usize].is(flags::NATIVE) {
+            return Some(self.native_body(method));
+        }
+        match self.body(method, wanted) {
+            Ok(body) => Some(body.unwrap_or_default()),
+            Err(error) => {
+                let name = self.method_display(method);
+                self.problems.push(format!("method {name}: {error}"));
+                None
+            }
+        }
+    }
+
     /// What a method does; `None` where it has no code.
     pub(crate) fn body(&mut self, method: MethodId, wanted: Wanted) -> Read<Option<Rc<Body>>> {
         if let Some(body) = self.made_up.get(&method) {
@@ -400,7 +416,12 @@ impl<'u> Interpreter<'_, 'u> {
         Ok((class, selector))
     }
 
-    fn constant(&mut self, index: u16) -> Read<()> {
+    /// The constant that one of the three instructions for them puts on the stack.
+    fn constant_of(&mut self, pc: usize, op: u8) -> Read<()> {
+        let index = match op {
+            18 => u16::from(self.byte(pc + 1)?),
+            _ => self.short(pc + 1)?,
+        };
         match self.file.pool.tag(index) {
             Some(Tag::String) => {
                 self.texts.push(self.file.pool.string(index)?);

@@ -31,7 +31,7 @@ mod sets;
 mod solver;
 mod universe;
 
-pub use analysis::{Algorithm, Options, Root, build};
+pub use analysis::{Algorithm, Assumptions, Options, Root, build};
 pub use change::Changes;
 pub use graph::{CallGraph, Callers};
 pub use image::ImageError;

@@ -38,7 +38,7 @@ const INVOKE: &[u8] =
     b"(Ljava/lang/Object;Ljava/lang/reflect/Method;[Ljava/lang/Object;)Ljava/lang/Object;";
 
 /// Exceptions that the JVM throws by itself.
-pub(crate) const THROWN_BY_JVM: [&[u8]; 12] = [
+const THROWN_BY_JVM: [&[u8]; 12] = [
     b"java/lang/NullPointerException",
     b"java/lang/ArithmeticException",
     b"java/lang/ArrayIndexOutOfBoundsException",
@@ -146,6 +146,12 @@ impl Program<'_> {
             }
         }
         out
+    }
+
+    /// The classes of [`THROWN_BY_JVM`] that are here.
+    pub(crate) fn thrown_by_jvm(&mut self) -> Vec<ClassId> {
+        let classes: Vec<ClassId> = THROWN_BY_JVM.iter().map(|name| self.class(name)).collect();
+        classes.into_iter().filter(|&class| !self.classes[class as usize].is_missing()).collect()
     }
 
     /// What a native method does, as far as it is known.

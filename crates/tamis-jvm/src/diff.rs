@@ -18,6 +18,8 @@ pub enum Change {
     Header(Vec<String>),
     /// Only the bodies of these methods.
     Methods(Vec<String>),
+    /// Of a method: what it was found by finds another one now (an added override).
+    Overridden,
     /// Members or annotations stand in another order; debug information moves with them.
     OnlyOrder,
     /// The file differs, but nothing that a program can see, nor the order of members.
@@ -44,6 +46,7 @@ impl fmt::Display for Change {
             Self::Header(list) if list.is_empty() => write!(f, "header"),
             Self::Header(list) => write!(f, "header; methods {}", methods(list)),
             Self::Methods(list) => write!(f, "methods {}", methods(list)),
+            Self::Overridden => write!(f, "another one is found now"),
             Self::OnlyOrder => write!(f, "only the order of members or annotations"),
             Self::OnlyDebug => write!(f, "only debug information"),
             Self::Content => write!(f, "content"),

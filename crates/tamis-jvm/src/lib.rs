@@ -10,6 +10,7 @@ pub mod diff;
 mod disk;
 pub mod edges;
 pub mod engine;
+pub mod explain;
 pub mod folder;
 pub mod graph;
 pub mod jars;

@@ -25,7 +25,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::{Path, PathBuf};
 use tamis_calls::{
-    Algorithm, CallGraph, Changes, MethodId, Options, Origin, Program, Root, Universe,
+    Algorithm, CallGraph, Callers, Changes, MethodId, Options, Origin, Program, Root, Universe,
 };
 use tamis_core::Hash;
 
@@ -179,10 +179,14 @@ impl<'u> Calls<'u> {
             roots.insert(test.clone(), found);
         }
         let all: Vec<Root> = roots.values().flatten().copied().collect();
-        let options = Options { algorithm: level.algorithm, reflection: level.reflection };
+        let options = Options { reflection: level.reflection, ..Options::new(level.algorithm) };
         let graph = tamis_calls::build(&mut program, &all, options);
         Self { program, graph, roots }
     }
+}
+
+fn external(name: &[u8]) -> String {
+    tamis_classfile::mutf8::decode(name).replace('/', ".")
 }
 
 fn internal(name: &str) -> Vec<u8> {
@@ -283,11 +287,14 @@ fn judge(
     }
     // What could not be read may call anything.
     let mut changed: Vec<MethodId> = calls.graph.unreadable.clone();
+    let mut differing = Vec::new();
     for name in classes.keys() {
         let new = now.find(name).map(|(bytes, _)| bytes);
         changed.extend(calls.program.changed_by(name, new, level.changes));
+        differing.extend(calls.program.changed_by(name, new, Changes::Method));
     }
     let callers = calls.graph.callers(&changed);
+    let to_differing = calls.graph.callers(&differing);
     for test in tests {
         if run.contains_key(test) {
             continue;
@@ -295,14 +302,13 @@ fn judge(
         let roots = calls.roots.get(test).map(Vec::as_slice).unwrap_or_default();
         let reason = if roots.is_empty() {
             Some(unknown("the old revision has no class of this name".into()))
-        } else if let Some(change) = own_change(&calls.program, test, &classes) {
-            let path = vec![Step { name: test.clone(), by: None }];
-            Some(Reason::Reaches { path, change: change.clone() })
+        } else if let Some(reason) = own_change(&calls.program, test, &classes) {
+            Some(reason)
         } else {
-            roots.iter().find(|r| callers.contains(r.method)).map(|root| {
-                let path = callers.path(root.method, &calls.graph);
-                reaches(&calls.program, &path, &classes)
-            })
+            // Rather the way to a method that differs than to another one of its class.
+            let path = shortest(&callers, roots, &calls.graph)
+                .map(|any| shortest(&to_differing, roots, &calls.graph).unwrap_or(any));
+            path.map(|path| reaches(&calls, &path, &classes))
         };
         run.extend(reason.map(|reason| (test.clone(), reason)));
     }
@@ -361,34 +367,42 @@ fn others_reached(
         .collect()
 }
 
-/// The change of a test's own class, of one above it, or of one nested in it.
-fn own_change<'c>(
+/// Why a test runs whose own class, one above it, or one nested in it changed.
+fn own_change(
     program: &Program<'_>,
     test: &str,
-    classes: &'c BTreeMap<Vec<u8>, Change>,
-) -> Option<&'c Change> {
+    classes: &BTreeMap<Vec<u8>, Change>,
+) -> Option<Reason> {
     let name = internal(test);
-    let nested = |changed: &[u8]| {
-        changed
-            .strip_prefix(&name[..])
-            .is_some_and(|rest| matches!(rest.first(), None | Some(b'$')))
+    let start = |by| Step { name: test.to_owned(), by };
+    if let Some(change) = classes.get(&name) {
+        return Some(Reason::Reaches { path: vec![start(None)], change: change.clone() });
+    }
+    let nested = |other: &[u8]| {
+        other.strip_prefix(&name[..]).is_some_and(|rest| rest.first() == Some(&b'$'))
     };
     let above = program.supertypes_of(&name);
-    classes
-        .iter()
-        .find(|(changed, _)| nested(changed) || above.contains(&changed.as_slice()))
-        .map(|(_, change)| change)
+    classes.iter().find_map(|(changed, change)| {
+        let by = match nested(changed) {
+            true => "nests",
+            false if above.contains(&changed.as_slice()) => "inherits",
+            false => return None,
+        };
+        let end = Step { name: external(changed), by: None };
+        Some(Reason::Reaches { path: vec![start(Some(by)), end], change: change.clone() })
+    })
 }
 
-fn reaches(
-    program: &Program<'_>,
-    path: &[MethodId],
-    classes: &BTreeMap<Vec<u8>, Change>,
-) -> Reason {
+/// The shortest way from one of these roots.
+fn shortest(callers: &Callers, roots: &[Root], graph: &CallGraph) -> Option<Vec<MethodId>> {
+    let reaching = roots.iter().filter(|root| callers.contains(root.method));
+    reaching.map(|root| callers.path(root.method, graph)).min_by_key(Vec::len)
+}
+
+fn reaches(calls: &Calls<'_>, path: &[MethodId], classes: &BTreeMap<Vec<u8>, Change>) -> Reason {
+    let program = &calls.program;
     let shown: Vec<MethodId> = path.iter().copied().filter(|&m| program.is_in_file(m)).collect();
-    let last = shown.last().map(|&m| program.class_name_of(m)).unwrap_or_default();
-    let change = classes.get(last).cloned();
-    let path = shown
+    let steps: Vec<Step> = shown
         .iter()
         .enumerate()
         .map(|(at, &m)| Step {
@@ -396,7 +410,21 @@ fn reaches(
             by: (at + 1 < shown.len()).then_some("calls"),
         })
         .collect();
-    // A method that was found before an added one is of another class than the change.
-    let change = change.unwrap_or_else(|| Change::Methods(vec!["another one is found now".into()]));
-    Reason::Reaches { path, change }
+    let last = shown.last().copied();
+    let of_class = last.and_then(|m| classes.get(program.class_name_of(m)));
+    let own_name = steps.last().and_then(|step| step.name.split_once('#')).map(|(_, own)| own);
+    let change = match of_class {
+        // Of several methods that changed, the one that is reached.
+        Some(Change::Methods(list)) => match list.iter().find(|m| Some(m.as_str()) == own_name) {
+            Some(method) => Change::Methods(vec![method.clone()]),
+            None => Change::Methods(list.clone()),
+        },
+        Some(change) => change.clone(),
+        None if last.is_some_and(|m| calls.graph.unreadable.contains(&m)) => {
+            Change::Unreadable("its code is not understood".into())
+        }
+        // A method that was found before an added one is of another class than the change.
+        None => Change::Overridden,
+    };
+    Reason::Reaches { path: steps, change }
 }

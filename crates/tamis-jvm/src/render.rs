@@ -2,42 +2,10 @@
 //! given.
 
 use crate::edges::TypeGraph;
-use crate::select::{Changed, Reason, Session, Step, TestDecision};
+use crate::select::{Changed, Session, TestDecision};
 use serde::Serialize;
 use std::io::{self, Write};
 use std::path::Path;
-
-/// The way from a test to a change on one line: `T -> A -> B (methods v()I)`. Plain use is not
-/// named, every other kind is.
-pub fn path(steps: &[Step]) -> String {
-    let mut out = String::new();
-    for step in steps {
-        out.push_str(&step.name);
-        match step.by {
-            None => {}
-            Some("uses") => out.push_str(" -> "),
-            Some(kind) => {
-                out.push_str(" -");
-                out.push_str(kind);
-                out.push_str("-> ");
-            }
-        }
-    }
-    out
-}
-
-/// Why a test runs, in words.
-pub fn reason(reason: &Reason) -> String {
-    match reason {
-        Reason::New => "no finished run of it is known".into(),
-        Reason::Requested => "all tests were asked for".into(),
-        Reason::DidNotPass => "it did not pass last time".into(),
-        Reason::Reaches { path: steps, change } => format!("{} ({change})", path(steps)),
-        Reason::Environment => "the JDK or the options of the JVM changed".into(),
-        Reason::Unknown { why } => format!("not everything is known: {why}"),
-        Reason::OtherRules => "its last run was judged by weaker rules".into(),
-    }
-}
 
 /// One selected test a line.
 pub fn plain(decisions: &[TestDecision], out: &mut dyn Write) -> io::Result<()> {

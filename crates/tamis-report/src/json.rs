@@ -92,6 +92,7 @@ pub fn decision(test: &TestReport, out: &mut dyn Write) -> io::Result<()> {
     line.add("decision", decision)
         .add_some("cause", cause)
         .add("reason", test.reason.as_str())
+        .add_some("way", test.way.as_ref().map(|way| way.steps.clone()))
         .add_some("record", record.map(|id| id.0));
     if test.skipped() {
         line.add_some("proof", test.proof.as_deref())

@@ -118,6 +118,7 @@ fn case(report: &RunReport, test: &TestReport, class: &str, out: &mut dyn Write)
         .is_run()
         .then_some(("tamis.reason", test.reason.as_str()))
         .into_iter()
+        .chain(test.way.iter().map(|way| ("tamis.way", way.short.as_str())))
         .chain(test.taints.iter().map(|text| ("tamis.not-completely-observed", text.as_str())))
         .chain(test.notes.iter().map(|text| ("tamis.note", text.as_str())))
         .collect();

@@ -27,6 +27,6 @@ pub mod text;
 #[cfg(test)]
 mod samples;
 
-pub use model::{Counts, Mode, Reruns, RunReport, StillFailing, TestReport};
+pub use model::{Counts, Mode, Reruns, RunReport, StillFailing, TestReport, Way};
 pub use progress::Progress;
 pub use style::Style;

@@ -11,6 +11,8 @@ pub struct TestReport {
     pub decision: Decision,
     /// Why it was to run, or why it may be skipped; one line, without the name of the test.
     pub reason: String,
+    /// How it comes to what the reason names, where a graph decided.
+    pub way: Option<Way>,
     /// How it ended; `None` while or where it did not.
     pub outcome: Option<Outcome>,
     /// How long it ran.
@@ -33,6 +35,14 @@ pub struct TestReport {
     pub reruns: Option<Reruns>,
 }
 
+/// The steps from a test to a change that it can reach.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Way {
+    /// One line for people.
+    pub short: String,
+    pub steps: Vec<String>,
+}
+
 /// The runs of one test in one call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Reruns {
@@ -48,6 +58,7 @@ impl TestReport {
             key,
             decision,
             reason: reason.into(),
+            way: None,
             outcome: None,
             wall: Duration::ZERO,
             saved: Duration::ZERO,
@@ -181,9 +192,19 @@ impl RunReport {
 
     /// The reasons of the tests that ran (or would run), most frequent first.
     pub(crate) fn reasons(&self) -> Vec<(usize, &str)> {
+        grouped(self.running().map(|test| test.reason.as_str()))
+    }
+
+    /// A way to what this reason names: the shortest of the tests that have it.
+    pub(crate) fn example(&self, reason: &str) -> Option<&str> {
+        let ways = self.running().filter(|test| test.reason == reason);
+        let ways = ways.filter_map(|test| test.way.as_ref());
+        ways.min_by_key(|way| way.steps.len()).map(|way| way.short.as_str())
+    }
+
+    fn running(&self) -> impl Iterator<Item = &TestReport> {
         let run = self.tests.iter().filter(|test| test.decision.is_run());
-        let run = run.filter(|test| self.mode == Mode::Select || test.outcome.is_some());
-        grouped(run.map(|test| test.reason.as_str()))
+        run.filter(|test| self.mode == Mode::Select || test.outcome.is_some())
     }
 
     /// The notes of the tests that ran, most frequent first.

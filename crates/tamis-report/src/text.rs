@@ -23,7 +23,7 @@ pub fn summary(report: &RunReport, style: Style, out: &mut dyn Write) -> io::Res
     let counts = report.counts();
     writeln!(out, "{} {}", style.paint(Role::Strong, "tamis:"), headline(report, &counts, style))?;
     let heading = if report.mode == Mode::Select { "would run because" } else { "ran because" };
-    groups(heading, "reason", &report.reasons(), out)?;
+    groups(heading, "reason", &report.reasons(), |reason| report.example(reason), out)?;
     tests("failed", report, Role::Bad, style, out, |test| {
         (test.failed() && !test.flaky()).then(|| outcome_text(test))
     })?;
@@ -43,7 +43,7 @@ pub fn summary(report: &RunReport, style: Style, out: &mut dyn Write) -> io::Res
     tests("not completely observed (will run again)", report, Role::Warning, style, out, |test| {
         if test.outcome.is_some() { taint_text(test) } else { None }
     })?;
-    groups("noticed", "note", &report.notes(), out)
+    groups("noticed", "note", &report.notes(), |_| None, out)
 }
 
 /// The figures in one line, without the leading `tamis:`.
@@ -105,11 +105,12 @@ pub fn headline(report: &RunReport, counts: &Counts, style: Style) -> String {
     line
 }
 
-/// Numbered groups below a heading.
-fn groups(
+/// Numbered groups below a heading, each with an example where there is one.
+fn groups<'a>(
     heading: &str,
     what: &str,
     groups: &[(usize, &str)],
+    example: impl Fn(&str) -> Option<&'a str>,
     out: &mut dyn Write,
 ) -> io::Result<()> {
     let Some((largest, _)) = groups.first() else {
@@ -119,6 +120,9 @@ fn groups(
     let column = human::number(*largest as u64).len();
     for (n, text) in groups.iter().take(MOST_GROUPS) {
         writeln!(out, "    {:>column$}  {}", human::number(*n as u64), human::one_line(text))?;
+        if let Some(example) = example(text) {
+            writeln!(out, "    {:column$}  by {}", "", human::one_line(example))?;
+        }
     }
     more(groups.len().saturating_sub(MOST_GROUPS), what, out)
 }
@@ -276,6 +280,7 @@ pub fn single(test: &TestReport, style: Style, out: &mut dyn Write) -> io::Resul
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::Way;
     use crate::samples;
     use std::time::Duration;
     use tamis_core::Outcome;
@@ -424,10 +429,17 @@ tamis: 4 would run, 2 would be skipped: saves 41.2 s
         for test in tests.iter_mut().skip(2) {
             test.taints.clear();
         }
+        let way = |short: &str, steps: usize| {
+            Some(Way { short: short.into(), steps: vec![String::new(); steps] })
+        };
+        let (last, before) = (tests.len() - 1, tests.len() - 2);
+        tests[last].way = way("T -> A", 2);
+        tests[before].way = way("U -> B -> A", 3);
         let got = text(&RunReport { tests, ..RunReport::default() });
         let reasons = "\
   ran because:
     10  f11 changed
+        by T -> A
      1  f00 changed
      1  f01 changed
      1  f02 changed

@@ -179,18 +179,29 @@ pub fn unpacked(jar: &Path) -> PathBuf {
 
 /// All class files below a folder, sorted, with their path below it.
 pub fn class_files(folder: &Path) -> Vec<(String, Vec<u8>)> {
-    fn walk(folder: &Path, prefix: &str, out: &mut Vec<(String, Vec<u8>)>) {
+    files(folder, ".class")
+}
+
+/// The sources of one of `fixtures/figures`: of its `project`, or of its `library`.
+pub fn figure(number: u32, part: &str) -> Vec<(String, String)> {
+    let all = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/figures");
+    let sources = files(&all.join(number.to_string()).join(part), ".java").into_iter();
+    sources.map(|(name, text)| (name, String::from_utf8(text).expect("text"))).collect()
+}
+
+fn files(folder: &Path, ending: &str) -> Vec<(String, Vec<u8>)> {
+    fn walk(folder: &Path, prefix: &str, ending: &str, out: &mut Vec<(String, Vec<u8>)>) {
         for entry in std::fs::read_dir(folder).expect("a readable folder").flatten() {
             let name = format!("{prefix}{}", entry.file_name().to_string_lossy());
             if entry.path().is_dir() {
-                walk(&entry.path(), &format!("{name}/"), out);
-            } else if name.ends_with(".class") {
-                out.push((name, std::fs::read(entry.path()).expect("a readable class")));
+                walk(&entry.path(), &format!("{name}/"), ending, out);
+            } else if name.ends_with(ending) {
+                out.push((name, std::fs::read(entry.path()).expect("a readable file")));
             }
         }
     }
     let mut out = Vec::new();
-    walk(folder, "", &mut out);
+    walk(folder, "", ending, &mut out);
     out.sort();
     out
 }

@@ -102,7 +102,7 @@ impl Flow<'_, '_> {
         let node = self.solver.node();
         self.fields.insert(place, node);
         if object == OUTSIDE && self.program.fields[field as usize].open {
-            self.solver.add(node, OUTSIDE);
+            self.add_unknown(node);
         }
         node
     }

@@ -12,14 +12,7 @@ impl Interpreter<'_, '_> {
             1 => self.push(NULL),
             2..=8 | 11..=13 | 16 | 17 => self.push(NO_VAR),
             9 | 10 | 14 | 15 => self.numbers(0, 2)?,
-            18 => {
-                let index = u16::from(self.byte(pc + 1)?);
-                self.constant(index)?;
-            }
-            19 | 20 => {
-                let index = self.short(pc + 1)?;
-                self.constant(index)?;
-            }
+            18..=20 => self.constant_of(pc, op)?,
             21 | 23 | 26..=29 | 34..=37 => self.push(NO_VAR),
             22 | 24 | 30..=33 | 38..=41 => self.numbers(0, 2)?,
             25 => {

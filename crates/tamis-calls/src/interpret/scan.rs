@@ -18,14 +18,7 @@ impl Interpreter<'_, '_> {
         while pc < self.code.bytes.len() {
             let len = self.decode(pc, &mut targets)?;
             match self.code.bytes[pc] {
-                18 => {
-                    let index = u16::from(self.byte(pc + 1)?);
-                    self.constant(index)?;
-                }
-                19 | 20 => {
-                    let index = self.short(pc + 1)?;
-                    self.constant(index)?;
-                }
+                op @ 18..=20 => self.constant_of(pc, op)?,
                 178 | 179 => {
                     let (class, _) = self.member_constant(self.short(pc + 1)?)?;
                     self.body.ops.push(Op::Initialise { class });

@@ -3,7 +3,7 @@
 use crate::support::{Fixture, Libraries, built, options};
 use std::collections::BTreeSet;
 use tamis_calls::Algorithm::{self, ZeroCfa, ZeroOneCfa};
-use tamis_calls::Options;
+use tamis_calls::{Assumptions, Options};
 
 /// The methods of `Used` that `Case` reaches, by algorithm.
 fn used(source: &str, libraries: Libraries, options: Options) -> BTreeSet<String> {
@@ -219,10 +219,36 @@ fn reflection_with_constants_is_an_option() {
             if (algorithm, libraries) == (Algorithm::Cha, Libraries::Include) {
                 continue;
             }
-            let with = Options { algorithm, reflection: true };
+            let with = Options { reflection: true, ..options(algorithm) };
             assert_eq!(used(source, libraries, with), set(&["literal", "named"]), "{algorithm:?}");
             assert_eq!(used(source, libraries, options(algorithm)), set(&[]), "{algorithm:?}");
         }
+    }
+}
+
+#[test]
+fn what_is_assumed_of_code_that_is_not_read() {
+    let source = "import java.util.*;
+         class Case { Object t() { Iterator<Object> i = new It(); return i.next(); }
+           void u(List<Object> l) { new A(); ((A) l.get(0)).a(); }
+           void v(Object o) { o = new B(); ((B) (Iterable<?>) o).b(); } }
+         class It implements Iterator<Object> { public boolean hasNext() { return true; }
+           public Object next() { Used.next(); return null; } }
+         class A { void a() { Used.a(); } }
+         class B implements Iterable<Object> { void b() { Used.b(); }
+           public Iterator<Object> iterator() { return null; } }
+         class Used { static void next() {} static void a() {} static void b() {} }";
+    let found = |algorithm, assumptions| {
+        used(source, Libraries::Exclude, Options { assumptions, ..options(algorithm) })
+    };
+    let follow = Assumptions { follow_library_types: true, ..Assumptions::default() };
+    let nothing = Assumptions { nothing_from_outside: true, ..Assumptions::default() };
+    for algorithm in Algorithm::ALL {
+        assert_eq!(found(algorithm, Assumptions::default()), set(&["a", "b"]), "{algorithm:?}");
+        assert_eq!(found(algorithm, follow), set(&["a", "b", "next"]), "{algorithm:?}");
+    }
+    for algorithm in [ZeroCfa, ZeroOneCfa] {
+        assert_eq!(found(algorithm, nothing), set(&[]), "{algorithm:?}");
     }
 }
 

@@ -65,7 +65,7 @@ pub(crate) fn built<'u>(universe: &'u Universe, tests: &[&str], options: Options
 }
 
 pub(crate) fn options(algorithm: Algorithm) -> Options {
-    Options { algorithm, reflection: false }
+    Options::new(algorithm)
 }
 
 impl Built<'_> {

@@ -132,10 +132,13 @@ pub(super) fn impacted(
     options: &Options,
     out: &mut impl Write,
 ) -> Result<i32> {
+    let (mut count, mut classes) = (0, BTreeSet::new());
     for (session, module) in sessions.iter_mut().zip(modules) {
         let found = methods::impacted(session, module, level);
         let known = found.is_some();
         let methods = found.unwrap_or_default();
+        count += methods.len();
+        classes.extend(methods.iter().filter_map(|m| m.split('#').next().map(str::to_owned)));
         if options.common.json {
             let line = ImpactedMethodsJson { module: &session.module, known, methods: &methods };
             render::json_line(&line, out)?;
@@ -150,6 +153,9 @@ pub(super) fn impacted(
         for name in &methods {
             writeln!(out, "{name}")?;
         }
+    }
+    if !options.common.json {
+        eprintln!("tamis: {count} methods of {} classes can reach a change", classes.len());
     }
     eprintln!("tamis: {}", methods::WARNING);
     Ok(0)

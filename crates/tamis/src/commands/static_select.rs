@@ -20,7 +20,7 @@ use std::path::{Path, PathBuf};
 use tamis_jvm::render::{self, Detail, DiffJson, ImpactedJson, SelectionJson};
 use tamis_jvm::{
     Caches, EdgeKind, JarCache, Kinds, Libraries, MethodLevel, Module, Naming, Session, Settings,
-    TestDecision, maven, methods, surroundings,
+    TestDecision, explain, maven, methods, surroundings,
 };
 use tamis_report::style::Role;
 
@@ -381,13 +381,17 @@ fn select(
     let count = sessions.len();
     let style = terminal::output_style(options);
     let (mut selected, mut all) = (0, 0);
+    let mut reasons: BTreeMap<String, usize> = BTreeMap::new();
     for (session, module) in sessions.iter_mut().zip(modules) {
         let decisions = match &level {
             _ if options.selecting.all => all_of(session),
             None => session.select(),
             Some(level) => methods::select(session, module, level),
         };
-        selected += decisions.iter().filter(|d| d.run.is_some()).count();
+        for reason in decisions.iter().filter_map(|d| d.run.as_ref()) {
+            selected += 1;
+            *reasons.entry(explain::what(reason)).or_default() += 1;
+        }
         all += decisions.len();
         if options.common.json {
             let notes = &session.world.notes;
@@ -399,7 +403,7 @@ fn select(
             heading(count, session, out)?;
             for decision in decisions.iter().filter(|d| arguments.explain || d.run.is_some()) {
                 let (word, why) = match &decision.run {
-                    Some(reason) => (style.paint(Role::Strong, "run "), render::reason(reason)),
+                    Some(reason) => (style.paint(Role::Strong, "run "), explain::line(reason)),
                     None => (
                         style.paint(Role::Faint, "skip"),
                         "nothing that it can reach changed".into(),
@@ -434,11 +438,26 @@ fn select(
     }
     if !options.common.quiet && !options.common.json && !arguments.plain {
         eprintln!("tamis: {selected} of {all} test classes are selected");
+        eprint!("{}", grouped(reasons));
     }
     if level.is_some() && selected < all {
         eprintln!("tamis: {}", methods::WARNING);
     }
     Ok(i32::from(options.common.quiet && selected > 0))
+}
+
+/// Why tests are selected, most frequent reason first.
+fn grouped(reasons: BTreeMap<String, usize>) -> String {
+    const MOST: usize = 8;
+    let mut reasons: Vec<(String, usize)> = reasons.into_iter().collect();
+    reasons.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+    let column = reasons.first().map_or(0, |(_, count)| count.to_string().len());
+    let shown = reasons.iter().take(MOST);
+    let mut text: String = shown.map(|(why, n)| format!("  {n:>column$}  {why}\n")).collect();
+    if reasons.len() > MOST {
+        text += &format!("  ... and {} more reasons\n", reasons.len() - MOST);
+    }
+    text
 }
 
 /// `--all`: a wish of the user that comes before the evidence.

@@ -8,8 +8,8 @@ use crate::project::Project;
 use std::collections::BTreeMap;
 use tamis_core::{Cause, Decision, Hash, TestKey};
 use tamis_jvm::engine::{self, Recorded};
-use tamis_jvm::{Caches, JarCache, Kinds, Libraries, MethodLevel, Module, Settings};
-use tamis_report::TestReport;
+use tamis_jvm::{Caches, JarCache, Kinds, Libraries, MethodLevel, Module, Settings, explain};
+use tamis_report::{TestReport, Way};
 
 /// One goal between its decision and its end.
 #[derive(Debug)]
@@ -66,13 +66,14 @@ impl ByGraph {
                     name: test.name,
                     folder: facts.folder.clone(),
                 };
-                match test.run.as_ref().map(tamis_jvm::render::reason) {
-                    Some(why) => {
-                        let cause = Cause::ByGraph(why.clone());
-                        TestReport::new(key, Decision::Run(cause), why)
-                    }
-                    None => TestReport::new(key, Decision::OutOfReach, "it reaches no change"),
-                }
+                let Some(reason) = &test.run else {
+                    return TestReport::new(key, Decision::OutOfReach, "it reaches no change");
+                };
+                let what = explain::what(reason);
+                let decision = Decision::Run(Cause::ByGraph(what.clone()));
+                let way =
+                    explain::way(reason).map(|short| Way { short, steps: explain::steps(reason) });
+                TestReport { way, ..TestReport::new(key, decision, what) }
             })
             .collect();
         let (state, finished) = (decisions.state, BTreeMap::new());

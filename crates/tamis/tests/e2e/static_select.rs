@@ -238,11 +238,21 @@ fn at_method_level_calls_decide_and_the_answer_says_that_it_can_miss() {
         assert_eq!(answer(&project, &words), "ATest\n", "{graph}");
     }
     let explained = answer(&project, &["select", "--level", "method", "--explain"]);
-    assert!(explained.contains("ATest#test()V -calls-> A#one()I -calls-> B#"), "{explained}");
+    assert!(
+        explained.contains("run   ATest  (B#two changed: ATest#test -> A#one -> B#two)"),
+        "{explained}"
+    );
+    let said = project.tamis(&[&["static", "select", "--level", "method"], &PLACES[..]].concat());
+    assert!(said.stderr.contains("  1  B#two changed\n"), "grouped: {}", said.stderr);
+    let all = answer(&project, &["select", "--level", "method", "--json"]);
+    assert!(all.contains("\"name\":\"A#one()I\",\"by\":\"calls\""), "every step: {all}");
     let said = project.tamis(&[&["static"], &by_methods[..], &PLACES].concat());
     assert!(said.stderr.contains("can miss tests"), "{}", said.stderr);
     let methods = answer(&project, &["impacted", "--level", "method", "--changes", "method"]);
     assert_eq!(methods, "A#one()I\nATest#test()V\nB#two()I\n");
+    let words = ["static", "impacted", "--level", "method", "--changes", "method"];
+    let said = project.tamis(&[&words[..], &PLACES].concat()).stderr;
+    assert!(said.contains("3 methods of 3 classes can reach a change"), "{said}");
 
     // The graph of now, to look at.
     let way = answer(&project, &["callgraph", "--from", "ATest", "--to", "B#two"]);

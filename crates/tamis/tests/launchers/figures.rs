@@ -5,15 +5,25 @@ use crate::harness::Project;
 
 const JARS: [&str; 2] = ["junit:junit:4.13.2", "org.hamcrest:hamcrest-core:1.3"];
 
-/// A library and a project that was run once under tamis, and whose tests are recorded for `tamis static`.
-fn recorded(library: &[(&str, &str)], project: &[(&str, &str)], tests: &[&str]) -> Option<Project> {
+/// The project of a figure and its library (JUnit itself for figure 7), run once under tamis, with its tests
+/// recorded for `tamis static`.
+fn recorded(figure: u32, tests: &[&str]) -> Option<Project> {
     let mut made = Project::new(&JARS)?;
-    for (name, text) in library {
+    let library = tamis_testjava::figure(figure, "library");
+    let library: Vec<_> =
+        library.iter().filter(|(name, _)| !name.starts_with("org/junit")).collect();
+    for (name, text) in &library {
         made.write(&format!("libsrc/{name}"), text);
     }
-    made.add_library("libsrc");
-    for (name, text) in project {
-        made.write(&format!("src/a/{name}"), text);
+    if !library.is_empty() {
+        made.add_library("libsrc");
+    }
+    for (name, text) in tamis_testjava::figure(figure, "project") {
+        let test = name.trim_start_matches("a/").trim_end_matches(".java");
+        let text = text
+            .replace("/* @Test */", "@org.junit.Test")
+            .replace("/* ran */", &format!("Log.ran(\"{test}\");"));
+        made.write(&format!("src/{name}"), &text);
     }
     made.compile();
     assert_eq!(run(&made, tests).len(), tests.len(), "all run the first time");
@@ -61,29 +71,8 @@ const GRAPHS: [&str; 4] = ["cha", "rta", "0-cfa", "0-1-cfa"];
 
 #[test]
 fn figure_1_at_three_levels() {
-    let test = |name: &str, body: &str| {
-        format!(
-            "package a; public class {name} {{ @org.junit.Test public void t() {{
-               Log.ran(\"{name}\"); {body} }} }}"
-        )
-    };
     let tests = ["T1", "T2", "T3"];
-    let made = recorded(
-        &[("lib/L.java", "package lib; public class L { public void m1() { } }")],
-        &[
-            (
-                "C1.java",
-                "package a; public class C1 extends lib.L {
-                   public void m1() { C2.m3(); } public void m2() { } }",
-            ),
-            ("C2.java", "package a; class C2 { static int m3() { return 1; } }"),
-            ("T1.java", &test("T1", "lib.L l = new lib.L(); l.m1();")),
-            ("T2.java", &test("T2", "lib.L l = new C1(); l.m1();")),
-            ("T3.java", &test("T3", "C1 c = new C1(); c.m2();")),
-        ],
-        &tests,
-    );
-    let Some(project) = made else { return };
+    let Some(project) = recorded(1, &tests) else { return };
     project.replace("src/a/C2.java", "return 1", "return 2").compile();
     for graph in ["cha", "rta"] {
         assert_eq!(by_methods(&project, graph, "include"), ["T1", "T2"], "{graph}");
@@ -100,65 +89,7 @@ fn figure_1_at_three_levels() {
 
 #[test]
 fn figure_5_is_missed_without_the_library_only() {
-    let made = recorded(
-        &[
-            ("truth/Subject.java", "package truth; public class Subject { }"),
-            (
-                "truth/SubjectFactory.java",
-                "package truth; public interface SubjectFactory<S extends Subject, T> {
-                   S getSubject(T that); }",
-            ),
-            (
-                "truth/Truth.java",
-                "package truth; public class Truth {
-                   public static final Truth ASSERT = new Truth();
-                   public <S extends Subject, T> Verb<S, T> about(SubjectFactory<S, T> f) {
-                     return new Verb<S, T>(f); } }",
-            ),
-            (
-                "truth/Verb.java",
-                "package truth; public class Verb<S extends Subject, T> {
-                   private final SubjectFactory<S, T> factory;
-                   Verb(SubjectFactory<S, T> factory) { this.factory = factory; }
-                   public S that(T that) { return factory.getSubject(that); } }",
-            ),
-        ],
-        &[
-            (
-                "SourceSubject.java",
-                "package a; class SourceSubject extends truth.Subject {
-                   CompileTester processedWith() { return new CompilationClause(); } }",
-            ),
-            (
-                "CompileTester.java",
-                "package a; interface CompileTester { void compilesWithoutError(); }",
-            ),
-            (
-                "CompilationClause.java",
-                "package a; class CompilationClause implements CompileTester {
-                   public void compilesWithoutError() { Compilation.compile(); } }",
-            ),
-            (
-                "Compilation.java",
-                "package a; class Compilation { static int compile() { return 1; } }",
-            ),
-            (
-                "SourceFactory.java",
-                "package a; class SourceFactory
-                     implements truth.SubjectFactory<SourceSubject, String> {
-                   public SourceSubject getSubject(String that) { return new SourceSubject(); } }",
-            ),
-            (
-                "SourcesTest.java",
-                "package a; public class SourcesTest { @org.junit.Test public void invokes() {
-                   Log.ran(\"SourcesTest\");
-                   truth.Truth.ASSERT.about(new SourceFactory()).that(\"Hello.java\")
-                     .processedWith().compilesWithoutError(); } }",
-            ),
-        ],
-        &["SourcesTest"],
-    );
-    let Some(project) = made else { return };
+    let Some(project) = recorded(5, &["SourcesTest"]) else { return };
     project.replace("src/a/Compilation.java", "return 1", "return 2").compile();
     for graph in GRAPHS {
         assert_eq!(by_methods(&project, graph, "include"), ["SourcesTest"], "{graph}");
@@ -173,36 +104,8 @@ fn figure_5_is_missed_without_the_library_only() {
 #[test]
 fn figure_7_selects_a_test_too_many_at_method_level_only() {
     let tests = ["DiskFileItemTest", "FileItemHeadersTest"];
-    let made = recorded(
-        &[("lib/Unused.java", "package lib; public class Unused { }")],
-        &[
-            (
-                "Streams.java",
-                "package a; final class Streams {
-                   static String checkFileName(String n) { return n + 1; } }",
-            ),
-            (
-                "DiskFileItem.java",
-                "package a; public class DiskFileItem { String name = \"a\";
-                   @Override public String toString() { return Streams.checkFileName(name); } }",
-            ),
-            (
-                "FileItemHeadersTest.java",
-                "package a; public class FileItemHeadersTest { @org.junit.Test public void headers() {
-                   Log.ran(\"FileItemHeadersTest\"); org.junit.Assert.assertEquals(\"a\", \"a\"); } }",
-            ),
-            (
-                "DiskFileItemTest.java",
-                "package a; public class DiskFileItemTest { @org.junit.Test public void item() {
-                   Log.ran(\"DiskFileItemTest\");
-                   Object item = new DiskFileItem();
-                   org.junit.Assert.assertEquals(item, item); item.toString(); } }",
-            ),
-        ],
-        &tests,
-    );
-    let Some(project) = made else { return };
-    project.replace("src/a/Streams.java", "n + 1", "n + 2").compile();
+    let Some(project) = recorded(7, &tests) else { return };
+    project.replace("src/a/Streams.java", "name + 1", "name + 2").compile();
     for graph in GRAPHS {
         assert_eq!(by_methods(&project, graph, "include"), tests, "{graph}");
     }

@@ -212,7 +212,7 @@ fn what_a_test_runs_is_in_every_graph() {
     for algorithm in Algorithm::ALL {
         let mut program = Program::new(&universe);
         let roots = program.roots_of(b"a/AllTest");
-        let graph = build(&mut program, &roots, Options { algorithm, reflection: false });
+        let graph = build(&mut program, &roots, Options::new(algorithm));
         assert_eq!(program.problems, Vec::<String>::new());
         let roots: Vec<MethodId> = roots.iter().map(|root| root.method).collect();
         let reached: BTreeSet<MethodId> = graph.reachable(&roots).into_iter().collect();

@@ -41,13 +41,21 @@ impl Ended {
 
     pub(crate) fn decisions(&self) -> BTreeMap<String, Decided> {
         let text = |v: &Value| v.as_str().unwrap_or_default().to_owned();
+        // With the way to what changed, where a graph decided.
+        let reason = |line: &Value| match line["way"].as_array() {
+            None => text(&line["reason"]),
+            Some(way) => {
+                let steps: Vec<&str> = way.iter().filter_map(Value::as_str).collect();
+                format!("{}: {}", text(&line["reason"]), steps.join(" -> "))
+            }
+        };
         self.events("decision")
             .iter()
             .map(|line| {
                 let decided = Decided {
                     runs: line["decision"] == "run",
                     cause: text(&line["cause"]),
-                    reason: text(&line["reason"]),
+                    reason: reason(line),
                 };
                 (text(&line["name"]), decided)
             })
