@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! cargo run --release -p tamis-store --example decide_bench                # both sizes
-//! cargo run --release -p tamis-store --example decide_bench -- small       # 1,000 tests
+//! cargo run --release -p tamis-store --example decide_bench -- small       # 1,000 tests (DIR as below)
 //! cargo run --release -p tamis-store --example decide_bench -- large DIR   # 100,000, kept in DIR
 //! ```
 //!
@@ -40,6 +40,7 @@ fn main() {
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     match words[..] {
         ["small"] => in_temporary(small),
+        ["small", dir] => small(Path::new(dir)),
         ["large"] => in_temporary(large),
         ["large", dir] => large(Path::new(dir)),
         ["decide", shape, dir] => decide_all(named(shape), Path::new(dir)),
@@ -48,7 +49,7 @@ fn main() {
             in_temporary(small);
             in_temporary(large);
         }
-        _ => eprintln!("usage: decide_bench [small | large [DIR]]"),
+        _ => eprintln!("usage: decide_bench [small [DIR] | large [DIR]]"),
     }
 }
 

@@ -312,14 +312,13 @@ fn to_merge(segments: &[Segment]) -> Option<Vec<Segment>> {
     Some(segments[from..].to_vec())
 }
 
-/// All proofs that a record has.
+/// All proofs that there are.
 fn live_proofs(conn: &Connection) -> Result<RoaringBitmap, Failure> {
-    let mut statement = conn.prepare("SELECT before, after FROM record")?;
+    let mut statement = conn.prepare("SELECT id FROM proof ORDER BY id")?;
     let mut rows = statement.query([])?;
     let mut live = Vec::new();
     while let Some(row) = rows.next()? {
         live.extend(id(row.get_ref(0)?));
-        live.extend(id(row.get_ref(1)?));
     }
     Ok(live.into_iter().collect())
 }

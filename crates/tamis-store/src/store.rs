@@ -3,8 +3,8 @@
 use crate::codec::{integer, text};
 use crate::error::{Failure, SetAside, StoreError};
 use crate::files::{self, FILE, Open};
-use crate::summary::{RECORD_COLUMNS, RecordRow, RecordSummary, TestSummary, parts};
-use rusqlite::{Connection, OptionalExtension, TransactionBehavior};
+use crate::summary::{RECORD_COLUMNS, RecordRow, RecordSummary, TestSummary, parts, test_row};
+use rusqlite::{Connection, TransactionBehavior};
 use std::collections::HashMap;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
@@ -148,12 +148,11 @@ impl Store {
             let Some(id) = test_id(conn, test)? else {
                 return Ok(0);
             };
-            let mut statement = conn.prepare_cached("SELECT id FROM record WHERE test = ?1")?;
-            let records: Vec<i64> =
-                statement.query_map([id], |row| row.get(0))?.collect::<Result<_, _>>()?;
-            for &record in &records {
+            let records = records_of(conn, test)?;
+            for record in &records {
                 delete_record(conn, record)?;
             }
+            conn.execute("DELETE FROM record WHERE test = ?1", [id])?;
             conn.execute("DELETE FROM test WHERE id = ?1", [id])?;
             Ok(records.len())
         })
@@ -172,13 +171,23 @@ pub(crate) fn write<T>(
     Ok(done)
 }
 
+/// The row of a test; `None` where it has none.
 pub(crate) fn test_id(conn: &Connection, test: &TestKey) -> Result<Option<i64>, Failure> {
-    let sql = "SELECT id FROM test WHERE name = ?1 AND suite = ?2 AND folder = ?3";
-    let mut statement = conn.prepare_cached(sql)?;
-    Ok(statement.query_row([&test.name, &test.suite, &test.folder], |row| row.get(0)).optional()?)
+    let id = test_row(test);
+    let mut statement =
+        conn.prepare_cached("SELECT suite, name, folder FROM test WHERE id = ?1")?;
+    let mut rows = statement.query([id])?;
+    let Some(row) = rows.next()? else {
+        return Ok(None);
+    };
+    let columns = (text(row.get_ref(0)?), text(row.get_ref(1)?), text(row.get_ref(2)?));
+    let (Some(suite), Some(name), Some(folder)) = columns else {
+        return Ok(None);
+    };
+    Ok(((suite, name, folder) == parts(test)).then_some(id))
 }
 
-/// The readable records of one test, newest first.
+/// The readable records of a test, newest first.
 pub(crate) fn records_of(conn: &Connection, test: &TestKey) -> Result<Vec<RecordRow>, Failure> {
     let Some(id) = test_id(conn, test)? else {
         return Ok(Vec::new());
@@ -186,9 +195,9 @@ pub(crate) fn records_of(conn: &Connection, test: &TestKey) -> Result<Vec<Record
     let sql = format!("SELECT {RECORD_COLUMNS} FROM record WHERE test = ?1 ORDER BY id DESC");
     let mut statement = conn.prepare_cached(&sql)?;
     let mut rows = statement.query([id])?;
-    let (mut found, mut scratch) = (Vec::new(), Vec::new());
+    let mut found = Vec::new();
     while let Some(row) = rows.next()? {
-        found.extend(RecordRow::read(row, |_| Some(parts(test)), &mut scratch)?);
+        found.extend(RecordRow::read(row, |_| Some(parts(test)))?);
     }
     Ok(found)
 }
@@ -209,10 +218,9 @@ pub(crate) fn newest_records(
     let sql = format!("SELECT {RECORD_COLUMNS} FROM record ORDER BY id");
     let mut statement = conn.prepare(&sql)?;
     let mut rows = statement.query([])?;
-    let mut scratch = Vec::new();
     while let Some(row) = rows.next()? {
         let key = |id| keys.get(&id).map(parts);
-        let Some(record) = RecordRow::read(row, key, &mut scratch)? else {
+        let Some(record) = RecordRow::read(row, key)? else {
             continue;
         };
         let mut counts =
@@ -227,7 +235,7 @@ pub(crate) fn newest_records(
         .collect())
 }
 
-fn all_tests(conn: &Connection) -> Result<HashMap<i64, TestKey>, Failure> {
+pub(crate) fn all_tests(conn: &Connection) -> Result<HashMap<i64, TestKey>, Failure> {
     let mut statement = conn.prepare("SELECT id, suite, name, folder FROM test")?;
     let mut rows = statement.query([])?;
     let mut keys = HashMap::new();
@@ -247,15 +255,18 @@ fn all_tests(conn: &Connection) -> Result<HashMap<i64, TestKey>, Failure> {
 }
 
 /// Removes one record and what belongs to it alone. Interned observations stay for the garbage
-/// collection.
-pub(crate) fn delete_record(conn: &Connection, record: i64) -> Result<(), Failure> {
-    for sql in [
-        "DELETE FROM proof WHERE id IN \
-         (SELECT before FROM record WHERE id = ?1 UNION SELECT after FROM record WHERE id = ?1)",
-        "DELETE FROM record_detail WHERE record = ?1",
-        "DELETE FROM leftover WHERE record = ?1",
-        "DELETE FROM record WHERE id = ?1",
-    ] {
+/// collection, and so do the proofs of a record that cannot be read.
+pub(crate) fn delete_record(conn: &Connection, record: &RecordRow) -> Result<(), Failure> {
+    let mut statement = conn.prepare_cached("DELETE FROM proof WHERE id = ?1")?;
+    for proof in record.proofs() {
+        statement.execute([proof.0])?;
+    }
+    delete_row(conn, record.summary.id.0)
+}
+
+/// Removes a record whose proofs are not known.
+pub(crate) fn delete_row(conn: &Connection, record: u32) -> Result<(), Failure> {
+    for sql in ["DELETE FROM record_detail WHERE record = ?1", "DELETE FROM record WHERE id = ?1"] {
         conn.prepare_cached(sql)?.execute([record])?;
     }
     Ok(())
