@@ -11,12 +11,13 @@ use crate::error::{Failure, StoreError};
 use crate::explain::RecordDetail;
 use crate::intern::Interned;
 use crate::packed::squeeze;
+use crate::proofs::NewProofs;
 use crate::store::{Store, delete_record, records_of, test_id};
 use crate::summary::{RecordRow, RecordSummary, test_row};
 use roaring::RoaringBitmap;
 use rusqlite::{Connection, OptionalExtension, params};
 use std::collections::HashSet;
-use tamis_core::record::{ProofId, RecordId, Run, TestKey};
+use tamis_core::record::{RecordId, Run, TestKey};
 use xxhash_rust::xxh3::xxh3_64;
 
 impl Store {
@@ -32,8 +33,10 @@ impl Store {
         let keep = self.keep_per_test();
         let ids = self.write(|conn| {
             let interned = Interned::of(conn, runs)?;
-            let add = |(n, run)| append(conn, &interned, n, run, keep);
-            let ids = runs.iter().enumerate().map(add).collect::<Result<Vec<_>, _>>()?;
+            let mut proofs = NewProofs::new(conn)?;
+            let mut add = |(n, run)| append(conn, &interned, &mut proofs, n, run, keep);
+            let ids = runs.iter().enumerate().map(&mut add).collect::<Result<Vec<_>, _>>()?;
+            proofs.finish()?;
             shrink_if_worth_it(conn)?;
             Ok(ids)
         })?;
@@ -46,6 +49,7 @@ impl Store {
 fn append(
     conn: &Connection,
     interned: &Interned<'_>,
+    proofs: &mut NewProofs<'_>,
     n: usize,
     run: &Run,
     keep: usize,
@@ -74,8 +78,8 @@ fn append(
         },
         test,
         state: (xxh3_64(&before_bytes) ^ xxh3_64(&after_bytes).rotate_left(1)) as u32,
-        before: insert_proof(conn, &before_bytes)?,
-        after: if changed { Some(insert_proof(conn, &after_bytes)?) } else { None },
+        before: proofs.add(&before_bytes)?,
+        after: if changed { Some(proofs.add(&after_bytes)?) } else { None },
     };
     let record = row.summary.id.0;
     conn.prepare_cached("INSERT INTO record (id, test, summary) VALUES (?1, ?2, ?3)")?
@@ -116,14 +120,7 @@ pub(crate) fn next_id(conn: &Connection, table: &str) -> Result<u32, Failure> {
     last.unwrap_or(0)
         .checked_add(1)
         .and_then(|next| u32::try_from(next).ok())
-        .ok_or_else(|| Failure::Damage("its numbers are used up".into()))
-}
-
-fn insert_proof(conn: &Connection, bitmap: &[u8]) -> Result<ProofId, Failure> {
-    let id = next_id(conn, "proof")?;
-    conn.prepare_cached("INSERT INTO proof (id, bitmap) VALUES (?1, ?2)")?
-        .execute(params![id, seal(id.into(), bitmap)])?;
-    Ok(ProofId(id))
+        .ok_or_else(Failure::used_up)
 }
 
 /// Removes records of a test beyond the number to keep: first older runs that saw just the same as
@@ -142,7 +139,7 @@ fn trim(conn: &Connection, test: &TestKey, keep: usize) -> Result<(), Failure> {
         if excess == 0 {
             break;
         }
-        delete_record(conn, record)?;
+        delete_record(conn, record.summary.id.0)?;
         excess -= 1;
     }
     Ok(())

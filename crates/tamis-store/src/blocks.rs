@@ -17,9 +17,18 @@ use std::collections::{BTreeMap, HashMap};
 use tamis_core::PortablePath;
 use tamis_core::record::Detail;
 
-/// Observations of a block that is large enough. A test that looked at little reads few such
-/// blocks of a large store.
-pub(crate) const MOST: usize = 8_192;
+/// Observations of a full block. In a small store everything fits in one or two, which compresses
+/// best. A large one has smaller blocks, so that a test that looked at little reads little.
+const MOST_WHEN_SMALL: usize = 8_192;
+const MOST_WHEN_LARGE: usize = 1_024;
+/// A store in which the ids get this far is large.
+const LARGE: u32 = 2 * MOST_WHEN_SMALL as u32;
+
+/// How many observations a block with ids up to this one may have.
+pub(crate) fn most(last: u32) -> usize {
+    if last > LARGE { MOST_WHEN_LARGE } else { MOST_WHEN_SMALL }
+}
+
 /// A block is taken along by one that is this many times smaller.
 const SIMILAR: usize = 8;
 
@@ -159,7 +168,8 @@ pub(crate) fn write_merged(
         // One that cannot be read waits for the garbage collection.
         let Some(block) = block else { break };
         let size = block.observations as usize;
-        if size + draft.observations() > MOST || size > draft.observations().max(1) * SIMILAR {
+        if size + draft.observations() > most(last) || size > draft.observations().max(1) * SIMILAR
+        {
             break;
         }
         if draft.absorb(&block, |_| true).is_none() {

@@ -3,13 +3,13 @@
 //! Each step is a short transaction, and others may append between them: what a record that came
 //! meanwhile refers to is taken out of the list of garbage before each step.
 
+use crate::append::next_id;
 use crate::block::{Block, Draft};
 use crate::blocks::{self, Details};
-use crate::codec::{blob, id, unsealed_bitmap};
 use crate::error::{Failure, StoreError};
+use crate::proofs;
 use crate::schema::PATIENCE;
-use crate::store::{Store, all_tests, delete_row, write};
-use crate::summary::{RECORD_COLUMNS, RecordRow, parts};
+use crate::store::{Store, all_records, delete_record, live_proofs, write};
 use roaring::RoaringBitmap;
 use rusqlite::Connection;
 use std::collections::{HashMap, HashSet};
@@ -69,7 +69,7 @@ impl Store {
 
     fn remove_records(&self, records: &[u32], report: &mut GcReport) -> Result<(), StoreError> {
         for batch in records.chunks(BATCH) {
-            self.write(|conn| batch.iter().try_for_each(|&record| delete_row(conn, record)))?;
+            self.write(|conn| batch.iter().try_for_each(|&record| delete_record(conn, record)))?;
             report.records += batch.len();
         }
         Ok(())
@@ -78,7 +78,7 @@ impl Store {
     /// Removes what no record refers to and gives the space back to the file system.
     fn sweep(&self, report: &mut GcReport) -> Result<(), StoreError> {
         let (tests, swept) = self.with(|conn| {
-            write(conn, sweep_proofs)?;
+            sweep_proofs(conn)?;
             let tests = write(conn, |conn| {
                 let sql = "DELETE FROM record_detail WHERE record NOT IN (SELECT id FROM record)";
                 conn.execute(sql, [])?;
@@ -177,18 +177,20 @@ fn oldest_share(conn: &Connection, size: u64, max: u64) -> Result<Vec<u32>, Fail
     Ok(records.into_iter().take(share as usize).collect())
 }
 
-/// Removes the proofs that no record has.
-fn sweep_proofs(conn: &Connection) -> Result<(), Failure> {
-    let mut used = RoaringBitmap::new();
-    all_records(conn, |_, row| used.extend(row.iter().flat_map(RecordRow::proofs).map(|p| p.0)))?;
-    let mut garbage = RoaringBitmap::new();
-    let mut statement = conn.prepare_cached("SELECT id FROM proof")?;
-    let mut rows = statement.query([])?;
-    while let Some(row) = rows.next()? {
-        garbage.extend(id(row.get_ref(0)?).filter(|&id| !used.contains(id)));
+/// Removes the proofs that no record has, some rows at a time.
+fn sweep_proofs(conn: &mut Connection) -> Result<(), Failure> {
+    let used = {
+        let tx = conn.transaction()?;
+        let mut used = live_proofs(&tx)?;
+        // Those that come meanwhile stay.
+        used.insert_range(next_id(&tx, "proof")?..);
+        used
+    };
+    let mut after = 0;
+    while let Some(next) = write(conn, |conn| proofs::sweep_next(conn, after, &used))? {
+        after = next;
     }
-    let mut statement = conn.prepare_cached("DELETE FROM proof WHERE id = ?1")?;
-    garbage.iter().try_for_each(|proof| Ok(statement.execute([proof]).map(drop)?))
+    Ok(())
 }
 
 #[derive(Debug, Default)]
@@ -255,7 +257,7 @@ impl<'u> Group<'u> {
             let block = blocks::read(conn, id)?;
             let counted = block.as_ref().and_then(|block| Counted::of(block, used));
             let kept = counted.as_ref().map_or(0, |counted| counted.kept);
-            if !group.blocks.is_empty() && group.draft.observations() + kept > blocks::MOST {
+            if !group.blocks.is_empty() && group.draft.observations() + kept > blocks::most(id) {
                 break;
             }
             group.blocks.push(id);
@@ -321,35 +323,8 @@ impl Counted {
 
 /// Adds what the proofs after `last` refer to; gives the last proof now.
 fn add_used(conn: &Connection, last: u32, used: &mut RoaringBitmap) -> Result<u32, Failure> {
-    let mut statement =
-        conn.prepare_cached("SELECT id, bitmap FROM proof WHERE id > ?1 ORDER BY id")?;
-    let mut rows = statement.query([last])?;
-    let mut last = last;
-    while let Some(row) = rows.next()? {
-        let Some(id) = id(row.get_ref(0)?) else {
-            continue;
-        };
-        last = id;
-        if let Some(set) = blob(row.get_ref(1)?).and_then(|b| unsealed_bitmap(id.into(), b)) {
-            *used |= set;
-        }
-    }
-    Ok(last)
-}
-
-/// Visits all records, newest first; those that cannot be read as `None`.
-fn all_records(
-    conn: &Connection,
-    mut visit: impl FnMut(u32, Option<RecordRow>),
-) -> Result<(), Failure> {
-    let keys = all_tests(conn)?;
-    let sql = format!("SELECT {RECORD_COLUMNS} FROM record ORDER BY id DESC");
-    let mut statement = conn.prepare_cached(&sql)?;
-    let mut rows = statement.query([])?;
-    while let Some(row) = rows.next()? {
-        if let Some(record) = id(row.get_ref(0)?) {
-            visit(record, RecordRow::read(row, |test| keys.get(&test).map(parts))?);
-        }
-    }
-    Ok(())
+    proofs::visit_after(conn, last, |_, set| {
+        *used |= set;
+        true
+    })
 }

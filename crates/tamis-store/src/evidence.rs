@@ -15,7 +15,8 @@ use crate::Ask;
 use crate::codec::{integer, text};
 use crate::error::{Failure, StoreError};
 use crate::index::{Segment, live_segments};
-use crate::load::{LoadedObservation, load, proof};
+use crate::load::{LoadedObservation, load};
+use crate::proofs::Proofs;
 use crate::store::{Store, records_of};
 use crate::summary::{RECORD_COLUMNS, RecordRow, RecordSummary, parts};
 use roaring::RoaringBitmap;
@@ -183,8 +184,9 @@ fn from_proofs(
 ) -> Result<(RoaringBitmap, Answered), Failure> {
     let mut sets = Vec::with_capacity(wanted.len() as usize);
     let mut union = RoaringBitmap::new();
+    let mut proofs = Proofs::new(conn);
     for id in wanted {
-        if let Some(set) = proof(conn, id)? {
+        if let Some(set) = proofs.get(id)? {
             union |= &set;
             sets.push((id, set));
         }
@@ -212,8 +214,9 @@ fn from_answers(
             left -= covered;
         }
     }
+    let mut proofs = Proofs::new(conn);
     for id in left {
-        if proof(conn, id)?.is_some_and(|set| proves(&set, &good)) {
+        if proofs.get(id)?.is_some_and(|set| proves(&set, &good)) {
             holding.insert(id);
         }
     }

@@ -1,12 +1,14 @@
 //! What `why`, `why-not` and `deps` show: a record with everything, and what of it does not hold.
 
 use crate::Ask;
+use crate::block::GroupHead;
 use crate::blocks;
 use crate::codec::{QuestionColumns, blob, text, unpack, unseal};
 use crate::error::{Failure, StoreError};
 use crate::evidence::Answered;
-use crate::load::{LoadedObservation, proof};
+use crate::load::LoadedObservation;
 use crate::packed::expand;
+use crate::proofs::Proofs;
 use crate::store::Store;
 use crate::summary::{RECORD_COLUMNS, RecordRow};
 use roaring::RoaringBitmap;
@@ -161,9 +163,9 @@ impl Store {
             let Some((_, row)) = read_row(conn, record)? else {
                 return Ok(None);
             };
-            let mut sets = Vec::new();
+            let (mut sets, mut proofs) = (Vec::new(), Proofs::new(conn));
             for id in row.proofs() {
-                sets.extend(proof(conn, id.0)?);
+                sets.extend(proofs.get(id.0)?);
             }
             let broken = |set: &RoaringBitmap| -> Vec<LoadedObservation> {
                 set.iter().filter_map(|id| answered.broken.get(&id).copied()).collect()
@@ -208,7 +210,7 @@ fn read_record(conn: &Connection, id: RecordId) -> Result<Option<StoredRecord>, 
     let Some((test, row)) = read_row(conn, id)? else {
         return Ok(None);
     };
-    let Some(before) = proof(conn, row.before.0)? else {
+    let Some(before) = Proofs::new(conn).get(row.before.0)? else {
         return Ok(None);
     };
     // Without its details a record can still be shown.
@@ -255,7 +257,7 @@ fn read_observations(
         let Some(block) = blocks::read(conn, id)? else { continue };
         let looks = block.looks().unwrap_or_default();
         let mut some = Vec::new();
-        let within = |first, last| wanted.range_cardinality(first..=last) > 0;
+        let within = |head: GroupHead<'_>| head.may_have(wanted);
         let whole = block.walk_some(within, |question, answers| {
             for answer in answers.iter().filter(|answer| wanted.contains(answer.id)) {
                 let Some(question) = question.to_question() else { return };

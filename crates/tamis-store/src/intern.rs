@@ -6,12 +6,13 @@
 //!
 //! Within one write transaction: nobody can add or remove any meanwhile.
 
-use crate::block::{Answer, Block, Draft};
+use crate::block::{Answer, Block, Draft, GroupHead};
 use crate::blocks::{self, Details};
 use crate::codec::QuestionColumns;
 use crate::error::Failure;
 use rusqlite::Connection;
 use rustc_hash::FxHashMap;
+use std::cell::Cell;
 use tamis_core::Value;
 use tamis_core::record::{Detail, Observed, Run};
 use xxhash_rust::xxh3::xxh3_128;
@@ -102,13 +103,24 @@ impl<'r> Interned<'r> {
     /// read to its end.
     fn find_in(&mut self, block: &Block) -> Option<()> {
         let mut found: Vec<(usize, Answer)> = Vec::new();
-        let mut next = 0;
-        block.walk(|question, answers| {
-            while self.distinct.get(next).is_some_and(|o| o.question < question) {
-                next += 1;
+        // The first of ours that is not behind what was read.
+        let next = Cell::new(0);
+        let step_to = |question: QuestionColumns<'_>| {
+            let behind = |o: &Distinct<'_>| o.question < question;
+            while self.distinct.get(next.get()).is_some_and(behind) {
+                next.set(next.get() + 1);
             }
-            let same = self.distinct[next..].iter().take_while(|o| o.question == question);
-            for (at, wanted) in (next..).zip(same) {
+        };
+        let has_any = |head: GroupHead<'_>| {
+            step_to(head.first);
+            let first = self.distinct.get(next.get());
+            first.is_some_and(|o| head.next.is_none_or(|next| o.question < next))
+        };
+        block.walk_some(has_any, |question, answers| {
+            step_to(question);
+            let at = next.get();
+            let same = self.distinct[at..].iter().take_while(|o| o.question == question);
+            for (at, wanted) in (at..).zip(same) {
                 let answer = answers.iter().find(|answer| answer.value == wanted.value);
                 found.extend(answer.map(|&answer| (at, answer)));
             }
@@ -147,7 +159,7 @@ impl<'r> Interned<'r> {
             let id = match new.id {
                 None => {
                     let id = next;
-                    next = next.checked_add(1).ok_or_else(used_up)?;
+                    next = next.checked_add(1).ok_or_else(Failure::used_up)?;
                     new.id = Some(id);
                     let look = (new.program.as_str(), new.access);
                     draft.push(new.question, (id, new.value, brings_detail), look);
@@ -163,7 +175,7 @@ impl<'r> Interned<'r> {
             if brings_detail {
                 details.insert(id, new.detail.clone());
             }
-            if draft.observations() == blocks::MOST {
+            if draft.observations() >= blocks::most(next) {
                 write(next - 1, std::mem::take(&mut draft), std::mem::take(&mut details))?;
             }
         }
@@ -178,10 +190,6 @@ impl<'r> Interned<'r> {
 
 fn known(sorted: &[u32], id: u32) -> bool {
     sorted.binary_search(&id).is_ok()
-}
-
-fn used_up() -> Failure {
-    Failure::Damage("its numbers are used up".into())
 }
 
 /// Observations on their way to be distinct ones.

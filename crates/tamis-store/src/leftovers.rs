@@ -6,7 +6,7 @@
 use crate::blocks;
 use crate::error::{Failure, StoreError};
 use crate::explain::part_of;
-use crate::load::proof;
+use crate::proofs::Proofs;
 use crate::store::{RecordCounts, Store, newest_records};
 use crate::summary::RecordRow;
 use roaring::RoaringBitmap;
@@ -67,9 +67,9 @@ fn readers(conn: &Connection, newest: &Newest) -> Result<Vec<LeftoverReader>, Fa
     }
     let paths = blocks::about_paths(conn, &|path| writers.contains_key(path))?;
     let about: RoaringBitmap = paths.keys().copied().collect();
-    let mut found = Vec::new();
+    let (mut found, mut proofs) = (Vec::new(), Proofs::new(conn));
     for (reader, _, row) in newest {
-        let Some(set) = proof(conn, row.before.0)? else {
+        let Some(set) = proofs.get(row.before.0)? else {
             continue;
         };
         for observation in set & &about {

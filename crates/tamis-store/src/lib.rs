@@ -7,7 +7,7 @@
 //! | `test` | a test's key, and what it said when it last failed |
 //! | `block` | some thousand observations (a question with one answer), compressed together; each has a 32-bit id that is never reused |
 //! | `record` | one finished run: summary, taints, and the ids of its one or two proofs |
-//! | `proof` | a set of observations, as a compressed bitmap of their ids |
+//! | `proof` | some proofs: sets of observations, as bitmaps of their ids, compressed together |
 //! | `record_detail` | what only explanations need, kept apart |
 //! | `segment`, `posting` | the inverted index, observation to proofs, built for older proofs |
 //! | `kept` | small things that the caller keeps beside the records |
@@ -42,6 +42,7 @@ mod kept;
 mod leftovers;
 mod load;
 mod packed;
+mod proofs;
 mod readers;
 mod schema;
 mod store;

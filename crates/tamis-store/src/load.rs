@@ -1,10 +1,10 @@
 //! Reads observations and their questions by id, block by block.
 
+use crate::block::GroupHead;
 use crate::blocks;
-use crate::codec::unsealed_bitmap;
 use crate::error::Failure;
 use roaring::RoaringBitmap;
-use rusqlite::{Connection, OptionalExtension};
+use rusqlite::Connection;
 use rustc_hash::FxHashMap;
 use tamis_core::{Question, Value};
 use xxhash_rust::xxh3::xxh3_128;
@@ -41,8 +41,7 @@ pub(crate) fn load(
         let Some(block) = blocks::read(conn, id)? else { continue };
         let read = observations.len();
         let mut batch = Vec::new();
-        let within =
-            |first, last| wanted.is_none_or(|wanted| wanted.range_cardinality(first..=last) > 0);
+        let within = |head: GroupHead<'_>| wanted.is_none_or(|wanted| head.may_have(wanted));
         let whole = block.walk_some(within, |columns, answers| {
             let mut position = None;
             for answer in answers {
@@ -86,15 +85,4 @@ pub(crate) fn load(
     }
     observations.sort_unstable_by_key(|o| o.id);
     Ok(observations)
-}
-
-/// The observations of a proof; `None` where it is gone or damaged.
-pub(crate) fn proof(conn: &Connection, proof: u32) -> Result<Option<RoaringBitmap>, Failure> {
-    let mut statement = conn.prepare_cached("SELECT bitmap FROM proof WHERE id = ?1")?;
-    let bitmap = statement
-        .query_row([proof], |row| {
-            Ok(row.get_ref(0)?.as_blob().ok().and_then(|b| unsealed_bitmap(proof.into(), b)))
-        })
-        .optional()?;
-    Ok(bitmap.flatten())
 }

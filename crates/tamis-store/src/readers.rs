@@ -2,7 +2,7 @@
 
 use crate::blocks;
 use crate::error::StoreError;
-use crate::load::proof;
+use crate::proofs::Proofs;
 use crate::store::{Store, newest_records};
 use roaring::RoaringBitmap;
 use std::collections::{HashMap, HashSet};
@@ -30,8 +30,9 @@ impl Store {
                 return Ok(found);
             }
             let wanted: RoaringBitmap = about.keys().copied().collect();
+            let mut proofs = Proofs::new(&tx);
             for (key, _, row) in newest_records(&tx)? {
-                let Some(set) = proof(&tx, row.before.0)? else { continue };
+                let Some(set) = proofs.get(row.before.0)? else { continue };
                 for observation in set & &wanted {
                     let known = found.entry(about[&observation].clone());
                     let known = known.or_insert_with(|| key.clone());

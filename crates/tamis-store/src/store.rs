@@ -1,9 +1,10 @@
 //! The handle, and the simple questions about tests and their records.
 
-use crate::codec::{integer, text};
+use crate::codec::{id, integer, text};
 use crate::error::{Failure, SetAside, StoreError};
 use crate::files::{self, FILE, Open};
 use crate::summary::{RECORD_COLUMNS, RecordRow, RecordSummary, TestSummary, parts, test_row};
+use roaring::RoaringBitmap;
 use rusqlite::{Connection, TransactionBehavior};
 use std::collections::HashMap;
 use std::num::NonZeroUsize;
@@ -150,7 +151,7 @@ impl Store {
             };
             let records = records_of(conn, test)?;
             for record in &records {
-                delete_record(conn, record)?;
+                delete_record(conn, record.summary.id.0)?;
             }
             conn.execute("DELETE FROM record WHERE test = ?1", [id])?;
             conn.execute("DELETE FROM test WHERE id = ?1", [id])?;
@@ -254,20 +255,35 @@ pub(crate) fn all_tests(conn: &Connection) -> Result<HashMap<i64, TestKey>, Fail
     Ok(keys)
 }
 
-/// Removes one record and what belongs to it alone. Interned observations stay for the garbage
-/// collection, and so do the proofs of a record that cannot be read.
-pub(crate) fn delete_record(conn: &Connection, record: &RecordRow) -> Result<(), Failure> {
-    let mut statement = conn.prepare_cached("DELETE FROM proof WHERE id = ?1")?;
-    for proof in record.proofs() {
-        statement.execute([proof.0])?;
-    }
-    delete_row(conn, record.summary.id.0)
-}
-
-/// Removes a record whose proofs are not known.
-pub(crate) fn delete_row(conn: &Connection, record: u32) -> Result<(), Failure> {
+/// Removes one record and what belongs to it alone. Its proofs and interned observations stay for
+/// the garbage collection.
+pub(crate) fn delete_record(conn: &Connection, record: u32) -> Result<(), Failure> {
     for sql in ["DELETE FROM record_detail WHERE record = ?1", "DELETE FROM record WHERE id = ?1"] {
         conn.prepare_cached(sql)?.execute([record])?;
     }
     Ok(())
+}
+
+/// Visits all records, newest first; those that cannot be read as `None`.
+pub(crate) fn all_records(
+    conn: &Connection,
+    mut visit: impl FnMut(u32, Option<RecordRow>),
+) -> Result<(), Failure> {
+    let keys = all_tests(conn)?;
+    let sql = format!("SELECT {RECORD_COLUMNS} FROM record ORDER BY id DESC");
+    let mut statement = conn.prepare_cached(&sql)?;
+    let mut rows = statement.query([])?;
+    while let Some(row) = rows.next()? {
+        if let Some(record) = id(row.get_ref(0)?) {
+            visit(record, RecordRow::read(row, |test| keys.get(&test).map(parts))?);
+        }
+    }
+    Ok(())
+}
+
+/// All proofs that a record has.
+pub(crate) fn live_proofs(conn: &Connection) -> Result<RoaringBitmap, Failure> {
+    let mut live = RoaringBitmap::new();
+    all_records(conn, |_, row| live.extend(row.iter().flat_map(RecordRow::proofs).map(|p| p.0)))?;
+    Ok(live)
 }

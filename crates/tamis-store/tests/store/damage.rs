@@ -325,11 +325,11 @@ fn a_changed_block_or_proof_does_not_hold() {
         "UPDATE block SET observations = x''",
         "UPDATE block SET observations = zeroblob(100)",
         "UPDATE block SET observations = 7",
-        "UPDATE block SET observations = (SELECT bitmap FROM proof)",
+        "UPDATE block SET observations = (SELECT sets FROM proof)",
         "DELETE FROM proof",
-        "UPDATE proof SET bitmap = x''",
-        "UPDATE proof SET bitmap = zeroblob(40)",
-        "UPDATE proof SET bitmap = (SELECT observations FROM block)",
+        "UPDATE proof SET sets = x''",
+        "UPDATE proof SET sets = zeroblob(40)",
+        "UPDATE proof SET sets = (SELECT observations FROM block)",
     ] {
         for indexed in [false, true] {
             let dir = tempfile::tempdir().unwrap();
@@ -363,7 +363,7 @@ fn no_flipped_byte_of_a_block_or_proof_makes_anything_hold() {
     let record = store.history(&key("t")).unwrap()[0].id;
     for (select, set) in [
         ("SELECT observations FROM block", "UPDATE block SET observations = ?1"),
-        ("SELECT bitmap FROM proof", "UPDATE proof SET bitmap = ?1"),
+        ("SELECT sets FROM proof", "UPDATE proof SET sets = ?1"),
     ] {
         let whole = blob(dir.path(), select);
         for bytes in damaged(&whole) {
