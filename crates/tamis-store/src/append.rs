@@ -6,7 +6,7 @@
 //! costs one bit.
 
 use crate::codec::{bitmap_bytes, pack, seal};
-use crate::collect::shrink_if_worth_it;
+use crate::collect::shrink_if_small;
 use crate::error::{Failure, StoreError};
 use crate::explain::RecordDetail;
 use crate::intern::Interned;
@@ -37,7 +37,7 @@ impl Store {
             let mut add = |(n, run)| append(conn, &interned, &mut proofs, n, run, keep);
             let ids = runs.iter().enumerate().map(&mut add).collect::<Result<Vec<_>, _>>()?;
             proofs.finish()?;
-            shrink_if_worth_it(conn)?;
+            shrink_if_small(conn)?;
             Ok(ids)
         })?;
         // The runs are in the store; an index that could not be brought up to date costs time only.

@@ -30,7 +30,7 @@ pub(crate) fn most(last: u32) -> usize {
 }
 
 /// A block is taken along by one that is this many times smaller.
-const SIMILAR: usize = 8;
+const SIMILAR: usize = 16;
 
 /// What only explanations need about values, by observation.
 pub(crate) type Details = BTreeMap<u32, Detail>;

@@ -97,13 +97,14 @@ impl Store {
 
 /// Pages that an append may leave empty for the next one.
 const SPARE_PAGES: i64 = 16;
+/// A file of more pages is left to the garbage collection: an append should not take long.
+const SMALL_FILE: i64 = 4_096;
 
-/// Gives free pages back where they are many: a merge of blocks leaves some, and a small store
-/// should stay small between two collections.
-pub(crate) fn shrink_if_worth_it(conn: &Connection) -> Result<(), Failure> {
+/// Gives free pages of a small store back: a merge of blocks leaves some, and it should stay small
+/// between two collections.
+pub(crate) fn shrink_if_small(conn: &Connection) -> Result<(), Failure> {
     let number = |name| conn.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
-    let free = number("freelist_count")?;
-    if free > SPARE_PAGES && free > number("page_count")? / 16 {
+    if number("freelist_count")? > SPARE_PAGES && number("page_count")? < SMALL_FILE {
         free_pages(conn)?;
     }
     Ok(())
