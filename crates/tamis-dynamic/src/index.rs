@@ -196,7 +196,7 @@ fn load_entry(path: &Path, caches: &Caches) -> Result<Option<Entry>, String> {
         Err(e) => return Err(e.to_string()),
     };
     if meta.is_dir() {
-        let folder = folder::scan(path, caches.folders.as_deref());
+        let folder = folder::scan_sparingly(path, caches.folders.as_deref());
         if let Some(why) = folder.blind.into_iter().next() {
             return Err(why);
         }

@@ -1,9 +1,10 @@
 //! Reading and writing of our own small files. A reader sees the old file or the new one, never
 //! half of one; what cannot be decoded counts as not there.
 
+use libdeflater::{CompressionLvl, Compressor, Decompressor};
 use rustix::fs::{Mode, OFlags};
-use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 use std::ffi::OsStr;
 use std::fs::{File, Metadata};
 use std::io::{self, Read, Write};
@@ -26,6 +27,30 @@ pub(crate) fn load<T: DeserializeOwned>(path: &Path) -> Option<T> {
 pub(crate) fn save<T: Serialize>(path: &Path, value: &T) -> io::Result<()> {
     let body = postcard::to_allocvec(value).map_err(io::Error::other)?;
     write(path, &[&Hash::of(&body).0.to_le_bytes()[..], &body].concat())
+}
+
+/// As [`load`], of what [`save_deflated`] wrote.
+pub(crate) fn load_deflated(path: &Path) -> Option<Vec<u8>> {
+    let kept: Deflated = load(path)?;
+    let mut plain = vec![0; usize::try_from(kept.len).ok().filter(|&len| len < 1 << 32)?];
+    let len = Decompressor::new().deflate_decompress(&kept.deflated, &mut plain).ok()?;
+    (len == plain.len()).then_some(plain)
+}
+
+/// As [`save`], of encoded bytes, in a smaller file.
+pub(crate) fn save_deflated(path: &Path, plain: &[u8]) -> io::Result<()> {
+    let mut compressor = Compressor::new(CompressionLvl::fastest());
+    let mut deflated = vec![0; compressor.deflate_compress_bound(plain.len())];
+    let len = compressor.deflate_compress(plain, &mut deflated).map_err(io::Error::other)?;
+    deflated.truncate(len);
+    save(path, &Deflated { len: plain.len() as u64, deflated })
+}
+
+#[derive(Serialize, Deserialize)]
+struct Deflated {
+    len: u64,
+    #[serde(with = "serde_bytes")]
+    deflated: Vec<u8>,
 }
 
 /// Writes bytes into a file, atomically.

@@ -102,16 +102,36 @@ pub fn scan(folder: &Path, cache: Option<&Path>) -> Folder {
 
 /// As [`scan`], but what was read is not kept: the next scan reads it again.
 pub fn scan_only(folder: &Path, cache: Option<&Path>) -> Folder {
-    scan_with(folder, cache, now_ns(), false)
+    scan_with(folder, cache, now_ns(), Keep::Nothing)
+}
+
+/// As [`scan`], with a cache in few bytes: deflated, and none of a folder with few files.
+pub fn scan_sparingly(folder: &Path, cache: Option<&Path>) -> Folder {
+    scan_with(folder, cache, now_ns(), Keep::Deflated { fewest: FEWEST })
 }
 
 fn scan_at(folder: &Path, cache: Option<&Path>, scanned_ns: i64) -> Folder {
-    scan_with(folder, cache, scanned_ns, true)
+    scan_with(folder, cache, scanned_ns, Keep::Plain)
 }
 
-fn scan_with(folder: &Path, cache: Option<&Path>, scanned_ns: i64, keep: bool) -> Folder {
-    let file = cache.map(|c| c.join(cache_name(folder)));
-    let known: Option<Cache> = file.as_deref().and_then(disk::load);
+/// Fewer files than these are read in milliseconds.
+const FEWEST: usize = 256;
+
+/// How what was read is kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Keep {
+    Nothing,
+    Plain,
+    Deflated { fewest: usize },
+}
+
+fn scan_with(folder: &Path, cache: Option<&Path>, scanned_ns: i64, keep: Keep) -> Folder {
+    let deflated = matches!(keep, Keep::Deflated { .. });
+    let file = cache.map(|c| c.join(cache_name(folder, deflated)));
+    let known: Option<Cache> = file.as_deref().and_then(|file| match deflated {
+        true => postcard::from_bytes(&disk::load_deflated(file)?).ok(),
+        false => disk::load(file),
+    });
     let known = known.filter(|k| k.version == BLOCK_VERSION).unwrap_or_default();
     let (mut found, blind) = match std::fs::symlink_metadata(folder) {
         Err(e) if e.kind() == std::io::ErrorKind::NotFound => (Vec::new(), Vec::new()),
@@ -141,11 +161,16 @@ fn scan_with(folder: &Path, cache: Option<&Path>, scanned_ns: i64, keep: bool) -
     let (block, files) = assemble(known, fresh, found, &kept, &places);
     let newest_ns = newest(files.iter().map(|f| f.stat));
     let cache = Cache { version: BLOCK_VERSION, scanned_ns, files, block };
-    if let Some(file) = file
-        && keep
-    {
+    if let Some(file) = file {
         // Only a cache: where it cannot be written, the next scan reads everything again.
-        disk::save(&file, &cache).ok();
+        match keep {
+            Keep::Plain => drop(disk::save(&file, &cache)),
+            Keep::Deflated { fewest } if cache.files.len() >= fewest => {
+                let plain = postcard::to_allocvec(&cache).unwrap_or_default();
+                drop(disk::save_deflated(&file, &plain));
+            }
+            Keep::Nothing | Keep::Deflated { .. } => {}
+        }
     }
     Folder { block: cache.block, read: to_read.len(), newest_ns, blind }
 }
@@ -154,9 +179,10 @@ fn newest(stats: impl Iterator<Item = Stat>) -> i64 {
     stats.filter(|s| *s != Stat::NEVER_SETTLED).map(|s| s.modified_ns).max().unwrap_or(i64::MIN)
 }
 
-fn cache_name(folder: &Path) -> String {
+fn cache_name(folder: &Path, deflated: bool) -> String {
     let absolute = std::path::absolute(folder).unwrap_or_else(|_| folder.to_path_buf());
-    format!("folder-{:032x}", Hash::of(absolute.as_os_str().as_bytes()).0)
+    let kind = if deflated { "deflated" } else { "folder" };
+    format!("{kind}-{:032x}", Hash::of(absolute.as_os_str().as_bytes()).0)
 }
 
 /// All files below a folder with what could not be listed.
@@ -336,6 +362,29 @@ mod tests {
         let contents = |f: &Folder| f.block.resources.iter().map(|r| r.content).collect::<Vec<_>>();
         assert_eq!(contents(&next), contents(&whole));
         assert_eq!(contents(&scan_at(&folder, Some(&cache), later)), contents(&whole));
+    }
+
+    #[test]
+    fn a_deflated_cache_is_as_good_and_few_files_have_none() {
+        let work = tempfile::tempdir().unwrap();
+        let (folder, cache) = (work.path().join("classes"), work.path().join("cache"));
+        std::fs::create_dir_all(&folder).unwrap();
+        for n in 0..20 {
+            std::fs::write(folder.join(format!("some-{n:02}.txt")), "the same in all").unwrap();
+        }
+        let later = now_ns() + 2 * COARSEST_NS;
+        let keep = |fewest| scan_with(&folder, Some(&cache), later, Keep::Deflated { fewest });
+        assert_eq!([keep(21).read, keep(21).read], [20, 20]);
+        assert!(!cache.exists());
+        assert_eq!([keep(20).read, keep(20).read], [20, 0]);
+        assert_eq!(paths(&keep(20)), paths(&scan(&folder, None)));
+        scan_at(&folder, Some(&cache), later);
+        let sizes = |name: &str| {
+            let files = std::fs::read_dir(&cache).unwrap().flatten();
+            let named = files.filter(|f| f.file_name().to_string_lossy().starts_with(name));
+            named.map(|f| f.metadata().unwrap().len()).sum::<u64>()
+        };
+        assert!(sizes("deflated-") < sizes("folder-"));
     }
 
     #[test]

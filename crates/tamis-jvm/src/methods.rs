@@ -18,9 +18,7 @@ use crate::names::NameId;
 use crate::select::{Reason, Session, Step, TestDecision};
 use crate::surroundings;
 use crate::world::{Module, Origin as Place};
-use libdeflater::{CompressionLvl, Compressor, Decompressor};
 use rustc_hash::FxHashMap;
-use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -54,14 +52,6 @@ impl Default for MethodLevel {
 /// What is said whenever tests are skipped at this level.
 pub const WARNING: &str = "method level can miss tests: it does not see reflection, nor callbacks from \
     libraries that are left out";
-
-/// The class files of the project in one state.
-#[derive(Debug, Default, Serialize, Deserialize)]
-struct Kept {
-    len: u64,
-    #[serde(with = "serde_bytes")]
-    deflated: Vec<u8>,
-}
 
 /// Services of the project with their providers, by internal names.
 type Services = BTreeMap<Vec<u8>, BTreeSet<Vec<u8>>>;
@@ -110,11 +100,7 @@ pub fn keep(session: &Session, module: &Module) -> io::Result<bool> {
         }
     }
     let plain = postcard::to_allocvec(&(universe.services(), classes)).map_err(io::Error::other)?;
-    let mut compressor = Compressor::new(CompressionLvl::fastest());
-    let mut deflated = vec![0; compressor.deflate_compress_bound(plain.len())];
-    let len = compressor.deflate_compress(&plain, &mut deflated).map_err(io::Error::other)?;
-    deflated.truncate(len);
-    disk::save(&file, &Kept { len: plain.len() as u64, deflated })?;
+    disk::save_deflated(&file, &plain)?;
     Ok(true)
 }
 
@@ -124,12 +110,7 @@ fn is_in_jar(session: &Session, module: &Module) -> bool {
 
 /// The class files of an earlier state.
 fn kept(session: &Session, digest: Hash) -> Option<Universe> {
-    let kept: Kept = disk::load(&kept_file(session, digest))?;
-    let mut plain = vec![0; usize::try_from(kept.len).ok().filter(|&len| len < 1 << 32)?];
-    let len = Decompressor::new().deflate_decompress(&kept.deflated, &mut plain).ok()?;
-    if len != plain.len() {
-        return None;
-    }
+    let plain = disk::load_deflated(&kept_file(session, digest))?;
     let (services, classes): (Services, ClassFiles<'_>) = postcard::from_bytes(&plain).ok()?;
     let mut universe = Universe::new();
     for (service, providers) in &services {

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! cargo run --release -p tamis-store --example decide_bench                # both sizes
-//! cargo run --release -p tamis-store --example decide_bench -- small       # 1,000 tests
+//! cargo run --release -p tamis-store --example decide_bench -- small       # 1,000 tests (DIR as below)
 //! cargo run --release -p tamis-store --example decide_bench -- large DIR   # 100,000, kept in DIR
 //! ```
 //!
@@ -40,15 +40,16 @@ fn main() {
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     match words[..] {
         ["small"] => in_temporary(small),
+        ["small", dir] => small(Path::new(dir)),
         ["large"] => in_temporary(large),
         ["large", dir] => large(Path::new(dir)),
         ["decide", shape, dir] => decide_all(named(shape), Path::new(dir)),
-        ["one", shape, dir] => decide_one(named(shape), Path::new(dir)),
+        ["one", _, dir] => decide_one(Path::new(dir)),
         [] => {
             in_temporary(small);
             in_temporary(large);
         }
-        _ => eprintln!("usage: decide_bench [small | large [DIR]]"),
+        _ => eprintln!("usage: decide_bench [small [DIR] | large [DIR]]"),
     }
 }
 
@@ -194,8 +195,10 @@ fn collect(dir: &Path) {
     println!("  garbage collection with nothing to remove: {}", in_ms(start.elapsed()));
 }
 
-fn decide_one(shape: Shape, dir: &Path) {
-    let asked = [test_key(shape.tests / 2)];
+fn decide_one(dir: &Path) {
+    let (store, _) = Store::open(dir).expect("a store");
+    let asked = [test_key(store.tests().expect("tests").len() as u32 / 2)];
+    drop(store);
     let (mut best, mut best_cpu) = (Duration::MAX, Duration::MAX);
     for _ in 0..20 {
         let (start, start_cpu) = (Instant::now(), cpu());

@@ -3,12 +3,11 @@
 //! Nothing here panics on foreign bytes: what cannot be read is `None`.
 
 use roaring::RoaringBitmap;
-use rusqlite::Row;
 use rusqlite::types::ValueRef;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use tamis_core::{Outcome, PortablePath, Question, Scheme, Value};
-use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
+use tamis_core::{Outcome, PortablePath, Question, Scheme};
+use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 /// The first byte of every packed structure.
 const PACKED: u8 = 1;
@@ -55,8 +54,8 @@ pub(crate) fn unsealed_bitmap(seed: u64, sealed: &[u8]) -> Option<RoaringBitmap>
     RoaringBitmap::deserialize_from(unseal(seed, sealed)?).ok()
 }
 
-/// A question as its columns.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// A question as its columns, in the order in which blocks are sorted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct QuestionColumns<'a> {
     pub(crate) kind: u8,
     pub(crate) scheme: u8,
@@ -65,11 +64,14 @@ pub(crate) struct QuestionColumns<'a> {
 }
 
 impl<'a> QuestionColumns<'a> {
+    pub(crate) const PATH: u8 = 0;
+
     pub(crate) fn of(question: &'a Question) -> Self {
         let (kind, key): (u8, &[u8]) = match question {
             Question::Path(path, scheme) => {
                 let (scheme, parameter) = scheme.to_raw();
-                return Self { kind: 0, scheme, parameter, key: path.as_bytes() };
+                let (kind, key) = (Self::PATH, path.as_bytes());
+                return Self { kind, scheme, parameter, key };
             }
             Question::Variable(name) => (1, name),
             Question::VariableNames => (2, b""),
@@ -80,23 +82,10 @@ impl<'a> QuestionColumns<'a> {
         Self { kind, scheme: 0, parameter: 0, key }
     }
 
-    /// From the columns `kind, scheme, parameter, key`, the first of them at `at`.
-    pub(crate) fn read(row: &'a Row<'_>, at: usize) -> rusqlite::Result<Option<Self>> {
-        let kind = byte(row.get_ref(at)?);
-        let scheme = byte(row.get_ref(at + 1)?);
-        let parameter = wide(row.get_ref(at + 2)?);
-        let key = row.get_ref(at + 3)?;
-        Ok(
-            (|| {
-                Some(Self { kind: kind?, scheme: scheme?, parameter: parameter?, key: blob(key)? })
-            })(),
-        )
-    }
-
     pub(crate) fn to_question(self) -> Option<Question> {
         let text = |key: &[u8]| String::from_utf8(key.to_vec()).ok();
         Some(match self.kind {
-            0 => Question::Path(
+            Self::PATH => Question::Path(
                 PortablePath::from_stored(self.key),
                 Scheme::from_raw(self.scheme, self.parameter)?,
             ),
@@ -109,33 +98,12 @@ impl<'a> QuestionColumns<'a> {
         })
     }
 
-    /// The bytes that checksums are taken over.
+    /// The bytes that hashes are taken over.
     pub(crate) fn write_to(&self, bytes: &mut Vec<u8>) {
         bytes.extend_from_slice(&[self.kind, self.scheme]);
         bytes.extend_from_slice(&self.parameter.to_le_bytes());
         bytes.extend_from_slice(&(self.key.len() as u32).to_le_bytes());
         bytes.extend_from_slice(self.key);
-    }
-}
-
-/// The checksum of an observation, over its question and its value as stored. `bytes` holds the
-/// question ([`QuestionColumns::write_to`]) and gets the value appended.
-pub(crate) fn observation_checksum(bytes: &mut Vec<u8>, tag: u8, hash: u128) -> i64 {
-    bytes.push(tag);
-    bytes.extend_from_slice(&hash.to_le_bytes());
-    xxh3_64(bytes).cast_signed()
-}
-
-/// A 128-bit number as a blob; zero, the most frequent, as NULL.
-pub(crate) fn wide_column(number: u128) -> Option<[u8; 16]> {
-    (number != 0).then(|| number.to_le_bytes())
-}
-
-pub(crate) fn wide(column: ValueRef<'_>) -> Option<u128> {
-    match column {
-        ValueRef::Null => Some(0),
-        ValueRef::Blob(bytes) => Some(u128::from_le_bytes(bytes.try_into().ok()?)),
-        _ => None,
     }
 }
 
@@ -148,20 +116,12 @@ pub(crate) fn id(column: ValueRef<'_>) -> Option<u32> {
     u32::try_from(integer(column)?).ok()
 }
 
-pub(crate) fn byte(column: ValueRef<'_>) -> Option<u8> {
-    u8::try_from(integer(column)?).ok()
-}
-
 pub(crate) fn blob(column: ValueRef<'_>) -> Option<&[u8]> {
     column.as_blob().ok()
 }
 
 pub(crate) fn text(column: ValueRef<'_>) -> Option<&str> {
     column.as_str().ok()
-}
-
-pub(crate) fn value(tag: ValueRef<'_>, hash: ValueRef<'_>) -> Option<Value> {
-    Value::from_raw(byte(tag)?, wide(hash)?)
 }
 
 pub(crate) fn outcome_columns(outcome: Outcome) -> (u8, i32) {

@@ -3,18 +3,22 @@
 //! Each step is a short transaction, and others may append between them: what a record that came
 //! meanwhile refers to is taken out of the list of garbage before each step.
 
-use crate::codec::{blob, id, unsealed_bitmap};
+use crate::append::next_id;
+use crate::block::{Block, Draft};
+use crate::blocks::{self, Details};
 use crate::error::{Failure, StoreError};
+use crate::proofs;
 use crate::schema::PATIENCE;
-use crate::store::{Store, delete_record, write};
+use crate::store::{Store, all_records, delete_record, live_proofs, write};
 use roaring::RoaringBitmap;
 use rusqlite::Connection;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::num::NonZeroUsize;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use xxhash_rust::xxh3::xxh3_128;
 
-/// Rows removed in one transaction.
-const BATCH: usize = 4_096;
+/// Records removed in one transaction.
+const BATCH: usize = 1_024;
 /// The size is measured after removing; this many rounds get as close as is useful.
 const ROUNDS: usize = 8;
 
@@ -63,8 +67,8 @@ impl Store {
         Ok(report)
     }
 
-    fn remove_records(&self, records: &[i64], report: &mut GcReport) -> Result<(), StoreError> {
-        for batch in records.chunks(BATCH / 8) {
+    fn remove_records(&self, records: &[u32], report: &mut GcReport) -> Result<(), StoreError> {
+        for batch in records.chunks(BATCH) {
             self.write(|conn| batch.iter().try_for_each(|&record| delete_record(conn, record)))?;
             report.records += batch.len();
         }
@@ -73,30 +77,45 @@ impl Store {
 
     /// Removes what no record refers to and gives the space back to the file system.
     fn sweep(&self, report: &mut GcReport) -> Result<(), StoreError> {
-        let (tests, observations, questions) = self.with(|conn| {
-            for sql in [
-                "DELETE FROM proof WHERE id NOT IN \
-                 (SELECT before FROM record UNION SELECT after FROM record WHERE after IS NOT NULL)",
-                "DELETE FROM record_detail WHERE record NOT IN (SELECT id FROM record)",
-                "DELETE FROM leftover WHERE record NOT IN (SELECT id FROM record)",
-            ] {
-                write(conn, |conn| Ok(conn.execute(sql, [])?))?;
-            }
+        let (tests, swept) = self.with(|conn| {
+            sweep_proofs(conn)?;
             let tests = write(conn, |conn| {
-                Ok(conn.execute(
-                    "DELETE FROM test WHERE NOT EXISTS \
-                     (SELECT 1 FROM record WHERE record.test = test.id)",
-                    [],
-                )?)
+                let sql = "DELETE FROM record_detail WHERE record NOT IN (SELECT id FROM record)";
+                conn.execute(sql, [])?;
+                let sql = "DELETE FROM test WHERE id NOT IN (SELECT test FROM record)";
+                Ok(conn.execute(sql, [])?)
             })?;
-            Ok((tests, sweep_observations(conn)?, sweep_questions(conn)?))
+            Ok((tests, sweep_observations(conn)?))
         })?;
         report.tests += tests;
-        report.observations += observations;
-        report.questions += questions;
+        report.observations += swept.observations;
+        report.questions += swept.questions;
         self.clean_index()?;
         self.with(|conn| give_space_back(conn))
     }
+}
+
+/// Pages that an append may leave empty for the next one.
+const SPARE_PAGES: i64 = 16;
+/// A file of more pages is left to the garbage collection: an append should not take long.
+const SMALL_FILE: i64 = 4_096;
+
+/// Gives free pages of a small store back: a merge of blocks leaves some, and it should stay small
+/// between two collections.
+pub(crate) fn shrink_if_small(conn: &Connection) -> Result<(), Failure> {
+    let number = |name| conn.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
+    if number("freelist_count")? > SPARE_PAGES && number("page_count")? < SMALL_FILE {
+        free_pages(conn)?;
+    }
+    Ok(())
+}
+
+fn free_pages(conn: &Connection) -> Result<(), Failure> {
+    let mut statement = conn.prepare_cached("PRAGMA incremental_vacuum(4096)")?;
+    let mut rows = statement.query([])?;
+    // Every row of this pragma is a page that was freed.
+    while rows.next()?.is_some() {}
+    Ok(())
 }
 
 /// Shrinks the files, in short steps.
@@ -104,11 +123,7 @@ fn give_space_back(conn: &Connection) -> Result<(), Failure> {
     let free = || conn.pragma_query_value(None, "freelist_count", |row| row.get::<_, i64>(0));
     let mut left = free()?;
     while left > 0 {
-        let mut statement = conn.prepare_cached("PRAGMA incremental_vacuum(4096)")?;
-        let mut rows = statement.query([])?;
-        // Every row of this pragma is a page that was freed.
-        while rows.next()?.is_some() {}
-        drop(rows);
+        free_pages(conn)?;
         let now = free()?;
         if now >= left {
             break;
@@ -125,32 +140,33 @@ fn give_space_back(conn: &Connection) -> Result<(), Failure> {
     }
 }
 
-/// The records beyond the age or number of the policy.
-fn too_old_or_many(conn: &Connection, policy: &GcPolicy) -> Result<Vec<i64>, Failure> {
+/// The records beyond the age or number of the policy, and those that cannot be read.
+fn too_old_or_many(conn: &Connection, policy: &GcPolicy) -> Result<Vec<u32>, Failure> {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     let oldest_ms = policy.max_age.map_or(0, |age| now.saturating_sub(age).as_millis() as u64);
     let keep = policy.keep_per_test.map_or(usize::MAX, NonZeroUsize::get);
     let mut newer: HashMap<i64, usize> = HashMap::new();
     let mut doomed = Vec::new();
-    let mut statement = conn.prepare("SELECT id, test, started_ms FROM record ORDER BY id DESC")?;
-    let mut rows = statement.query([])?;
-    while let Some(row) = rows.next()? {
-        let (record, test, started): (i64, i64, i64) = (row.get(0)?, row.get(1)?, row.get(2)?);
-        let count = newer.entry(test).or_default();
+    all_records(conn, |record, row| {
+        let Some(row) = row else {
+            doomed.push(record);
+            return;
+        };
+        let count = newer.entry(row.test).or_default();
         *count += 1;
-        if *count > keep || started.cast_unsigned() < oldest_ms {
+        if *count > keep || row.summary.started_ms < oldest_ms {
             doomed.push(record);
         }
-    }
+    })?;
     Ok(doomed)
 }
 
 /// As many of the oldest records as probably make up what is too much.
-fn oldest_share(conn: &Connection, size: u64, max: u64) -> Result<Vec<i64>, Failure> {
+fn oldest_share(conn: &Connection, size: u64, max: u64) -> Result<Vec<u32>, Failure> {
     if size <= max {
         return Ok(Vec::new());
     }
-    let records: Vec<i64> = conn
+    let records: Vec<u32> = conn
         .prepare(
             "SELECT record.id FROM record LEFT JOIN \
              (SELECT max(id) AS newest FROM record GROUP BY test) ON newest = record.id \
@@ -162,80 +178,154 @@ fn oldest_share(conn: &Connection, size: u64, max: u64) -> Result<Vec<i64>, Fail
     Ok(records.into_iter().take(share as usize).collect())
 }
 
-/// Removes the observations that are in no proof.
-fn sweep_observations(conn: &mut Connection) -> Result<usize, Failure> {
-    let (mut garbage, mut last_proof) = {
+/// Removes the proofs that no record has, some rows at a time.
+fn sweep_proofs(conn: &mut Connection) -> Result<(), Failure> {
+    let used = {
         let tx = conn.transaction()?;
-        let mut garbage = all_ids(&tx, "SELECT id FROM observation")?;
-        let last = subtract_used(&tx, 0, &mut garbage)?;
-        (garbage, last)
+        let mut used = live_proofs(&tx)?;
+        // Those that come meanwhile stay.
+        used.insert_range(next_id(&tx, "proof")?..);
+        used
     };
-    let mut removed = 0;
-    while !garbage.is_empty() {
-        removed += write(conn, |conn| {
-            last_proof = subtract_used(conn, last_proof, &mut garbage)?;
-            let batch: RoaringBitmap = garbage.iter().take(BATCH).collect();
-            for sql in [
-                "DELETE FROM observation WHERE id = ?1",
-                "DELETE FROM value_detail WHERE observation = ?1",
-            ] {
-                let mut statement = conn.prepare_cached(sql)?;
-                for id in &batch {
-                    statement.execute([id])?;
-                }
-            }
-            garbage -= &batch;
-            Ok(batch.len() as usize)
-        })?;
+    let mut after = 0;
+    while let Some(next) = write(conn, |conn| proofs::sweep_next(conn, after, &used))? {
+        after = next;
     }
-    Ok(removed)
+    Ok(())
 }
 
-/// Takes out what the proofs after `last` refer to; gives the last proof now.
-fn subtract_used(
-    conn: &Connection,
-    last: u32,
-    garbage: &mut RoaringBitmap,
-) -> Result<u32, Failure> {
-    let mut statement =
-        conn.prepare_cached("SELECT id, bitmap FROM proof WHERE id > ?1 ORDER BY id")?;
-    let mut rows = statement.query([last])?;
-    let mut last = last;
-    while let Some(row) = rows.next()? {
-        let Some(id) = id(row.get_ref(0)?) else {
-            continue;
+#[derive(Debug, Default)]
+struct Swept {
+    observations: usize,
+    questions: usize,
+}
+
+/// Rewrites the blocks without the observations that are in no proof, and neighbours that are small
+/// into one.
+fn sweep_observations(conn: &mut Connection) -> Result<Swept, Failure> {
+    let (mut used, mut last_proof) = {
+        let tx = conn.transaction()?;
+        let mut used = RoaringBitmap::new();
+        let last = add_used(&tx, 0, &mut used)?;
+        (used, last)
+    };
+    let mut counts = Swept::default();
+    let (mut asked, mut still_asked) = (HashSet::<u128>::new(), HashSet::<u128>::new());
+    let mut after = 0;
+    while let Some(next) = write(conn, |conn| {
+        last_proof = add_used(conn, last_proof, &mut used)?;
+        let Some(group) = Group::after(conn, after, &used)? else { return Ok(None) };
+        counts.observations += group.removed;
+        asked.extend(&group.asked);
+        still_asked.extend(&group.still_asked);
+        group.rewrite(conn).map(Some)
+    })? {
+        after = next;
+    }
+    counts.questions = asked.difference(&still_asked).count();
+    Ok(counts)
+}
+
+/// Neighbouring blocks that become one.
+struct Group<'u> {
+    blocks: Vec<u32>,
+    draft: Draft,
+    /// Whether any of them has garbage or cannot be read.
+    unclean: bool,
+    removed: usize,
+    asked: Vec<u128>,
+    still_asked: Vec<u128>,
+    used: &'u RoaringBitmap,
+}
+
+impl<'u> Group<'u> {
+    /// The blocks after this one, as many as fit together; `None` where there are none.
+    fn after(
+        conn: &Connection,
+        after: u32,
+        used: &'u RoaringBitmap,
+    ) -> Result<Option<Self>, Failure> {
+        let mut group = Self {
+            blocks: Vec::new(),
+            draft: Draft::default(),
+            unclean: false,
+            removed: 0,
+            asked: Vec::new(),
+            still_asked: Vec::new(),
+            used,
         };
-        last = id;
-        if let Some(set) = blob(row.get_ref(1)?).and_then(|b| unsealed_bitmap(id.into(), b)) {
-            *garbage -= set;
+        for id in blocks::block_ids(conn)?.into_iter().filter(|&id| id > after) {
+            let block = blocks::read(conn, id)?;
+            let counted = block.as_ref().and_then(|block| Counted::of(block, used));
+            let kept = counted.as_ref().map_or(0, |counted| counted.kept);
+            if !group.blocks.is_empty() && group.draft.observations() + kept > blocks::most(id) {
+                break;
+            }
+            group.blocks.push(id);
+            match block.zip(counted) {
+                Some((block, counted))
+                    if group.draft.absorb(&block, |id| used.contains(id)).is_some() =>
+                {
+                    group.unclean |= counted.removed > 0;
+                    group.removed += counted.removed;
+                    group.asked.extend(counted.asked);
+                    group.still_asked.extend(counted.still_asked);
+                }
+                // What cannot be read proves nothing and goes.
+                _ => group.unclean = true,
+            }
         }
+        Ok((!group.blocks.is_empty()).then_some(group))
     }
-    Ok(last)
+
+    /// Writes the group as one block where that is of use; gives the number of its last one.
+    fn rewrite(self, conn: &Connection) -> Result<u32, Failure> {
+        let last = self.blocks.last().copied().unwrap_or(u32::MAX);
+        if !self.unclean && self.blocks.len() < 2 {
+            return Ok(last);
+        }
+        let mut details = Details::new();
+        for &block in &self.blocks {
+            let some = blocks::read_details(conn, block)?;
+            details.extend(some.into_iter().filter(|&(id, _)| self.used.contains(id)));
+        }
+        blocks::write(conn, last, self.draft, &details, &self.blocks)?;
+        Ok(last)
+    }
 }
 
-/// Removes the questions that no observation has.
-fn sweep_questions(conn: &mut Connection) -> Result<usize, Failure> {
-    let mut removed = 0;
-    loop {
-        let batch = write(conn, |conn| {
-            let all = all_ids(conn, "SELECT id FROM question")?;
-            let garbage = all - all_ids(conn, "SELECT question FROM observation")?;
-            let mut statement = conn.prepare_cached("DELETE FROM question WHERE id = ?1")?;
-            garbage.iter().take(BATCH).try_fold(0, |n, id| Ok(n + statement.execute([id])?))
+/// What a block keeps.
+#[derive(Default)]
+struct Counted {
+    kept: usize,
+    removed: usize,
+    /// The questions, by their hashes: all, and those that stay.
+    asked: Vec<u128>,
+    still_asked: Vec<u128>,
+}
+
+impl Counted {
+    fn of(block: &Block, used: &RoaringBitmap) -> Option<Self> {
+        let mut counted = Self::default();
+        let mut bytes = Vec::new();
+        block.walk(|question, answers| {
+            let kept = answers.iter().filter(|answer| used.contains(answer.id)).count();
+            counted.kept += kept;
+            counted.removed += answers.len() - kept;
+            bytes.clear();
+            question.write_to(&mut bytes);
+            let hash = xxh3_128(&bytes);
+            counted.asked.push(hash);
+            counted.still_asked.extend((kept > 0).then_some(hash));
         })?;
-        removed += batch;
-        if batch < BATCH {
-            return Ok(removed);
-        }
+        Some(counted)
     }
 }
 
-fn all_ids(conn: &Connection, sql: &str) -> Result<RoaringBitmap, Failure> {
-    let mut statement = conn.prepare_cached(sql)?;
-    let mut rows = statement.query([])?;
-    let mut ids = Vec::new();
-    while let Some(row) = rows.next()? {
-        ids.extend(id(row.get_ref(0)?));
-    }
-    Ok(ids.into_iter().collect())
+/// Adds what the proofs after `last` refer to; gives the last proof now.
+fn add_used(conn: &Connection, last: u32, used: &mut RoaringBitmap) -> Result<u32, Failure> {
+    proofs::visit_after(conn, last, |_, set| {
+        *used |= set;
+        true
+    })
 }

@@ -85,6 +85,10 @@ fn is_plain_error(error: &rusqlite::Error) -> bool {
 }
 
 impl Failure {
+    pub(crate) fn used_up() -> Self {
+        Self::Damage("its numbers are used up".into())
+    }
+
     pub(crate) fn into_error(self, dir: &Path) -> StoreError {
         let dir = dir.to_path_buf();
         let source = match self {

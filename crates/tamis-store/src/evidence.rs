@@ -15,7 +15,8 @@ use crate::Ask;
 use crate::codec::{integer, text};
 use crate::error::{Failure, StoreError};
 use crate::index::{Segment, live_segments};
-use crate::load::{LoadedObservation, load, proof};
+use crate::load::{LoadedObservation, load};
+use crate::proofs::Proofs;
 use crate::store::{Store, records_of};
 use crate::summary::{RECORD_COLUMNS, RecordRow, RecordSummary, parts};
 use roaring::RoaringBitmap;
@@ -170,7 +171,7 @@ fn cheaper_way(conn: &Connection, proofs: u64) -> Result<Way, Failure> {
         return Ok(Way::FromProofs);
     }
     let observations: Option<i64> =
-        conn.query_row("SELECT max(id) FROM observation", [], |row| row.get(0))?;
+        conn.query_row("SELECT max(id) FROM block", [], |row| row.get(0))?;
     let questions_in_store = observations.unwrap_or(0).cast_unsigned();
     let few = proofs <= MOST_PROOFS && proofs * 2 <= questions_in_store;
     Ok(if few { Way::FromProofs } else { Way::FromAnswers })
@@ -183,8 +184,9 @@ fn from_proofs(
 ) -> Result<(RoaringBitmap, Answered), Failure> {
     let mut sets = Vec::with_capacity(wanted.len() as usize);
     let mut union = RoaringBitmap::new();
+    let mut proofs = Proofs::new(conn);
     for id in wanted {
-        if let Some(set) = proof(conn, id)? {
+        if let Some(set) = proofs.get(id)? {
             union |= &set;
             sets.push((id, set));
         }
@@ -212,8 +214,9 @@ fn from_answers(
             left -= covered;
         }
     }
+    let mut proofs = Proofs::new(conn);
     for id in left {
-        if proof(conn, id)?.is_some_and(|set| proves(&set, &good)) {
+        if proofs.get(id)?.is_some_and(|set| proves(&set, &good)) {
             holding.insert(id);
         }
     }
@@ -300,8 +303,10 @@ fn records_of_all(
         });
         places.push(place);
     }
-    let in_store: Option<i64> = conn.query_row("SELECT max(id) FROM test", [], |row| row.get(0))?;
-    // Stepping over a row is about ten times as cheap as searching one.
+    // There are about as many records as tests, or more. Stepping over a row is about ten times as
+    // cheap as searching one.
+    let in_store: Option<i64> =
+        conn.query_row("SELECT max(id) FROM record", [], |row| row.get(0))?;
     let scan = (distinct.len() as u64) * 10 > in_store.unwrap_or(0).cast_unsigned();
     let rows = if scan && distinct.len() > 1 {
         scan_records(conn, &by_key, &distinct)?
@@ -338,14 +343,13 @@ fn scan_records(
     let sql = format!("SELECT {RECORD_COLUMNS} FROM record ORDER BY id DESC");
     let mut statement = conn.prepare_cached(&sql)?;
     let mut rows = statement.query([])?;
-    let mut scratch = Vec::new();
     while let Some(row) = rows.next()? {
         let mut place = None;
         let key = |id| {
             place = place_of.get(&id).copied();
             place.map(|place| parts(distinct[place]))
         };
-        if let Some(record) = RecordRow::read(row, key, &mut scratch)?
+        if let Some(record) = RecordRow::read(row, key)?
             && let Some(place) = place
         {
             found[place].push(record);

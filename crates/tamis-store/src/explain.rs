@@ -1,14 +1,19 @@
 //! What `why`, `why-not` and `deps` show: a record with everything, and what of it does not hold.
 
 use crate::Ask;
-use crate::codec::{QuestionColumns, observation_checksum, text, unpack, unseal};
+use crate::block::GroupHead;
+use crate::blocks;
+use crate::codec::{QuestionColumns, blob, text, unpack, unseal};
 use crate::error::{Failure, StoreError};
 use crate::evidence::Answered;
-use crate::load::{LoadedObservation, load, proof};
+use crate::load::LoadedObservation;
+use crate::packed::expand;
+use crate::proofs::Proofs;
 use crate::store::Store;
 use crate::summary::{RECORD_COLUMNS, RecordRow};
 use roaring::RoaringBitmap;
 use rusqlite::{Connection, OptionalExtension};
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use tamis_core::record::{Access, Detail, Observed, ProofId, RecordId, Run, TestKey};
@@ -36,49 +41,71 @@ pub struct Difference {
     pub is_detail: Detail,
 }
 
-/// Who looked how at the observations of a record, in the order of the first proof's ids.
+/// Who looked how at the observations of a record, where that is not what their blocks say.
 #[derive(Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct RecordDetail {
     programs: Vec<String>,
-    /// Neighbours are often looked at by one program in one way: (how many, program, access).
-    looks: Vec<(u32, u32, u8)>,
+    /// In the order of the first proof's ids: how many are as usual, then how many were looked at
+    /// by this program in this way.
+    looks: Vec<(u32, u32, u32, u8)>,
     /// (observation before, observation after) where the test changed what it had looked at.
     changes: Vec<(u32, u32)>,
 }
 
 impl RecordDetail {
-    /// `ids` are the interned observations of `observed`, before and, where it is set, after.
-    pub(crate) fn of(observed: &[Observed], ids: &[(u32, Option<u32>)]) -> Self {
+    /// `ids` are the interned observations of `observed`, before and, where it is set, after;
+    /// `usual` says what is in the blocks.
+    pub(crate) fn of<'u>(
+        observed: &[Observed],
+        ids: &[(u32, Option<u32>)],
+        usual: impl Fn(u32) -> (&'u str, u8),
+    ) -> Self {
         let mut detail = Self::default();
-        let mut programs: HashMap<&str, u32> = HashMap::new();
-        let mut looks: Vec<(u32, u32, u8)> = Vec::with_capacity(ids.len());
+        let mut seen: Vec<(u32, &str, u8)> = Vec::with_capacity(ids.len());
         for (one, &(id, after)) in observed.iter().zip(ids) {
-            let program = *programs.entry(&one.program).or_insert_with(|| {
-                detail.programs.push(one.program.clone());
-                detail.programs.len() as u32 - 1
-            });
-            looks.push((id, program, one.access.0));
+            seen.push((id, &one.program, one.access.0));
             detail.changes.extend(after.map(|after| (id, after)));
         }
-        looks.sort_by_key(|&(id, ..)| id);
-        let mut last = None;
-        for (id, program, access) in looks {
-            match detail.looks.last_mut() {
-                // The same answer was seen twice.
-                Some((_, _, known)) if last == Some(id) => *known |= access,
-                Some((n, p, a)) if (*p, *a) == (program, access) => *n += 1,
-                _ => detail.looks.push((1, program, access)),
+        seen.sort_by_key(|&(id, ..)| id);
+        // The same answer may be seen twice: by the first program, in both ways.
+        seen.dedup_by(|(id, _, access), (kept, _, all)| {
+            let same = id == kept;
+            if same {
+                *all |= *access;
             }
-            last = Some(id);
+            same
+        });
+        let mut programs: HashMap<&str, u32> = HashMap::new();
+        let (mut skipped, mut in_a_row) = (0, false);
+        for (id, program, access) in seen {
+            if usual(id) == (program, access) {
+                skipped += 1;
+                in_a_row = false;
+                continue;
+            }
+            let program = *programs.entry(program).or_insert_with(|| {
+                detail.programs.push(program.to_owned());
+                detail.programs.len() as u32 - 1
+            });
+            match detail.looks.last_mut() {
+                Some((_, n, p, a)) if in_a_row && (*p, *a) == (program, access) => *n += 1,
+                _ => detail.looks.push((skipped, 1, program, access)),
+            }
+            (skipped, in_a_row) = (0, true);
         }
         detail
     }
 
-    /// Program and access of each observation, in the order of their ids.
-    fn looks(&self) -> impl Iterator<Item = (&str, Access)> {
-        self.looks.iter().flat_map(|&(n, program, access)| {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.looks.is_empty() && self.changes.is_empty()
+    }
+
+    /// Program and access of each observation, in the order of their ids; `None` is as usual.
+    fn looks(&self) -> impl Iterator<Item = Option<(&str, Access)>> {
+        self.looks.iter().flat_map(|&(skipped, n, program, access)| {
             let program = self.programs.get(program as usize).map_or("", String::as_str);
-            std::iter::repeat_n((program, Access(access)), n as usize)
+            let usual = std::iter::repeat_n(None, skipped as usize);
+            usual.chain(std::iter::repeat_n(Some((program, Access(access))), n as usize))
         })
     }
 }
@@ -114,20 +141,15 @@ impl Store {
         } else {
             (from_before, before)
         };
-        self.with(|conn| {
-            closest
-                .iter()
-                .map(|&i| {
-                    let is = answers[i];
-                    Ok(Difference {
-                        was: value(&observed[i]),
-                        is,
-                        is_detail: detail_of(conn, &observed[i].question, is)?,
-                        observed: observed[i].clone(),
-                    })
-                })
-                .collect()
-        })
+        let is_now: Vec<_> = closest.iter().map(|&i| (&observed[i].question, answers[i])).collect();
+        let details = self.with(|conn| details_now(&*conn.transaction()?, &is_now))?;
+        let difference = |(i, is_detail): (usize, Detail)| Difference {
+            was: value(&observed[i]),
+            is: answers[i],
+            is_detail,
+            observed: observed[i].clone(),
+        };
+        Ok(closest.into_iter().zip(details).map(difference).collect())
     }
 
     /// The observation of this record by which a change is best explained: things of the project
@@ -141,9 +163,9 @@ impl Store {
             let Some((_, row)) = read_row(conn, record)? else {
                 return Ok(None);
             };
-            let mut sets = Vec::new();
+            let (mut sets, mut proofs) = (Vec::new(), Proofs::new(conn));
             for id in row.proofs() {
-                sets.extend(proof(conn, id.0)?);
+                sets.extend(proofs.get(id.0)?);
             }
             let broken = |set: &RoaringBitmap| -> Vec<LoadedObservation> {
                 set.iter().filter_map(|id| answered.broken.get(&id).copied()).collect()
@@ -172,12 +194,12 @@ fn read_row(conn: &Connection, id: RecordId) -> Result<Option<(TestKey, RecordRo
     let Some(row) = rows.next()? else {
         return Ok(None);
     };
-    let key = (text(row.get_ref(15)?), text(row.get_ref(16)?), text(row.get_ref(17)?));
+    let key = (text(row.get_ref(3)?), text(row.get_ref(4)?), text(row.get_ref(5)?));
     let (Some(suite), Some(name), Some(folder)) = key else {
         return Ok(None);
     };
     let key = (suite, name, folder);
-    let Some(record) = RecordRow::read(row, |_| Some(key), &mut Vec::new())? else {
+    let Some(record) = RecordRow::read(row, |_| Some(key))? else {
         return Ok(None);
     };
     let [suite, name, folder] = [key.0, key.1, key.2].map(str::to_owned);
@@ -188,32 +210,26 @@ fn read_record(conn: &Connection, id: RecordId) -> Result<Option<StoredRecord>, 
     let Some((test, row)) = read_row(conn, id)? else {
         return Ok(None);
     };
-    let Some(before) = proof(conn, row.before.0)? else {
+    let Some(before) = Proofs::new(conn).get(row.before.0)? else {
         return Ok(None);
     };
-    let sealed = blob_of(conn, "SELECT detail FROM record_detail WHERE record = ?1", id.0)?;
     // Without its details a record can still be shown.
-    let detail: RecordDetail = sealed.and_then(|b| unpack(&b)).unwrap_or_default();
+    let detail: RecordDetail = part_of(conn, "looks", id.0)?.unwrap_or_default();
     let changes: HashMap<u32, u32> = detail.changes.iter().copied().collect();
-    let looks: HashMap<u32, (&str, Access)> = before.iter().zip(detail.looks()).collect();
-
     let wanted = &before | changes.values().copied().collect::<RoaringBitmap>();
-    let mut questions: Vec<Question> = Vec::new();
-    let observations = load(conn, Some(&wanted), |batch| questions.extend(batch))?;
-    let values: HashMap<u32, Value> = observations.iter().map(|o| (o.id, o.value)).collect();
-    let mut observed = Vec::new();
-    for o in observations.iter().filter(|o| before.contains(o.id)) {
-        let (program, access) = looks.get(&o.id).copied().unwrap_or_default();
-        observed.push(Observed {
-            question: questions[o.question as usize].clone(),
-            before: o.value,
-            after: changes.get(&o.id).and_then(|after| values.get(after)).copied(),
-            access,
-            program: program.to_owned(),
-            detail: value_detail(conn, o.id)?,
-        });
+    let mut observed = read_observations(conn, &wanted)?;
+    let values: HashMap<u32, Value> = observed.iter().map(|(id, o)| (*id, o.before)).collect();
+    observed.retain(|(id, _)| before.contains(*id));
+    let mut details = blocks::details_of(conn, &before)?;
+    let unusual: HashMap<u32, (&str, Access)> =
+        before.iter().zip(detail.looks()).filter_map(|(id, look)| Some((id, look?))).collect();
+    for (id, one) in &mut observed {
+        if let Some(&(program, access)) = unusual.get(id) {
+            (one.program, one.access) = (program.to_owned(), access);
+        }
+        one.after = changes.get(id).and_then(|after| values.get(after)).copied();
+        one.detail = details.remove(id).unwrap_or_default();
     }
-    let left = blob_of(conn, "SELECT paths FROM leftover WHERE record = ?1", id.0)?;
     let unreadable = before.len() - observed.len() as u64;
     let summary = &row.summary;
     let run = Run {
@@ -223,38 +239,91 @@ fn read_record(conn: &Connection, id: RecordId) -> Result<Option<StoredRecord>, 
         wall_us: summary.wall_us,
         cpu_us: summary.cpu_us,
         engine: summary.engine.clone(),
-        observed,
+        observed: observed.into_iter().map(|(_, one)| one).collect(),
         taints: summary.taints.clone(),
         notes: summary.notes.clone(),
-        left_behind: left.and_then(|b| unpack(&b)).unwrap_or_default(),
+        left_behind: part_of(conn, "left_behind", id.0)?.unwrap_or_default(),
     };
     Ok(Some(StoredRecord { id, proofs: row.proofs(), run, unreadable }))
 }
 
-fn value_detail(conn: &Connection, observation: u32) -> Result<Detail, Failure> {
-    let sealed =
-        blob_of(conn, "SELECT detail FROM value_detail WHERE observation = ?1", observation)?;
-    Ok(sealed.and_then(|b| unpack(&b)).unwrap_or_default())
+/// These observations as their blocks know them, by ascending id.
+fn read_observations(
+    conn: &Connection,
+    wanted: &RoaringBitmap,
+) -> Result<Vec<(u32, Observed)>, Failure> {
+    let mut found = Vec::new();
+    for id in blocks::blocks_with(conn, wanted)? {
+        let Some(block) = blocks::read(conn, id)? else { continue };
+        let looks = block.looks().unwrap_or_default();
+        let mut some = Vec::new();
+        let within = |head: GroupHead<'_>| head.may_have(wanted);
+        let whole = block.walk_some(within, |question, answers| {
+            for answer in answers.iter().filter(|answer| wanted.contains(answer.id)) {
+                let Some(question) = question.to_question() else { return };
+                let (program, access) = looks.by.get(answer.at as usize).copied().unwrap_or((0, 0));
+                let program = looks.programs.get(program as usize).cloned().unwrap_or_default();
+                some.push((
+                    answer.id,
+                    Observed {
+                        question,
+                        before: answer.value,
+                        after: None,
+                        access: Access(access),
+                        program,
+                        detail: Detail::None,
+                    },
+                ));
+            }
+        });
+        if whole.is_some() {
+            found.extend(some);
+        }
+    }
+    found.sort_by_key(|(id, _)| *id);
+    Ok(found)
 }
 
-/// What the store knows about this answer, from whichever test got it.
-fn detail_of(conn: &Connection, question: &Question, value: Value) -> Result<Detail, Failure> {
-    let mut bytes = Vec::new();
-    QuestionColumns::of(question).write_to(&mut bytes);
-    let (tag, hash) = value.to_raw();
-    let checksum = observation_checksum(&mut bytes, tag, hash);
-    let mut statement = conn.prepare_cached("SELECT id FROM observation WHERE checksum = ?1")?;
-    let id: Option<u32> = statement.query_row([checksum], |row| row.get(0)).optional()?;
-    id.map_or(Ok(Detail::None), |id| value_detail(conn, id))
+/// What the store knows about these answers, from whichever test got them.
+fn details_now(conn: &Connection, asked: &[(&Question, Value)]) -> Result<Vec<Detail>, Failure> {
+    let mut known = vec![None; asked.len()];
+    let wanted: HashMap<_, _> = asked
+        .iter()
+        .enumerate()
+        .map(|(at, (question, value))| ((QuestionColumns::of(question), *value), at))
+        .collect();
+    if wanted.is_empty() {
+        return Ok(Vec::new());
+    }
+    for id in blocks::block_ids(conn)? {
+        let Some(block) = blocks::read(conn, id)? else { continue };
+        // Only for showing: what was read before an end that is missing does no harm.
+        let _ = block.walk(|question, answers| {
+            for answer in answers {
+                if let Some(&at) = wanted.get(&(question, answer.value)) {
+                    known[at] = Some(answer.id);
+                }
+            }
+        });
+    }
+    let ids: RoaringBitmap = known.iter().flatten().copied().collect();
+    let details = if ids.is_empty() { Default::default() } else { blocks::details_of(conn, &ids)? };
+    let detail = |id: Option<u32>| id.and_then(|id| details.get(&id).cloned()).unwrap_or_default();
+    Ok(known.into_iter().map(detail).collect())
 }
 
-/// A sealed blob by the id that it is sealed with.
-pub(crate) fn blob_of(conn: &Connection, sql: &str, id: u32) -> Result<Option<Vec<u8>>, Failure> {
-    let mut statement = conn.prepare_cached(sql)?;
+/// One of the columns about a record that only explanations need.
+pub(crate) fn part_of<T: DeserializeOwned>(
+    conn: &Connection,
+    column: &str,
+    record: u32,
+) -> Result<Option<T>, Failure> {
+    let sql = format!("SELECT {column} FROM record_detail WHERE record = ?1");
+    let mut statement = conn.prepare_cached(&sql)?;
     let found = statement
-        .query_row([id], |row| {
-            let sealed = row.get_ref(0)?.as_blob().ok();
-            Ok(sealed.and_then(|b| unseal(id.into(), b)).map(<[u8]>::to_vec))
+        .query_row([record], |row| {
+            let sealed = blob(row.get_ref(0)?).and_then(|b| unseal(record.into(), b));
+            Ok(sealed.and_then(expand).and_then(|bytes| unpack(&bytes)))
         })
         .optional()?;
     Ok(found.flatten())

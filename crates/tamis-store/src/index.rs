@@ -15,7 +15,8 @@
 use crate::codec::{blob, id, sealed_bitmap, unsealed_bitmap};
 use crate::error::{Failure, StoreError};
 use crate::files::FolderLock;
-use crate::store::{Store, write};
+use crate::proofs;
+use crate::store::{Store, live_proofs, write};
 use roaring::RoaringBitmap;
 use rusqlite::{Connection, OptionalExtension, params};
 use std::collections::BTreeMap;
@@ -195,28 +196,16 @@ struct Turned {
 
 /// Reads the proofs after this one, as many as fit in memory well; `None` where there are none.
 fn turn_around(conn: &Connection, after: u32) -> Result<Option<Turned>, Failure> {
-    let mut statement =
-        conn.prepare_cached("SELECT id, bitmap FROM proof WHERE id > ?1 ORDER BY id")?;
-    let mut rows = statement.query([after])?;
-    let (mut last, mut proofs, mut pairs) = (None, RoaringBitmap::new(), Vec::new());
-    while pairs.len() < MOST_PAIRS
-        && let Some(row) = rows.next()?
-    {
-        let Some(id) = id(row.get_ref(0)?) else {
-            return Err(Failure::Damage("a proof has a number that is not ours".into()));
-        };
-        last = Some(id);
-        // A damaged proof stays outside and never holds.
-        if let Some(set) = blob(row.get_ref(1)?).and_then(|b| unsealed_bitmap(id.into(), b))
-            && !set.is_empty()
-        {
+    let (mut proofs, mut pairs) = (RoaringBitmap::new(), Vec::new());
+    let last_proof = proofs::visit_after(conn, after, |id, set| {
+        if !set.is_empty() {
             proofs.insert(id);
-            pairs
-                .extend(set.iter().map(|observation| u64::from(observation) << 32 | u64::from(id)));
+            pairs.extend(set.iter().map(|o| u64::from(o) << 32 | u64::from(id)));
         }
-    }
+        pairs.len() < MOST_PAIRS
+    })?;
     pairs.sort_unstable();
-    Ok(last.map(|last_proof| Turned { last_proof, proofs, pairs }))
+    Ok((last_proof > after).then_some(Turned { last_proof, proofs, pairs }))
 }
 
 fn start_segment(conn: &mut Connection, last_proof: u32) -> Result<u32, Failure> {
@@ -310,18 +299,6 @@ fn to_merge(segments: &[Segment]) -> Option<Vec<Segment>> {
     }
     let from = segments.len() - taken;
     Some(segments[from..].to_vec())
-}
-
-/// All proofs that a record has.
-fn live_proofs(conn: &Connection) -> Result<RoaringBitmap, Failure> {
-    let mut statement = conn.prepare("SELECT before, after FROM record")?;
-    let mut rows = statement.query([])?;
-    let mut live = Vec::new();
-    while let Some(row) = rows.next()? {
-        live.extend(id(row.get_ref(0)?));
-        live.extend(id(row.get_ref(1)?));
-    }
-    Ok(live.into_iter().collect())
 }
 
 /// Merges segments into one, less the proofs that are gone.

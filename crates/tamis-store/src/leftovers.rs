@@ -3,17 +3,17 @@
 //! Both come from each test's newest record. Not seen here: a reader that only lists the folder
 //! of a left file.
 
-use crate::codec::{QuestionColumns, id, unpack};
+use crate::blocks;
 use crate::error::{Failure, StoreError};
-use crate::explain::blob_of;
-use crate::load::proof;
+use crate::explain::part_of;
+use crate::proofs::Proofs;
 use crate::store::{RecordCounts, Store, newest_records};
 use crate::summary::RecordRow;
 use roaring::RoaringBitmap;
 use rusqlite::Connection;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
+use tamis_core::PortablePath;
 use tamis_core::record::TestKey;
-use tamis_core::{PortablePath, Question};
 
 /// A test that asked about a file which another test leaves behind.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -52,8 +52,7 @@ impl Store {
 }
 
 fn left_by(conn: &Connection, row: &RecordRow) -> Result<Vec<PortablePath>, Failure> {
-    let sql = "SELECT paths FROM leftover WHERE record = ?1";
-    Ok(blob_of(conn, sql, row.summary.id.0)?.and_then(|b| unpack(&b)).unwrap_or_default())
+    Ok(part_of(conn, "left_behind", row.summary.id.0)?.unwrap_or_default())
 }
 
 fn readers(conn: &Connection, newest: &Newest) -> Result<Vec<LeftoverReader>, Failure> {
@@ -66,11 +65,11 @@ fn readers(conn: &Connection, newest: &Newest) -> Result<Vec<LeftoverReader>, Fa
     if writers.is_empty() {
         return Ok(Vec::new());
     }
-    let paths = observations_about(conn, &writers)?;
+    let paths = blocks::about_paths(conn, &|path| writers.contains_key(path))?;
     let about: RoaringBitmap = paths.keys().copied().collect();
-    let mut found = Vec::new();
+    let (mut found, mut proofs) = (Vec::new(), Proofs::new(conn));
     for (reader, _, row) in newest {
-        let Some(set) = proof(conn, row.before.0)? else {
+        let Some(set) = proofs.get(row.before.0)? else {
             continue;
         };
         for observation in set & &about {
@@ -84,37 +83,4 @@ fn readers(conn: &Connection, newest: &Newest) -> Result<Vec<LeftoverReader>, Fa
     found.sort();
     found.dedup();
     Ok(found)
-}
-
-/// The observations whose question is about one of these paths.
-fn observations_about(
-    conn: &Connection,
-    writers: &BTreeMap<PortablePath, Vec<&TestKey>>,
-) -> Result<HashMap<u32, PortablePath>, Failure> {
-    let mut questions: HashMap<u32, PortablePath> = HashMap::new();
-    let mut statement = conn.prepare("SELECT id, kind, scheme, parameter, key FROM question")?;
-    let mut rows = statement.query([])?;
-    while let Some(row) = rows.next()? {
-        let Some(question) = QuestionColumns::read(row, 1)?.and_then(QuestionColumns::to_question)
-        else {
-            continue;
-        };
-        if let Question::Path(path, _) = question
-            && writers.contains_key(&path)
-            && let Some(id) = id(row.get_ref(0)?)
-        {
-            questions.insert(id, path);
-        }
-    }
-    let mut observations = HashMap::new();
-    let mut statement = conn.prepare("SELECT id, question FROM observation")?;
-    let mut rows = statement.query([])?;
-    while let Some(row) = rows.next()? {
-        if let (Some(id), Some(question)) = (id(row.get_ref(0)?), id(row.get_ref(1)?))
-            && let Some(path) = questions.get(&question)
-        {
-            observations.insert(id, path.clone());
-        }
-    }
-    Ok(observations)
 }

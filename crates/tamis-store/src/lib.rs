@@ -4,18 +4,18 @@
 //!
 //! | table | one row is |
 //! | --- | --- |
-//! | `test` | a test's key |
-//! | `question` | one input under one scheme, interned |
-//! | `observation` | a question with one answer, interned to a 32-bit id that is never reused |
+//! | `test` | a test's key, and what it said when it last failed |
+//! | `block` | some thousand observations (a question with one answer), compressed together; each has a 32-bit id that is never reused |
 //! | `record` | one finished run: summary, taints, and the ids of its one or two proofs |
-//! | `proof` | a set of observations, as a compressed bitmap of their ids |
-//! | `value_detail`, `record_detail`, `leftover` | what only explanations need, kept apart |
+//! | `proof` | some proofs: sets of observations, as bitmaps of their ids, compressed together |
+//! | `record_detail` | what only explanations need, kept apart |
 //! | `segment`, `posting` | the inverted index, observation to proofs, built for older proofs |
+//! | `kept` | small things that the caller keeps beside the records |
 //!
 //! A proof holds when every observation in it holds: its question, put to the world again, has the
 //! same answer. Each distinct question is asked once, however many tests share it.
 //!
-//! Safety against damage: every record, set and observation carries a checksum. What fails its
+//! Safety against damage: every record, set and block of observations carries a checksum. What fails its
 //! check, is missing, or is not understood counts as *not holding*, so that the test runs. A file
 //! that SQLite itself cannot read, or that another version of tamis wrote, is renamed aside and an
 //! empty store takes its place; the caller gets a [`SetAside`] to tell the user. The checksums
@@ -28,6 +28,8 @@
 #[cfg(test)]
 mod agreement;
 mod append;
+mod block;
+mod blocks;
 mod codec;
 mod collect;
 mod error;
@@ -35,8 +37,12 @@ mod evidence;
 mod explain;
 mod files;
 mod index;
+mod intern;
+mod kept;
 mod leftovers;
 mod load;
+mod packed;
+mod proofs;
 mod readers;
 mod schema;
 mod store;

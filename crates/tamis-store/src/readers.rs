@@ -1,11 +1,11 @@
 //! Who looked at a file: the tests whose newest record has a question about it.
 
-use crate::codec::id;
+use crate::blocks;
 use crate::error::StoreError;
-use crate::load::proof;
+use crate::proofs::Proofs;
 use crate::store::{Store, newest_records};
 use roaring::RoaringBitmap;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use tamis_core::PortablePath;
 use tamis_core::record::TestKey;
 
@@ -23,25 +23,16 @@ impl Store {
     ) -> Result<HashMap<PortablePath, TestKey>, StoreError> {
         self.with(|conn| {
             let tx = conn.transaction()?;
-            let mut about: HashMap<u32, &PortablePath> = HashMap::new();
-            {
-                let sql = "SELECT observation.id FROM question JOIN observation \
-                    ON observation.question = question.id WHERE question.kind = 0 AND question.key = ?1";
-                let mut statement = tx.prepare(sql)?;
-                for path in paths {
-                    let mut rows = statement.query([path.as_bytes()])?;
-                    while let Some(row) = rows.next()? {
-                        about.extend(id(row.get_ref(0)?).map(|id| (id, path)));
-                    }
-                }
-            }
+            let asked: HashSet<&PortablePath> = paths.iter().collect();
+            let about = blocks::about_paths(&tx, &|path| asked.contains(path))?;
             let mut found = HashMap::new();
             if about.is_empty() {
                 return Ok(found);
             }
             let wanted: RoaringBitmap = about.keys().copied().collect();
+            let mut proofs = Proofs::new(&tx);
             for (key, _, row) in newest_records(&tx)? {
-                let Some(set) = proof(&tx, row.before.0)? else { continue };
+                let Some(set) = proofs.get(row.before.0)? else { continue };
                 for observation in set & &wanted {
                     let known = found.entry(about[&observation].clone());
                     let known = known.or_insert_with(|| key.clone());

@@ -11,49 +11,39 @@ use std::time::Duration;
 
 /// "tami"
 const APPLICATION: i32 = 0x7461_6D69;
-const FORMAT: i32 = 1;
+const FORMAT: i32 = 2;
 
 /// How long a writer waits for its turn.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
 
-/// Ids of records, proofs, observations and segments are never reused: an id that is kept
-/// somewhere (index, explanation, another process) can only become unknown, never mean another
-/// thing.
+/// Small pages: most stores are small, every table has at least one page, and every block and proof
+/// leaves half a page empty.
+const PAGE: u32 = 1_024;
+
+/// Ids of records, proofs, observations (which are in the blocks) and segments are never reused: an
+/// id that is kept somewhere (index, explanation, another process) can only become unknown, never
+/// mean another thing. A test's id is the hash of its key.
 const TABLES: &str = "
 CREATE TABLE test (
-    id INTEGER PRIMARY KEY AUTOINCREMENT,
-    suite TEXT NOT NULL, name TEXT NOT NULL, folder TEXT NOT NULL,
-    UNIQUE (name, suite, folder));
-CREATE TABLE question (
-    id INTEGER PRIMARY KEY AUTOINCREMENT,
-    hash INTEGER NOT NULL,
-    kind INTEGER NOT NULL, scheme INTEGER NOT NULL, parameter BLOB, key BLOB NOT NULL);
-CREATE INDEX question_by_hash ON question (hash);
-CREATE TABLE observation (
-    id INTEGER PRIMARY KEY AUTOINCREMENT,
-    question INTEGER NOT NULL, tag INTEGER NOT NULL, hash BLOB, checksum INTEGER NOT NULL);
-CREATE INDEX observation_by_checksum ON observation (checksum);
+    id INTEGER PRIMARY KEY,
+    suite TEXT NOT NULL, name TEXT NOT NULL, folder TEXT NOT NULL, message BLOB);
+CREATE TABLE block (
+    id INTEGER PRIMARY KEY AUTOINCREMENT, observations BLOB NOT NULL, details BLOB);
 CREATE TABLE record (
-    id INTEGER PRIMARY KEY AUTOINCREMENT,
-    test INTEGER NOT NULL,
-    outcome INTEGER NOT NULL, code INTEGER NOT NULL,
-    started_ms INTEGER NOT NULL, wall_us INTEGER NOT NULL, cpu_us INTEGER NOT NULL,
-    engine TEXT NOT NULL, inputs INTEGER NOT NULL, state INTEGER NOT NULL,
-    before INTEGER NOT NULL, after INTEGER,
-    taints BLOB, notes BLOB, checksum INTEGER NOT NULL);
+    id INTEGER PRIMARY KEY AUTOINCREMENT, test INTEGER NOT NULL, summary BLOB NOT NULL);
 CREATE INDEX record_by_test ON record (test);
-CREATE TABLE proof (id INTEGER PRIMARY KEY AUTOINCREMENT, bitmap BLOB NOT NULL);
-CREATE TABLE value_detail (observation INTEGER PRIMARY KEY, detail BLOB NOT NULL);
-CREATE TABLE record_detail (record INTEGER PRIMARY KEY, detail BLOB NOT NULL);
-CREATE TABLE leftover (record INTEGER PRIMARY KEY, paths BLOB NOT NULL);
+CREATE TABLE proof (id INTEGER PRIMARY KEY AUTOINCREMENT, sets BLOB NOT NULL);
+CREATE TABLE record_detail (record INTEGER PRIMARY KEY, looks BLOB, left_behind BLOB);
 CREATE TABLE segment (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
     live INTEGER NOT NULL, last_proof INTEGER NOT NULL,
     observations BLOB, proofs BLOB);
 CREATE TABLE posting (id INTEGER PRIMARY KEY, proofs BLOB NOT NULL);
+CREATE TABLE kept (kind TEXT, name TEXT, bytes BLOB NOT NULL, PRIMARY KEY (kind, name))
+    WITHOUT ROWID;
 ";
 
-const TABLE_COUNT: i64 = 10;
+const TABLE_COUNT: i64 = 8;
 
 /// Opens the file, makes the tables where it is new, and checks that it can be read.
 pub(crate) fn connect(file: &Path) -> Result<Connection, Failure> {
@@ -110,8 +100,10 @@ fn create(conn: &mut Connection) -> Result<(), Failure> {
     if table_count(conn)? != 0 {
         return Err(Failure::Damage("it is not a store of tamis".into()));
     }
-    // These two only take effect before the first table.
-    conn.execute_batch("PRAGMA auto_vacuum = INCREMENTAL; PRAGMA journal_mode = WAL;")?;
+    // These only take effect before the first table, and the first two before WAL.
+    conn.execute_batch(&format!(
+        "PRAGMA page_size = {PAGE}; PRAGMA auto_vacuum = INCREMENTAL; PRAGMA journal_mode = WAL;"
+    ))?;
     let tx = conn.transaction_with_behavior(TransactionBehavior::Immediate)?;
     // Another process may have been faster.
     if header(&tx)? == (0, 0) {
@@ -136,6 +128,8 @@ mod tests {
         assert_eq!(mode, "wal");
         let vacuum: i32 = conn.pragma_query_value(None, "auto_vacuum", |r| r.get(0)).unwrap();
         assert_eq!(vacuum, 2);
+        let page: u32 = conn.pragma_query_value(None, "page_size", |r| r.get(0)).unwrap();
+        assert_eq!(page, PAGE);
     }
 
     #[test]

@@ -1,10 +1,11 @@
 //! The handle, and the simple questions about tests and their records.
 
-use crate::codec::{integer, text};
+use crate::codec::{id, integer, text};
 use crate::error::{Failure, SetAside, StoreError};
 use crate::files::{self, FILE, Open};
-use crate::summary::{RECORD_COLUMNS, RecordRow, RecordSummary, TestSummary, parts};
-use rusqlite::{Connection, OptionalExtension, TransactionBehavior};
+use crate::summary::{RECORD_COLUMNS, RecordRow, RecordSummary, TestSummary, parts, test_row};
+use roaring::RoaringBitmap;
+use rusqlite::{Connection, TransactionBehavior};
 use std::collections::HashMap;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
@@ -148,12 +149,11 @@ impl Store {
             let Some(id) = test_id(conn, test)? else {
                 return Ok(0);
             };
-            let mut statement = conn.prepare_cached("SELECT id FROM record WHERE test = ?1")?;
-            let records: Vec<i64> =
-                statement.query_map([id], |row| row.get(0))?.collect::<Result<_, _>>()?;
-            for &record in &records {
-                delete_record(conn, record)?;
+            let records = records_of(conn, test)?;
+            for record in &records {
+                delete_record(conn, record.summary.id.0)?;
             }
+            conn.execute("DELETE FROM record WHERE test = ?1", [id])?;
             conn.execute("DELETE FROM test WHERE id = ?1", [id])?;
             Ok(records.len())
         })
@@ -172,13 +172,23 @@ pub(crate) fn write<T>(
     Ok(done)
 }
 
+/// The row of a test; `None` where it has none.
 pub(crate) fn test_id(conn: &Connection, test: &TestKey) -> Result<Option<i64>, Failure> {
-    let sql = "SELECT id FROM test WHERE name = ?1 AND suite = ?2 AND folder = ?3";
-    let mut statement = conn.prepare_cached(sql)?;
-    Ok(statement.query_row([&test.name, &test.suite, &test.folder], |row| row.get(0)).optional()?)
+    let id = test_row(test);
+    let mut statement =
+        conn.prepare_cached("SELECT suite, name, folder FROM test WHERE id = ?1")?;
+    let mut rows = statement.query([id])?;
+    let Some(row) = rows.next()? else {
+        return Ok(None);
+    };
+    let columns = (text(row.get_ref(0)?), text(row.get_ref(1)?), text(row.get_ref(2)?));
+    let (Some(suite), Some(name), Some(folder)) = columns else {
+        return Ok(None);
+    };
+    Ok(((suite, name, folder) == parts(test)).then_some(id))
 }
 
-/// The readable records of one test, newest first.
+/// The readable records of a test, newest first.
 pub(crate) fn records_of(conn: &Connection, test: &TestKey) -> Result<Vec<RecordRow>, Failure> {
     let Some(id) = test_id(conn, test)? else {
         return Ok(Vec::new());
@@ -186,9 +196,9 @@ pub(crate) fn records_of(conn: &Connection, test: &TestKey) -> Result<Vec<Record
     let sql = format!("SELECT {RECORD_COLUMNS} FROM record WHERE test = ?1 ORDER BY id DESC");
     let mut statement = conn.prepare_cached(&sql)?;
     let mut rows = statement.query([id])?;
-    let (mut found, mut scratch) = (Vec::new(), Vec::new());
+    let mut found = Vec::new();
     while let Some(row) = rows.next()? {
-        found.extend(RecordRow::read(row, |_| Some(parts(test)), &mut scratch)?);
+        found.extend(RecordRow::read(row, |_| Some(parts(test)))?);
     }
     Ok(found)
 }
@@ -209,10 +219,9 @@ pub(crate) fn newest_records(
     let sql = format!("SELECT {RECORD_COLUMNS} FROM record ORDER BY id");
     let mut statement = conn.prepare(&sql)?;
     let mut rows = statement.query([])?;
-    let mut scratch = Vec::new();
     while let Some(row) = rows.next()? {
         let key = |id| keys.get(&id).map(parts);
-        let Some(record) = RecordRow::read(row, key, &mut scratch)? else {
+        let Some(record) = RecordRow::read(row, key)? else {
             continue;
         };
         let mut counts =
@@ -227,7 +236,7 @@ pub(crate) fn newest_records(
         .collect())
 }
 
-fn all_tests(conn: &Connection) -> Result<HashMap<i64, TestKey>, Failure> {
+pub(crate) fn all_tests(conn: &Connection) -> Result<HashMap<i64, TestKey>, Failure> {
     let mut statement = conn.prepare("SELECT id, suite, name, folder FROM test")?;
     let mut rows = statement.query([])?;
     let mut keys = HashMap::new();
@@ -246,17 +255,35 @@ fn all_tests(conn: &Connection) -> Result<HashMap<i64, TestKey>, Failure> {
     Ok(keys)
 }
 
-/// Removes one record and what belongs to it alone. Interned observations stay for the garbage
-/// collection.
-pub(crate) fn delete_record(conn: &Connection, record: i64) -> Result<(), Failure> {
-    for sql in [
-        "DELETE FROM proof WHERE id IN \
-         (SELECT before FROM record WHERE id = ?1 UNION SELECT after FROM record WHERE id = ?1)",
-        "DELETE FROM record_detail WHERE record = ?1",
-        "DELETE FROM leftover WHERE record = ?1",
-        "DELETE FROM record WHERE id = ?1",
-    ] {
+/// Removes one record and what belongs to it alone. Its proofs and interned observations stay for
+/// the garbage collection.
+pub(crate) fn delete_record(conn: &Connection, record: u32) -> Result<(), Failure> {
+    for sql in ["DELETE FROM record_detail WHERE record = ?1", "DELETE FROM record WHERE id = ?1"] {
         conn.prepare_cached(sql)?.execute([record])?;
     }
     Ok(())
+}
+
+/// Visits all records, newest first; those that cannot be read as `None`.
+pub(crate) fn all_records(
+    conn: &Connection,
+    mut visit: impl FnMut(u32, Option<RecordRow>),
+) -> Result<(), Failure> {
+    let keys = all_tests(conn)?;
+    let sql = format!("SELECT {RECORD_COLUMNS} FROM record ORDER BY id DESC");
+    let mut statement = conn.prepare_cached(&sql)?;
+    let mut rows = statement.query([])?;
+    while let Some(row) = rows.next()? {
+        if let Some(record) = id(row.get_ref(0)?) {
+            visit(record, RecordRow::read(row, |test| keys.get(&test).map(parts))?);
+        }
+    }
+    Ok(())
+}
+
+/// All proofs that a record has.
+pub(crate) fn live_proofs(conn: &Connection) -> Result<RoaringBitmap, Failure> {
+    let mut live = RoaringBitmap::new();
+    all_records(conn, |_, row| live.extend(row.iter().flat_map(RecordRow::proofs).map(|p| p.0)))?;
+    Ok(live)
 }

@@ -1,11 +1,11 @@
 //! Summaries of records and tests: what lists, decisions and histories need, without the sets.
 
-use crate::codec::{blob, byte, id, integer, outcome, outcome_columns, text, unpack};
+use crate::codec::{blob, id, integer, outcome, outcome_columns, seal, unseal};
 use rusqlite::Row;
-use rusqlite::types::ValueRef;
-use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 use tamis_core::record::{Note, Outcome, ProofId, RecordId, Taint, TestKey};
-use xxhash_rust::xxh3::xxh3_64;
+use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 /// One record without its observations.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -48,9 +48,7 @@ pub struct TestSummary {
 }
 
 /// The columns that [`RecordRow::read`] expects.
-pub(crate) const RECORD_COLUMNS: &str = "record.id, record.test, record.outcome, record.code, \
-    record.started_ms, record.wall_us, record.cpu_us, record.engine, record.inputs, record.state, \
-    record.before, record.after, record.taints, record.notes, record.checksum";
+pub(crate) const RECORD_COLUMNS: &str = "record.id, record.test, record.summary";
 
 /// A row of the table `record`.
 #[derive(Debug, Clone)]
@@ -58,9 +56,25 @@ pub(crate) struct RecordRow {
     pub(crate) summary: RecordSummary,
     pub(crate) test: i64,
     /// A hash of the sets: equal where two runs saw the same.
-    pub(crate) state: i64,
+    pub(crate) state: u32,
     pub(crate) before: ProofId,
     pub(crate) after: Option<ProofId>,
+}
+
+/// What is packed in the row, beside the ids.
+#[derive(Serialize, Deserialize)]
+struct Packed<'a> {
+    outcome: (u8, i32),
+    started_ms: u64,
+    wall_us: u64,
+    cpu_us: u64,
+    engine: &'a str,
+    inputs: u32,
+    state: u32,
+    before: u32,
+    after: Option<u32>,
+    taints: Cow<'a, [Taint]>,
+    notes: Cow<'a, [Note]>,
 }
 
 impl RecordRow {
@@ -74,104 +88,71 @@ impl RecordRow {
     pub(crate) fn read<'k>(
         row: &Row<'_>,
         key: impl FnOnce(i64) -> Option<(&'k str, &'k str, &'k str)>,
-        scratch: &mut Vec<u8>,
     ) -> rusqlite::Result<Option<Self>> {
-        let columns = [
-            row.get_ref(0)?,
-            row.get_ref(1)?,
-            row.get_ref(2)?,
-            row.get_ref(3)?,
-            row.get_ref(4)?,
-            row.get_ref(5)?,
-            row.get_ref(6)?,
-            row.get_ref(7)?,
-            row.get_ref(8)?,
-            row.get_ref(9)?,
-            row.get_ref(10)?,
-            row.get_ref(11)?,
-            row.get_ref(12)?,
-            row.get_ref(13)?,
-            row.get_ref(14)?,
-        ];
-        Ok(Self::from_columns(columns, key, scratch))
+        let columns = (row.get_ref(0)?, row.get_ref(1)?, row.get_ref(2)?);
+        Ok((|| {
+            let (record, test) = (id(columns.0)?, integer(columns.1)?);
+            Self::unpack(record, test, key(test)?, blob(columns.2)?)
+        })())
     }
 
-    fn from_columns<'k>(
-        columns: [ValueRef<'_>; 15],
-        key: impl FnOnce(i64) -> Option<(&'k str, &'k str, &'k str)>,
-        scratch: &mut Vec<u8>,
-    ) -> Option<Self> {
-        let number = |at: usize| integer(columns[at]);
-        let test = number(1)?;
-        let row = Self {
+    fn unpack(record: u32, test: i64, key: (&str, &str, &str), sealed: &[u8]) -> Option<Self> {
+        let packed: Packed<'_> = postcard::from_bytes(unseal(seed(record, key), sealed)?).ok()?;
+        Some(Self {
             summary: RecordSummary {
-                id: RecordId(id(columns[0])?),
-                outcome: outcome(byte(columns[2])?, i32::try_from(number(3)?).ok()?)?,
-                started_ms: number(4)?.cast_unsigned(),
-                wall_us: number(5)?.cast_unsigned(),
-                cpu_us: number(6)?.cast_unsigned(),
-                engine: text(columns[7])?.to_owned(),
-                inputs: id(columns[8])?,
-                taints: list(columns[12])?,
-                notes: list(columns[13])?,
+                id: RecordId(record),
+                outcome: outcome(packed.outcome.0, packed.outcome.1)?,
+                started_ms: packed.started_ms,
+                wall_us: packed.wall_us,
+                cpu_us: packed.cpu_us,
+                engine: packed.engine.to_owned(),
+                inputs: packed.inputs,
+                taints: packed.taints.into_owned(),
+                notes: packed.notes.into_owned(),
             },
             test,
-            state: number(9)?,
-            before: ProofId(id(columns[10])?),
-            after: match columns[11] {
-                ValueRef::Null => None,
-                column => Some(ProofId(id(column)?)),
-            },
-        };
-        let raw = |at: usize| match columns[at] {
-            ValueRef::Null => Some(None),
-            column => blob(column).map(Some),
-        };
-        let sum = row.checksum(key(test)?, raw(12)?, raw(13)?, scratch);
-        (number(14)? == sum).then_some(row)
+            state: packed.state,
+            before: ProofId(packed.before),
+            after: packed.after.map(ProofId),
+        })
     }
 
-    /// The checksum over the whole row and the key of its test. The lists are given as they are
-    /// stored.
-    pub(crate) fn checksum(
-        &self,
-        (suite, name, folder): (&str, &str, &str),
-        taints: Option<&[u8]>,
-        notes: Option<&[u8]>,
-        scratch: &mut Vec<u8>,
-    ) -> i64 {
+    /// The bytes of the row, under a checksum over the record's number and the key of its test.
+    pub(crate) fn pack(&self, test: &TestKey) -> Vec<u8> {
         let summary = &self.summary;
-        let (kind, code) = outcome_columns(summary.outcome);
-        scratch.clear();
-        for number in [
-            u64::from(summary.id.0),
-            u64::from(kind),
-            u64::from(code.cast_unsigned()),
-            summary.started_ms,
-            summary.wall_us,
-            summary.cpu_us,
-            u64::from(summary.inputs),
-            self.state.cast_unsigned(),
-            u64::from(self.before.0),
-            self.after.map_or(u64::MAX, |p| u64::from(p.0)),
-        ] {
-            scratch.extend_from_slice(&number.to_le_bytes());
-        }
-        let texts = [suite, name, folder, &summary.engine].map(str::as_bytes);
-        for part in texts.into_iter().chain([taints, notes].map(Option::unwrap_or_default)) {
-            scratch.extend_from_slice(&(part.len() as u32).to_le_bytes());
-            scratch.extend_from_slice(part);
-        }
-        xxh3_64(scratch).cast_signed()
+        let packed = Packed {
+            outcome: outcome_columns(summary.outcome),
+            started_ms: summary.started_ms,
+            wall_us: summary.wall_us,
+            cpu_us: summary.cpu_us,
+            engine: &summary.engine,
+            inputs: summary.inputs,
+            state: self.state,
+            before: self.before.0,
+            after: self.after.map(|p| p.0),
+            taints: Cow::Borrowed(&summary.taints),
+            notes: Cow::Borrowed(&summary.notes),
+        };
+        // This cannot fail, and an empty blob would be refused on reading.
+        let bytes = postcard::to_allocvec(&packed).unwrap_or_default();
+        seal(seed(summary.id.0, parts(test)), &bytes)
     }
 }
 
-/// A list that is NULL when empty.
-fn list<T: DeserializeOwned>(column: ValueRef<'_>) -> Option<Vec<T>> {
-    match column {
-        ValueRef::Null => Some(Vec::new()),
-        column => unpack(blob(column)?),
-    }
+/// The seed of a record's checksum. It has nothing in common with the test's id: two tests that
+/// share an id by chance do not read each other's records.
+fn seed(record: u32, key: (&str, &str, &str)) -> u64 {
+    chained(u64::from(record) << 32 | 1, key)
+}
+
+/// The id of a test's row. Where two tests ever got the same, the later one has the row, and the
+/// other is not known.
+pub(crate) fn test_row(test: &TestKey) -> i64 {
+    (chained(0, parts(test)) >> 1).cast_signed()
+}
+
+fn chained(seed: u64, (suite, name, folder): (&str, &str, &str)) -> u64 {
+    [name, suite, folder].iter().fold(seed, |seed, part| xxh3_64_with_seed(part.as_bytes(), seed))
 }
 
 pub(crate) fn parts(key: &TestKey) -> (&str, &str, &str) {

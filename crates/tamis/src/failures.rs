@@ -1,68 +1,41 @@
 //! Failures that are known: what a test said when it did not pass, and which tests that are not run now
 //! did not pass when they last were.
 //!
-//! The messages are small files beside the records, one per failing test, so that they travel with the
-//! store; losing one costs a message and nothing else. A test whose file is gone from the project is no
+//! The messages are kept with the tests in the store; losing one costs a message and nothing else. A test whose file is gone from the project is no
 //! known failure any more.
 
 use crate::cases::Case;
 use crate::commands::status::when;
 use crate::jvm;
 use crate::project::Project;
-use serde::{Deserialize, Serialize};
 use std::collections::HashSet;
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
-use tamis_core::{Decision, Hash, TestKey};
+use std::path::Path;
+use tamis_core::{Decision, TestKey};
 use tamis_report::{StillFailing, TestReport};
 use tamis_store::Store;
 
 /// Bytes of a message that are kept.
 const LONGEST: usize = 8 << 10;
 
-#[derive(Debug, Serialize, Deserialize)]
-struct Saved {
-    version: u32,
-    test: TestKey,
-    text: String,
-}
-
-const VERSION: u32 = 1;
-
-fn file(project: &Project, key: &TestKey) -> Option<PathBuf> {
-    let parts = [&key.suite, &key.name, &key.folder].map(String::as_bytes);
-    let name = format!("{}.json", Hash::of_parts(parts));
-    Some(project.store_folder.as_ref().ok()?.join("failures").join(name))
-}
-
-/// Remembers what a test said, the end of it where it is long.
-pub(crate) fn save(project: &Project, key: &TestKey, text: &[u8]) {
-    let text = String::from_utf8_lossy(&text[text.len().saturating_sub(LONGEST)..]).into_owned();
-    let saved = Saved { version: VERSION, test: key.clone(), text };
-    let write = || -> Option<()> {
-        let file = file(project, key)?;
-        let folder = file.parent()?;
-        std::fs::create_dir_all(folder).ok()?;
-        let temporary = file.with_extension(format!("{}.new", std::process::id()));
-        std::fs::write(&temporary, serde_json::to_vec(&saved).ok()?).ok()?;
-        std::fs::rename(&temporary, &file).ok()
-    };
+/// Remembers what a test with a record said, the end of it where it is long.
+pub(crate) fn save(store: Option<&Store>, key: &TestKey, text: &[u8]) {
+    let text = &text[text.len().saturating_sub(LONGEST)..];
     // Without it a later report is poorer, nothing else.
-    let _ = write();
+    let _ = store.map(|store| store.set_message(key, Some(text)));
 }
 
 /// Keeps what a test said if it did not pass; drops what it said before.
-pub(crate) fn keep(project: &Project, report: &TestReport) {
+pub(crate) fn keep(store: Option<&Store>, report: &TestReport) {
     match &report.output {
-        Some(text) if report.failed() && !text.is_empty() => save(project, &report.key, text),
-        _ => drop(file(project, &report.key).map(std::fs::remove_file)),
+        Some(text) if report.failed() && !text.is_empty() => save(store, &report.key, text),
+        _ => drop(store.map(|store| store.set_message(&report.key, None))),
     }
 }
 
-fn load(project: &Project, key: &TestKey) -> Option<String> {
-    let bytes = std::fs::read(file(project, key)?).ok()?;
-    let saved: Saved = serde_json::from_slice(&bytes).ok()?;
-    (saved.version == VERSION && saved.test == *key).then_some(saved.text)
+fn load(store: &Store, key: &TestKey) -> Option<String> {
+    let text = store.message(key).ok()??;
+    Some(String::from_utf8_lossy(&text).into_owned())
 }
 
 /// The tests that a call left alone and that did not pass when they last ran: those of `left_out`, those
@@ -74,7 +47,8 @@ pub(crate) fn still_failing(
     left_out: &[TestKey],
     reports: &[TestReport],
 ) -> Vec<StillFailing> {
-    let Some(Ok(tests)) = store.map(Store::tests) else { return Vec::new() };
+    let Some(store) = store else { return Vec::new() };
+    let Ok(tests) = store.tests() else { return Vec::new() };
     let settled = reports
         .iter()
         .filter(|r| r.outcome.is_some() || matches!(r.decision, Decision::Skip { .. }))
@@ -91,7 +65,7 @@ pub(crate) fn still_failing(
         .filter(|test| !test.last.outcome.passed() && !settled.contains(&test.key))
         .filter(|test| concerns(&test.key))
         .map(|test| StillFailing {
-            message: load(project, &test.key),
+            message: load(store, &test.key),
             outcome: test.last.outcome,
             flaky: test.last.is_flaky(),
             record: test.last.id,

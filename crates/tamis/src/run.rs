@@ -305,7 +305,7 @@ impl Runner<'_> {
         self.print(failed.ended.output.as_deref());
         self.show(Progress::erase);
         if let Some(text) = failed.ended.output.as_deref() {
-            failures::save(self.project, &case.key, text);
+            failures::save(self.store, &case.key, text);
         }
         terminal::say(self.options, &failed.next);
     }
@@ -362,7 +362,7 @@ impl Runner<'_> {
         report.reruns = ended.reruns;
         report.output = ended.failure_output.or(ended.output);
         let report = report.clone();
-        failures::keep(self.project, &report);
+        failures::keep(self.store, &report);
         self.show(|p, out| p.finished(&report, Instant::now(), out));
         if self.options.common.json {
             self.json(|out| tamis_report::json::finished(&report, out));

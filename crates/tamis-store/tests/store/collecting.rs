@@ -64,12 +64,9 @@ fn a_size_limit_takes_older_records_before_the_newest_of_a_test() {
     for n in 0..12 {
         store.append(&world(n).run("t", &paths)).unwrap();
     }
-    let policy = GcPolicy { max_bytes: Some(220_000), ..GcPolicy::default() };
+    let policy = GcPolicy { max_bytes: Some(64_000), ..GcPolicy::default() };
     let report = store.collect_garbage(&policy).unwrap();
-    assert!(
-        report.bytes_after < report.bytes_before && report.bytes_after <= 220_000,
-        "{report:?}"
-    );
+    assert!(report.bytes_after < report.bytes_before && report.bytes_after <= 64_000, "{report:?}");
     assert!(report.records > 0 && report.observations > 0);
     assert_eq!(report.bytes_after, store.size_on_disk());
     assert!(!runs(&store, "first", &world(0)));

@@ -365,3 +365,70 @@ fn many_at_once_are_as_good_as_one_by_one() {
     assert!((0..50).all(|n| !runs(&store, &format!("t{n}"), &world)));
     assert_eq!(store.append_many(&[]).unwrap(), []);
 }
+
+#[test]
+fn what_a_test_said_goes_with_the_test() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = open(dir.path());
+    let world = World::new(&[("a", "1")]);
+    // Without a record there is nothing to say about it.
+    store.set_message(&key("t"), Some(b"too early")).unwrap();
+    assert_eq!(store.message(&key("t")).unwrap(), None);
+    store.append(&world.run("t", &["a"])).unwrap();
+    store.append(&world.run("u", &["a"])).unwrap();
+    let long = b"expected 1 but was 2\n".repeat(300);
+    store.set_message(&key("t"), Some(&long)).unwrap();
+    store.append(&world.run("t", &["a"])).unwrap();
+    assert_eq!(store.message(&key("t")).unwrap(), Some(long.clone()));
+    assert_eq!(store.message(&key("u")).unwrap(), None);
+    store.set_message(&key("u"), Some(&long)).unwrap();
+    store.set_message(&key("u"), None).unwrap();
+    assert_eq!(store.message(&key("u")).unwrap(), None);
+    store.forget(&key("t")).unwrap();
+    store.append(&world.run("t", &["a"])).unwrap();
+    assert_eq!(store.message(&key("t")).unwrap(), None);
+}
+
+#[test]
+fn things_are_kept_by_kind_and_name() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = open(dir.path());
+    store.keep("goal", "b", b"1").unwrap();
+    store.keep("goal", "a", b"2").unwrap();
+    store.keep("goal", "b", b"3").unwrap();
+    store.keep("other", "c", b"4").unwrap();
+    let kept = |kind| open(dir.path()).kept(kind).unwrap();
+    assert_eq!(kept("goal"), [("a".into(), b"2".to_vec()), ("b".into(), b"3".to_vec())]);
+    assert_eq!(kept("none"), []);
+}
+
+#[test]
+fn details_that_come_later_are_known_and_stay() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = open(dir.path());
+    let world = World::new(&[("a", "1")]);
+    let left = world.with("out", "x");
+    // What is left behind comes without detail.
+    let mut writer = world.run("writer", &["a", "out"]);
+    writer.observed[1].after = Some(content("x"));
+    store.append(&writer).unwrap();
+    let mut reader = left.run("reader", &["a", "out"]);
+    reader.observed[0].detail = Detail::Size(1);
+    reader.observed[1].detail = Detail::Size(7);
+    reader.observed[1].program = "another".into();
+    store.append(&reader).unwrap();
+    let details = |store: &Store| {
+        let id = store.history(&key("reader")).unwrap()[0].id;
+        let run = store.record(id).unwrap().unwrap().run;
+        run.observed.into_iter().map(|o| (o.detail, o.program)).collect::<Vec<_>>()
+    };
+    let expected = [(Detail::Size(1), "cat".into()), (Detail::Size(7), "another".into())];
+    assert_eq!(details(&store), expected);
+    for n in 0..40 {
+        store.append(&left.run(&format!("t{n}"), &["a", "out", &format!("f{n}")])).unwrap();
+        store.append(&reader).unwrap();
+    }
+    assert_eq!(details(&store), expected);
+    store.collect_garbage(&Default::default()).unwrap();
+    assert_eq!(details(&open(dir.path())), expected);
+}

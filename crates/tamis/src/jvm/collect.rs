@@ -522,7 +522,7 @@ impl<'env> Collector<'env> {
                 // What passes at the second try keeps what it said at the first.
                 let again = self.wishes.again.as_ref().is_some_and(|a| a.failed(&report.key));
                 if report.outcome.is_some() && (report.failed() || !again) {
-                    failures::keep(self.project, report);
+                    failures::keep(self.store.as_ref(), report);
                 }
             }
         }

@@ -29,9 +29,8 @@ struct Saved {
 
 const VERSION: u32 = 1;
 
-fn folder(project: &Project) -> Option<PathBuf> {
-    Some(project.store_folder.as_ref().ok()?.join("goals"))
-}
+/// What goals are kept as, beside the records.
+const KIND: &str = "goal";
 
 /// Remembers a goal. Losing it costs explanations, not safety.
 pub(crate) fn save(project: &Project, goal: &GoalFacts) -> Option<()> {
@@ -43,22 +42,17 @@ pub(crate) fn save(project: &Project, goal: &GoalFacts) -> Option<()> {
         configuration: goal.configuration,
         choices: (*goal.choices).clone(),
     };
-    let folder = folder(project)?;
-    std::fs::create_dir_all(&folder).ok()?;
     let key = Hash::of_parts([goal.scope.as_bytes(), goal.folder.as_bytes()]);
-    let temporary = folder.join(format!(".{key}.{}", std::process::id()));
-    std::fs::write(&temporary, serde_json::to_vec(&saved).ok()?).ok()?;
-    std::fs::rename(&temporary, folder.join(format!("{key}.json"))).ok()
+    let store = project.existing_store().ok()??;
+    store.keep(KIND, &key.to_string(), &serde_json::to_vec(&saved).ok()?).ok()
 }
 
 /// The goals of earlier runs with their classes of now.
 pub(crate) fn load(project: &Project) -> Vec<GoalFacts> {
-    let Some(entries) = folder(project).and_then(|f| std::fs::read_dir(f).ok()) else {
-        return Vec::new();
-    };
+    let store = project.existing_store().ok().flatten();
+    let kept = store.and_then(|store| store.kept(KIND).ok()).unwrap_or_default();
     let mut goals = Vec::new();
-    for entry in entries.flatten() {
-        let bytes = std::fs::read(entry.path()).unwrap_or_default();
+    for (_, bytes) in kept {
         let Ok(saved) = serde_json::from_slice::<Saved>(&bytes) else { continue };
         if saved.version != VERSION {
             continue;

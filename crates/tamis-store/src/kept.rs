@@ -1,0 +1,77 @@
+//! Small things that the caller keeps beside the records, in few bytes: what a test said when it
+//! failed, and facts under a kind and a name.
+//!
+//! All of it is for showing. What is damaged is not there, and a message goes with its test.
+
+use crate::codec::{blob, seal, text, unseal};
+use crate::error::StoreError;
+use crate::packed::{expand, squeeze};
+use crate::store::{Store, test_id};
+use rusqlite::{OptionalExtension, params};
+use tamis_core::record::TestKey;
+use xxhash_rust::xxh3::xxh3_64;
+
+impl Store {
+    /// Remembers what a test with a record said, or forgets it.
+    pub fn set_message(&self, test: &TestKey, message: Option<&[u8]>) -> Result<(), StoreError> {
+        let known = self.message(test)?;
+        if known.as_deref() == message {
+            return Ok(());
+        }
+        self.write(|conn| {
+            let Some(id) = test_id(conn, test)? else { return Ok(()) };
+            let sealed = message.map(|text| seal(id.cast_unsigned(), &squeeze(text)));
+            conn.prepare_cached("UPDATE test SET message = ?2 WHERE id = ?1")?
+                .execute(params![id, sealed])?;
+            Ok(())
+        })
+    }
+
+    /// What a test said, see [`Store::set_message`].
+    pub fn message(&self, test: &TestKey) -> Result<Option<Vec<u8>>, StoreError> {
+        self.with(|conn| {
+            let Some(id) = test_id(conn, test)? else { return Ok(None) };
+            let mut statement = conn.prepare_cached("SELECT message FROM test WHERE id = ?1")?;
+            let message = statement
+                .query_row([id], |row| {
+                    let sealed = blob(row.get_ref(0)?).and_then(|b| unseal(id.cast_unsigned(), b));
+                    Ok(sealed.and_then(expand))
+                })
+                .optional()?;
+            Ok(message.flatten())
+        })
+    }
+
+    /// Keeps bytes under a kind and a name, in place of what was there.
+    pub fn keep(&self, kind: &str, name: &str, bytes: &[u8]) -> Result<(), StoreError> {
+        if self.kept(kind)?.iter().any(|(known, old)| known == name && old == bytes) {
+            return Ok(());
+        }
+        self.write(|conn| {
+            let sealed = seal(xxh3_64(name.as_bytes()), &squeeze(bytes));
+            conn.prepare_cached(
+                "INSERT OR REPLACE INTO kept (kind, name, bytes) VALUES (?1, ?2, ?3)",
+            )?
+            .execute(params![kind, name, sealed])?;
+            Ok(())
+        })
+    }
+
+    /// All that is kept of a kind, by name.
+    pub fn kept(&self, kind: &str) -> Result<Vec<(String, Vec<u8>)>, StoreError> {
+        self.with(|conn| {
+            let sql = "SELECT name, bytes FROM kept WHERE kind = ?1 ORDER BY name";
+            let mut statement = conn.prepare_cached(sql)?;
+            let mut rows = statement.query([kind])?;
+            let mut found = Vec::new();
+            while let Some(row) = rows.next()? {
+                let Some(name) = text(row.get_ref(0)?).map(str::to_owned) else { continue };
+                let sealed = blob(row.get_ref(1)?);
+                let bytes =
+                    sealed.and_then(|b| unseal(xxh3_64(name.as_bytes()), b)).and_then(expand);
+                found.extend(bytes.map(|bytes| (name, bytes)));
+            }
+            Ok(found)
+        })
+    }
+}
