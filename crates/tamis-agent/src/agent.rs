@@ -78,7 +78,7 @@ impl Agent {
         options: Options,
         link: Link,
     ) -> Option<&'static Self> {
-        let tests = Tests::new(options.methods);
+        let tests = Tests::new(options.methods, options.role == Role::Tests);
         let agent = Self {
             jvmti,
             options,
@@ -135,12 +135,11 @@ impl Agent {
     }
 
     pub(crate) fn test_begins(&self, jni: Jni, framework: &str, class: &str) -> u32 {
-        let running = self.running(jni);
         let mut desk = self.desk();
         let (test, boundaries) = desk.tests.begin(framework, class);
         if !boundaries.is_empty() {
             self.pass(jni, &mut desk, boundaries);
-            match running {
+            match self.running(jni) {
                 Some(running) => desk.still_running(running),
                 None => desk.link.tell(&FromJvm::Trouble(STACKS.to_owned())),
             }
@@ -229,6 +228,14 @@ impl Agent {
         self.desk().link.tell(&FromJvm::State(state));
     }
 
+    /// Whether a test of this class that begins now is the only one.
+    pub(crate) fn is_idle_for(&self, jni: Jni, class: &str) -> bool {
+        let mut desk = self.desk();
+        let boundaries = desk.tests.settle(class);
+        self.pass(jni, &mut desk, boundaries);
+        self.watches_code() && desk.tests.open().is_empty()
+    }
+
     pub(crate) fn open_tests(&self) -> usize {
         self.desk().tests.open().len()
     }
@@ -248,6 +255,8 @@ impl Agent {
 
     pub(crate) fn group_member(&self, jni: Jni, framework: &str, class: &str) {
         let mut desk = self.desk();
+        let boundaries = desk.tests.settle(class);
+        self.pass(jni, &mut desk, boundaries);
         let boundary = desk.tests.group_member(framework, class);
         self.pass(jni, &mut desk, boundary);
     }
@@ -300,6 +309,8 @@ impl Agent {
     /// The JVM ends. Tests that are still open stay without an end.
     pub(crate) fn farewell(&self, jni: Jni) {
         let mut desk = self.desk();
+        let boundaries = desk.tests.settle("");
+        self.pass(jni, &mut desk, boundaries);
         let open = desk.tests.open();
         self.send_window(jni, &mut desk, open);
         desk.link.tell(&FromJvm::Bye);

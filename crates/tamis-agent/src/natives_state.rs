@@ -18,10 +18,10 @@ extern "system" fn Java_java_lang_TamisState_initialiserEnds(jni: Jni, _: Object
     guarded((), |agent| agent.initialiser_ends(jni, probe.cast_unsigned()));
 }
 
-/// `private static native boolean isIdle()`
+/// `private static native boolean isIdle(String test)`
 #[unsafe(no_mangle)]
-extern "system" fn Java_java_lang_TamisState_isIdle(_: Jni, _: Object) -> u8 {
-    guarded(0, |agent| u8::from(agent.watches_code() && agent.open_tests() == 0))
+extern "system" fn Java_java_lang_TamisState_isIdle(jni: Jni, _: Object, test: Object) -> u8 {
+    guarded(0, |agent| u8::from(agent.is_idle_for(jni, &jni.text(test).unwrap_or_default())))
 }
 
 /// `private static native Class<?>[] prepared(boolean initialises)`

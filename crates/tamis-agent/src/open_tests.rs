@@ -4,7 +4,8 @@
 //! whatever threads: a class that a runner enters again inside itself is the same test, deeper.
 //! Several classes can be open; a window belongs to all of them. Classes of one *group* (TestNG)
 //! end together when the last run of the group ends. Where methods are told apart, a class has
-//! [`stretches`].
+//! [`stretches`]. Some suites of JUnit 3 run the tests of a class one by one, thousands of them, with nothing
+//! of the class around them: so such a class, where it is alone, stays open until another one begins.
 
 mod stretches;
 
@@ -18,6 +19,8 @@ use tamis_wire::{Began, Ended, FromJvm, Verdict};
 pub(crate) struct Tests {
     /// Whether methods are told apart.
     methods: bool,
+    /// Whether a class of JUnit 3 stays open until another one begins.
+    lingers: bool,
     last: u32,
     open: Vec<Open>,
     groups: Vec<Group>,
@@ -27,6 +30,8 @@ pub(crate) struct Tests {
 struct Open {
     id: u32,
     class: String,
+    framework: String,
+    /// Zero for one that only waits for the next test of its class.
     depth: u32,
     failed: bool,
     group: Option<String>,
@@ -53,8 +58,8 @@ pub(crate) struct Boundary {
 }
 
 impl Tests {
-    pub(crate) fn new(methods: bool) -> Self {
-        Self { methods, ..Self::default() }
+    pub(crate) fn new(methods: bool, lingers: bool) -> Self {
+        Self { methods, lingers: lingers && !methods, ..Self::default() }
     }
 
     pub(crate) fn open(&self) -> Vec<u32> {
@@ -72,10 +77,11 @@ impl Tests {
             test.depth += 1;
             return (test.id, Vec::new());
         }
+        let mut boundaries = self.settle(class);
         let divides = self.methods && self.open.is_empty();
         let boundary = self.start(framework, class, None);
         let id = boundary.test;
-        let mut boundaries = vec![boundary];
+        boundaries.push(boundary);
         if divides {
             boundaries.extend(self.next_stretch(0, None));
         }
@@ -89,6 +95,7 @@ impl Tests {
         self.open.push(Open {
             id,
             class: class.to_owned(),
+            framework: framework.to_owned(),
             depth: 1,
             failed: false,
             group,
@@ -109,10 +116,24 @@ impl Tests {
         let Some(at) = self.open.iter().position(|test| test.id == id) else { return Vec::new() };
         let test = &mut self.open[at];
         test.failed |= failed;
-        test.depth -= 1;
-        if test.depth > 0 {
+        test.depth = test.depth.saturating_sub(1);
+        let waits = test.framework == "junit3" && test.group.is_none();
+        if test.depth > 0 || (waits && self.lingers && self.open.len() == 1) {
             return Vec::new();
         }
+        self.close(at)
+    }
+
+    /// Ends a test that waits for the next one of its class, where that is not this class.
+    pub(crate) fn settle(&mut self, next: &str) -> Vec<Boundary> {
+        match self.open.iter().position(|test| test.depth == 0 && test.class != next) {
+            Some(at) => self.close(at),
+            None => Vec::new(),
+        }
+    }
+
+    fn close(&mut self, at: usize) -> Vec<Boundary> {
+        let id = self.open[at].id;
         let mut boundaries = Vec::new();
         let open = self.open();
         if let Some(stretch) = self.open[at].stretch.take() {
@@ -250,5 +271,30 @@ mod tests {
         assert_eq!(tests.end_class("a.T", false), []);
         assert_eq!(tests.end_class("a.Other", true), []);
         assert_eq!(before(&tests.end(one, false)), Some(vec![one]));
+    }
+
+    #[test]
+    fn a_class_whose_tests_come_one_by_one_is_one_test_where_it_may_wait() {
+        let mut tests = Tests::new(false, true);
+        let (id, first) = tests.begin("junit3", "a.A");
+        assert_eq!(first.len(), 1);
+        assert_eq!(tests.end(id, false), []);
+        let (again, none) = tests.begin("junit3", "a.A");
+        assert_eq!((again, none.len()), (id, 0));
+        assert_eq!(tests.end(id, true), []);
+        assert_eq!(tests.settle("a.A"), []);
+        let (other, boundaries) = tests.begin("junit4", "a.B");
+        assert!(other != id && boundaries.len() == 2);
+        let FromJvm::Ended(ended) = &boundaries[0].message else { panic!("{boundaries:?}") };
+        assert_eq!((ended.test, ended.verdict), (id, Verdict::Failed));
+        assert_eq!(boundaries[0].open, [id]);
+        assert_eq!(boundaries[1].open, [0; 0]);
+        // One inside of another, or of another framework, ends when it ends.
+        let (inner, _) = tests.begin("junit3", "a.C");
+        assert_eq!(tests.end(inner, false).len(), 1);
+        assert_eq!(tests.end(other, false).len(), 1);
+        let mut tests = Tests::new(true, true);
+        let (id, _) = tests.begin("junit3", "a.A");
+        assert!(!tests.end(id, false).is_empty());
     }
 }

@@ -118,7 +118,7 @@ public final class TamisHooks {
         if (name == null) {
             return null;
         }
-        TamisState.look();
+        TamisState.look(name);
         return new int[] {testBegins(framework, name)};
     }
 

@@ -80,8 +80,8 @@ public final class TamisState {
     }
 
     /** Tells which static fields do not hold what they held at first, if a test may begin now. */
-    static void look() {
-        if (!isIdle()) {
+    static void look(String test) {
+        if (!isIdle(test)) {
             return;
         }
         List<String> watched = new ArrayList<>();
@@ -170,8 +170,8 @@ public final class TamisState {
 
     private static native void initialiserEnds(int probe);
 
-    /** Whether a test that begins now is the only one. */
-    private static native boolean isIdle();
+    /** Whether a test of this class that begins now is the only one. */
+    private static native boolean isIdle(String test);
 
     /** Classes with static fields that were prepared since the last time, with a static initialiser or without. */
     private static native Class<?>[] prepared(boolean initialises);
