@@ -5,7 +5,7 @@
 //! Several classes can be open; a window belongs to all of them. Classes of one *group* (TestNG)
 //! end together when the last run of the group ends. Where methods are told apart, a class has
 //! [`stretches`]. Some suites of JUnit 3 run the tests of a class one by one, thousands of them, with nothing
-//! of the class around them: so such a class, where it is alone, stays open until another one begins.
+//! of the class around them: so such a class stays open until another one begins.
 
 mod stretches;
 
@@ -117,19 +117,23 @@ impl Tests {
         let test = &mut self.open[at];
         test.failed |= failed;
         test.depth = test.depth.saturating_sub(1);
-        let waits = test.framework == "junit3" && test.group.is_none();
-        if test.depth > 0 || (waits && self.lingers && self.open.len() == 1) {
+        // Suites with names of their own, which look like those of classes, may be around it.
+        let waits = self.lingers
+            && self.open.iter().all(|test| test.framework == "junit3" && test.group.is_none());
+        if self.open[at].depth > 0 || waits {
             return Vec::new();
         }
         self.close(at)
     }
 
-    /// Ends a test that waits for the next one of its class, where that is not this class.
+    /// Ends the tests that wait for the next one of their class, where that is not this class.
     pub(crate) fn settle(&mut self, next: &str) -> Vec<Boundary> {
-        match self.open.iter().position(|test| test.depth == 0 && test.class != next) {
-            Some(at) => self.close(at),
-            None => Vec::new(),
+        let mut boundaries = Vec::new();
+        let waits = |test: &Open| test.depth == 0 && test.class != next;
+        while let Some(at) = self.open.iter().position(waits) {
+            boundaries.extend(self.close(at));
         }
+        boundaries
     }
 
     fn close(&mut self, at: usize) -> Vec<Boundary> {
@@ -289,10 +293,18 @@ mod tests {
         assert_eq!((ended.test, ended.verdict), (id, Verdict::Failed));
         assert_eq!(boundaries[0].open, [id]);
         assert_eq!(boundaries[1].open, [0; 0]);
-        // One inside of another, or of another framework, ends when it ends.
+        // One inside of another framework's, or of another framework, ends when it ends.
         let (inner, _) = tests.begin("junit3", "a.C");
         assert_eq!(tests.end(inner, false).len(), 1);
         assert_eq!(tests.end(other, false).len(), 1);
+        // A suite with a name that is no class's is around them.
+        let (suite, _) = tests.begin("junit3", "Suite");
+        let (id, _) = tests.begin("junit3", "a.A");
+        assert_eq!(tests.end(id, false), []);
+        assert_eq!(tests.begin("junit3", "a.A"), (id, Vec::new()));
+        assert_eq!(tests.end(id, false), []);
+        assert_eq!(tests.begin("junit3", "a.B").1.len(), 2);
+        assert_eq!(tests.end(suite, false), []);
         let mut tests = Tests::new(true, true);
         let (id, _) = tests.begin("junit3", "a.A");
         assert!(!tests.end(id, false).is_empty());
