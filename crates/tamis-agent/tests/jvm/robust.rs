@@ -319,7 +319,9 @@ fn a_class_that_others_change_keeps_its_probes() {
             }
         }
         // Twice the same: before the change and after it.
-        let windows: Vec<_> = windows_of(&told.messages, "a.UseTest");
+        let mut windows: Vec<_> = windows_of(&told.messages, "a.UseTest");
+        // What goes on around a test is told first, and is none of theirs.
+        windows.retain(|probes| !probes.is_empty());
         assert_eq!(windows.len(), 2, "{windows:?}");
         assert_eq!(windows[0], windows[1]);
         let asked = told.tests["a.UseTest"].lookups.clone();
