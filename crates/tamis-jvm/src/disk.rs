@@ -39,7 +39,7 @@ pub(crate) fn load_deflated(path: &Path) -> Option<Vec<u8>> {
 
 /// As [`save`], of encoded bytes, in a smaller file.
 pub(crate) fn save_deflated(path: &Path, plain: &[u8]) -> io::Result<()> {
-    let mut compressor = Compressor::new(CompressionLvl::fastest());
+    let mut compressor = Compressor::new(CompressionLvl::default());
     let mut deflated = vec![0; compressor.deflate_compress_bound(plain.len())];
     let len = compressor.deflate_compress(plain, &mut deflated).map_err(io::Error::other)?;
     deflated.truncate(len);

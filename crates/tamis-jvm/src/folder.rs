@@ -369,22 +369,27 @@ mod tests {
         let work = tempfile::tempdir().unwrap();
         let (folder, cache) = (work.path().join("classes"), work.path().join("cache"));
         std::fs::create_dir_all(&folder).unwrap();
-        for n in 0..20 {
-            std::fs::write(folder.join(format!("some-{n:02}.txt")), "the same in all").unwrap();
+        for n in 0..200 {
+            std::fs::write(
+                folder.join(format!("a-name-of-some-length-as-classes-have-{n:03}.txt")),
+                "the same in all",
+            )
+            .unwrap();
         }
         let later = now_ns() + 2 * COARSEST_NS;
         let keep = |fewest| scan_with(&folder, Some(&cache), later, Keep::Deflated { fewest });
-        assert_eq!([keep(21).read, keep(21).read], [20, 20]);
+        assert_eq!([keep(201).read, keep(201).read], [200, 200]);
         assert!(!cache.exists());
-        assert_eq!([keep(20).read, keep(20).read], [20, 0]);
-        assert_eq!(paths(&keep(20)), paths(&scan(&folder, None)));
+        assert_eq!([keep(200).read, keep(200).read], [200, 0]);
+        assert_eq!(paths(&keep(200)), paths(&scan(&folder, None)));
         scan_at(&folder, Some(&cache), later);
         let sizes = |name: &str| {
             let files = std::fs::read_dir(&cache).unwrap().flatten();
             let named = files.filter(|f| f.file_name().to_string_lossy().starts_with(name));
             named.map(|f| f.metadata().unwrap().len()).sum::<u64>()
         };
-        assert!(sizes("deflated-") < sizes("folder-"));
+        let (deflated, plain) = (sizes("deflated-"), sizes("folder-"));
+        assert!(deflated < plain, "{deflated} to {plain}");
     }
 
     #[test]
