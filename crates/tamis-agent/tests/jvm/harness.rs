@@ -7,7 +7,7 @@ use std::process::{Command, Output};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use tamis_classfile::ClassFile;
-use tamis_testjava::{Jdk, class_files, jdks};
+use tamis_testjava::{Jdk, Sources, class_files, jdk, jdks};
 use tamis_wire::{ClassSeen, FromJvm, Hello, Lookup, Options, Role, ToJvm, Verdict};
 use tempfile::TempDir;
 
@@ -263,6 +263,18 @@ pub(crate) fn jars(coordinates: &[&str]) -> Option<Vec<PathBuf>> {
         eprintln!("{coordinates:?} are not available here; not tried");
     }
     jars
+}
+
+/// Java 8 classes of these sources.
+pub(crate) fn compile(files: &[(&str, &str)], jars: &[PathBuf]) -> PathBuf {
+    let mut sources = Sources::new().option("--release").option("8");
+    for (name, text) in files {
+        sources = sources.file(name, text);
+    }
+    for jar in jars {
+        sources = sources.classpath(jar);
+    }
+    sources.compile(&jdk())
 }
 
 /// Compiled classes in front of jars.

@@ -1,27 +1,16 @@
 //! What must hold whatever happens: the program runs as it would, nothing that was said is lost.
 
-use crate::harness::{Program, Server, Told, class_path, jars, library, tried_jdks};
+use crate::harness::{Program, Server, Told, class_path, compile, jars, library, tried_jdks};
 use std::fmt::Write as _;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use tamis_testjava::{Jdk, Sources, class_files, jdk};
+use tamis_testjava::{Jdk, class_files, jdk};
 use tamis_wire::Verdict::Passed;
 use tamis_wire::mark::Mark;
 use tamis_wire::{FromJvm, Options, Role};
 
 const JARS: [&str; 2] = ["junit:junit:4.13.2", "org.hamcrest:hamcrest-core:1.3"];
-
-fn compile(files: &[(&str, &str)], jars: &[PathBuf]) -> PathBuf {
-    let mut sources = Sources::new().option("--release").option("8");
-    for (name, text) in files {
-        sources = sources.file(name, text);
-    }
-    for jar in jars {
-        sources = sources.classpath(jar);
-    }
-    sources.compile(&jdk())
-}
 
 fn junit<'j>(jdk: &'j Jdk, class_path: Vec<PathBuf>, tests: &[&str]) -> Program<'j> {
     let mut arguments = vec!["org.junit.runner.JUnitCore".to_owned()];

@@ -1,27 +1,14 @@
 //! What static fields hold when a test begins, what ran in static initialisers, what goes on from test to
 //! test.
 
-use crate::harness::{Program, Told, class_path, jars, tried_jdks};
+use crate::harness::{Program, Told, class_path, compile, jars, tried_jdks};
 use std::collections::BTreeSet;
-use std::path::PathBuf;
-use tamis_testjava::{Sources, jdk};
 use tamis_wire::FromJvm;
 
 const JARS: [&str; 2] = ["junit:junit:4.13.2", "org.hamcrest:hamcrest-core:1.3"];
 
 /// From this JDK on the agent can look into objects.
 const FIRST_JDK: u32 = 12;
-
-fn compile(files: &[(&str, &str)], jars: &[PathBuf]) -> PathBuf {
-    let mut sources = Sources::new().option("--release").option("8");
-    for (name, text) in files {
-        sources = sources.file(name, text);
-    }
-    for jar in jars {
-        sources = sources.classpath(jar);
-    }
-    sources.compile(&jdk())
-}
 
 /// `Class.field` of what was told as changed before each test, in the order of the tests.
 fn changed(told: &Told) -> Vec<(String, BTreeSet<String>)> {
