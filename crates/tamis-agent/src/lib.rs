@@ -48,7 +48,7 @@ use std::panic::catch_unwind;
 use tamis_wire::{Options, Role};
 
 /// The classes of `java/`, compiled; in the order in which they can be defined.
-const CLASSES: [(&CStr, &[u8]); 15] = [
+const CLASSES: [(&CStr, &[u8]); 16] = [
     (c"java/lang/TamisProbe", include_bytes!("../java/classes/java/lang/TamisProbe.class")),
     (c"java/lang/TamisRunners", include_bytes!("../java/classes/java/lang/TamisRunners.class")),
     (c"java/lang/TamisMaven", include_bytes!("../java/classes/java/lang/TamisMaven.class")),
@@ -62,6 +62,10 @@ const CLASSES: [(&CStr, &[u8]); 15] = [
     (
         c"java/lang/TamisHeap$Layout",
         include_bytes!("../java/classes/java/lang/TamisHeap$Layout.class"),
+    ),
+    (
+        c"java/lang/TamisHeap$Layouts",
+        include_bytes!("../java/classes/java/lang/TamisHeap$Layouts.class"),
     ),
     (c"java/lang/TamisHeap", include_bytes!("../java/classes/java/lang/TamisHeap.class")),
     (

@@ -69,24 +69,9 @@ extern "system" fn Java_java_lang_TamisState_fields(
     })
 }
 
-/// `private static native long number(Class<?> type, String name, String kind)`
+/// `private static native Field field(Class<?> type, String name, String kind)`
 #[unsafe(no_mangle)]
-extern "system" fn Java_java_lang_TamisState_number(
-    jni: Jni,
-    _: Object,
-    class: Object,
-    name: Object,
-    kind: Object,
-) -> i64 {
-    guarded(0, |_| {
-        let value = || jni.static_number(class, &text(jni, name)?, &text(jni, kind)?);
-        value().unwrap_or(0)
-    })
-}
-
-/// `private static native Object object(Class<?> type, String name, String kind)`
-#[unsafe(no_mangle)]
-extern "system" fn Java_java_lang_TamisState_object(
+extern "system" fn Java_java_lang_TamisState_field(
     jni: Jni,
     _: Object,
     class: Object,
@@ -94,8 +79,8 @@ extern "system" fn Java_java_lang_TamisState_object(
     kind: Object,
 ) -> Object {
     guarded(Object::NULL, |_| {
-        let value = || jni.static_field(class, &text(jni, name)?, &text(jni, kind)?);
-        value().unwrap_or(Object::NULL)
+        let field = || jni.reflected(class, &text(jni, name)?, &text(jni, kind)?);
+        field().unwrap_or(Object::NULL)
     })
 }
 

@@ -189,26 +189,19 @@ impl Jni {
         self.settled(value)
     }
 
-    /// A static field that holds a number, by its bits.
-    pub(crate) fn static_number(self, class: Object, name: &CStr, kind: &CStr) -> Option<i64> {
+    /// A static field as Java sees it. Initialises the class.
+    pub(crate) fn reflected(self, class: Object, name: &CStr, kind: &CStr) -> Option<Object> {
         let field = self.member(slot::GET_STATIC_FIELD_ID, class, name, kind)?;
-        macro_rules! get {
-            ($slot:expr, $type:ty) => {
-                // SAFETY: the field is of this class and of this type, as its descriptor says.
-                unsafe { call!(self.0, $slot, (Object, *mut c_void) -> $type, (class, field)) }
-            };
-        }
-        Some(match kind.to_bytes() {
-            b"Z" => i64::from(get!(slot::GET_STATIC_BOOLEAN_FIELD, u8)),
-            b"B" => i64::from(get!(slot::GET_STATIC_BYTE_FIELD, i8)),
-            b"C" => i64::from(get!(slot::GET_STATIC_CHAR_FIELD, u16)),
-            b"S" => i64::from(get!(slot::GET_STATIC_SHORT_FIELD, i16)),
-            b"I" => i64::from(get!(slot::GET_STATIC_INT_FIELD, i32)),
-            b"J" => get!(slot::GET_STATIC_LONG_FIELD, i64),
-            b"F" => i64::from(get!(slot::GET_STATIC_FLOAT_FIELD, f32).to_bits()),
-            b"D" => get!(slot::GET_STATIC_DOUBLE_FIELD, f64).to_bits().cast_signed(),
-            _ => return None,
-        })
+        // SAFETY: the field is a static one of this class.
+        let reflected = unsafe {
+            call!(
+                self.0,
+                slot::TO_REFLECTED_FIELD,
+                (Object, *mut c_void, u8) -> Object,
+                (class, field, 1)
+            )
+        };
+        self.settled(reflected)
     }
 
     /// Whether it worked.

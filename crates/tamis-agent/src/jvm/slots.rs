@@ -18,6 +18,7 @@ pub(crate) mod jni {
     slots! {
         DEFINE_CLASS = 5 => "DefineClass";
         FIND_CLASS = 6 => "FindClass";
+        TO_REFLECTED_FIELD = 12 => "ToReflectedField";
         EXCEPTION_CLEAR = 17 => "ExceptionClear";
         NEW_GLOBAL_REF = 21 => "NewGlobalRef";
         DELETE_LOCAL_REF = 23 => "DeleteLocalRef";
@@ -33,14 +34,6 @@ pub(crate) mod jni {
         CALL_STATIC_OBJECT_METHOD_A = 116 => "CallStaticObjectMethodA";
         GET_STATIC_FIELD_ID = 144 => "GetStaticFieldID";
         GET_STATIC_OBJECT_FIELD = 145 => "GetStaticObjectField";
-        GET_STATIC_BOOLEAN_FIELD = 146 => "GetStaticBooleanField";
-        GET_STATIC_BYTE_FIELD = 147 => "GetStaticByteField";
-        GET_STATIC_CHAR_FIELD = 148 => "GetStaticCharField";
-        GET_STATIC_SHORT_FIELD = 149 => "GetStaticShortField";
-        GET_STATIC_INT_FIELD = 150 => "GetStaticIntField";
-        GET_STATIC_LONG_FIELD = 151 => "GetStaticLongField";
-        GET_STATIC_FLOAT_FIELD = 152 => "GetStaticFloatField";
-        GET_STATIC_DOUBLE_FIELD = 153 => "GetStaticDoubleField";
         SET_STATIC_OBJECT_FIELD = 154 => "SetStaticObjectField";
         NEW_STRING = 163 => "NewString";
         GET_STRING_LENGTH = 164 => "GetStringLength";

@@ -1,9 +1,9 @@
 package java.lang;
 
+import java.lang.reflect.Field;
 import java.util.Arrays;
 import java.util.HashSet;
 import java.util.Set;
-import java.util.WeakHashMap;
 import jdk.internal.misc.Unsafe;
 
 /**
@@ -15,6 +15,7 @@ import jdk.internal.misc.Unsafe;
 final class TamisHeap {
     /** Beyond this a walk costs more than it is worth. */
     private static final int MOST = 20_000;
+    private static final int FEW = 256;
 
     private static final Unsafe UNSAFE = Unsafe.getUnsafe();
 
@@ -48,8 +49,7 @@ final class TamisHeap {
             "java.util.concurrent.ConcurrentHashMap.entrySet", "java.util.concurrent.ConcurrentHashMap.keySet",
             "java.util.concurrent.ConcurrentHashMap.values"));
 
-    /** Not by the class itself: it may be unloaded. */
-    private static final WeakHashMap<Class<?>, Layout> LAYOUTS = new WeakHashMap<>();
+    private static final Layouts LAYOUTS = new Layouts();
 
     private static final int FIELDS = 0;
     private static final int TEXT = 1;
@@ -58,6 +58,14 @@ final class TamisHeap {
     /** It counts only which one it is. */
     private static final int ONE = 4;
     private static final int NOT_KNOWN = 5;
+
+    /** Each stands with its class, which may be unloaded. */
+    static final class Layouts extends ClassValue<Layout> {
+        @Override
+        protected Layout computeValue(Class<?> type) {
+            return read(type);
+        }
+    }
 
     static final class Layout {
         int kind = FIELDS;
@@ -68,14 +76,26 @@ final class TamisHeap {
     }
 
     /** Objects that were met, by identity, and their numbers in order. */
-    private Object[] met = new Object[256];
-    private int[] numbers = new int[256];
+    private Object[] met = new Object[FEW];
+    private int[] numbers = new int[FEW];
     private int count;
     private Object[] todo = new Object[64];
     private int open;
     private long hash;
     private int left;
     private boolean known;
+
+    /** Where a static field of a class is, inside of the class as an object. */
+    static long offset(Field field, Class<?> type) {
+        if (UNSAFE.staticFieldBase(field) != type) {
+            throw new IllegalStateException("static fields are elsewhere");
+        }
+        return UNSAFE.staticFieldOffset(field);
+    }
+
+    static Object object(Object of, long offset) {
+        return UNSAFE.getReferenceVolatile(of, offset);
+    }
 
     /** Whether the last walk saw everything. */
     boolean known() {
@@ -94,13 +114,15 @@ final class TamisHeap {
                 walk(next);
             }
         } finally {
-            Arrays.fill(met, null);
             Arrays.fill(todo, 0, open, null);
             count = 0;
             open = 0;
-            if (met.length > 4096) {
-                met = new Object[256];
-                numbers = new int[256];
+            // A small one is cleared sooner than a large one.
+            if (met.length > FEW) {
+                met = new Object[FEW];
+                numbers = new int[FEW];
+            } else {
+                Arrays.fill(met, null);
             }
         }
         return hash;
@@ -166,7 +188,7 @@ final class TamisHeap {
     }
 
     private void walk(Object object) {
-        Layout layout = layout(object.getClass());
+        Layout layout = LAYOUTS.get(object.getClass());
         add(layout.name);
         switch (layout.kind) {
             case TEXT:
@@ -174,9 +196,11 @@ final class TamisHeap {
                 int length = text.length();
                 left -= length >> 6;
                 add(length);
+                long all = hash;
                 for (int i = 0; i < length; i++) {
-                    add(text.charAt(i));
+                    all = mix(all, text.charAt(i) + 1L);
                 }
+                hash = all;
                 break;
             case ARRAY:
                 Object[] array = (Object[]) object;
@@ -205,31 +229,42 @@ final class TamisHeap {
     }
 
     private void array(Object object) {
+        // In a variable of its own: a field would be written for each element.
+        long all;
         if (object instanceof byte[]) {
             size(((byte[]) object).length);
-            for (byte value : (byte[]) object) add(value);
+            all = hash;
+            for (byte value : (byte[]) object) all = mix(all, value + 1L);
         } else if (object instanceof char[]) {
             size(((char[]) object).length);
-            for (char value : (char[]) object) add(value);
+            all = hash;
+            for (char value : (char[]) object) all = mix(all, value + 1L);
         } else if (object instanceof int[]) {
             size(((int[]) object).length);
-            for (int value : (int[]) object) add(value);
+            all = hash;
+            for (int value : (int[]) object) all = mix(all, value + 1L);
         } else if (object instanceof long[]) {
             size(((long[]) object).length);
-            for (long value : (long[]) object) add(value);
+            all = hash;
+            for (long value : (long[]) object) all = mix(all, value + 1L);
         } else if (object instanceof short[]) {
             size(((short[]) object).length);
-            for (short value : (short[]) object) add(value);
+            all = hash;
+            for (short value : (short[]) object) all = mix(all, value + 1L);
         } else if (object instanceof boolean[]) {
             size(((boolean[]) object).length);
-            for (boolean value : (boolean[]) object) add(value ? 1 : 0);
+            all = hash;
+            for (boolean value : (boolean[]) object) all = mix(all, (value ? 1 : 0) + 1L);
         } else if (object instanceof float[]) {
             size(((float[]) object).length);
-            for (float value : (float[]) object) add(Float.floatToRawIntBits(value));
+            all = hash;
+            for (float value : (float[]) object) all = mix(all, Float.floatToRawIntBits(value) + 1L);
         } else {
             size(((double[]) object).length);
-            for (double value : (double[]) object) add(Double.doubleToRawLongBits(value));
+            all = hash;
+            for (double value : (double[]) object) all = mix(all, Double.doubleToRawLongBits(value) + 1L);
         }
+        hash = all;
     }
 
     /** Long arrays are as dear as many objects. */
@@ -238,7 +273,7 @@ final class TamisHeap {
         left -= length >> 6;
     }
 
-    private static long number(Object object, long offset, char type) {
+    static long number(Object object, long offset, char type) {
         switch (type) {
             case 'Z':
             case 'B':
@@ -252,15 +287,6 @@ final class TamisHeap {
             default:
                 return UNSAFE.getLong(object, offset);
         }
-    }
-
-    private static Layout layout(Class<?> type) {
-        Layout known = LAYOUTS.get(type);
-        if (known == null) {
-            known = read(type);
-            LAYOUTS.put(type, known);
-        }
-        return known;
     }
 
     private static Layout read(Class<?> type) {

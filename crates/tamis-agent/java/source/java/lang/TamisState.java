@@ -1,6 +1,7 @@
 package java.lang;
 
 import java.lang.ref.WeakReference;
+import java.lang.reflect.Field;
 import java.security.CodeSource;
 import java.security.ProtectionDomain;
 import java.util.ArrayList;
@@ -22,10 +23,17 @@ public final class TamisState {
         /** Names and types. */
         final String[] fields;
         final long[] first;
-        /** Fields that cannot be walked over. */
+        /** Fields that cannot be walked over, or cost too much. */
         final boolean[] lost;
+        /** What it took to walk over them the last time, in nanoseconds. */
+        final long[] cost;
         /** Whether it has a static initialiser. */
         final boolean initialises;
+        /** Where the fields are; not known before the class is initialised. */
+        long[] offsets;
+        /** The class is initialised, and this is what was there at first; null if that was not seen. */
+        boolean started;
+        Known start;
 
         Known(Class<?> type, String[] fields, boolean initialises) {
             this.initialises = initialises;
@@ -33,6 +41,7 @@ public final class TamisState {
             this.fields = fields;
             first = new long[fields.length / 2];
             lost = new boolean[fields.length / 2];
+            cost = new long[fields.length / 2];
         }
     }
 
@@ -41,6 +50,7 @@ public final class TamisState {
     private static final Map<Class<?>, Known> INITIALISED = new WeakHashMap<>();
     private static final long STARTED = System.nanoTime();
     private static long spent;
+    private static long looks;
     private static TamisHeap heap;
     private static ProtectionDomain lastDomain;
     private static boolean lastIsProject;
@@ -89,8 +99,8 @@ public final class TamisState {
         try {
             long now = System.nanoTime();
             synchronized (KNOWN) {
-                // At most a fiftieth of the time, and what a small program can afford.
-                if (spent <= 50_000_000L + (now - STARTED) / 50) {
+                looks++;
+                if (isAffordable(now - STARTED)) {
                     changed = changed(watched);
                     spent += System.nanoTime() - now;
                 }
@@ -101,16 +111,60 @@ public final class TamisState {
         tell(watched.toArray(new String[0]), changed);
     }
 
+    /**
+     * A fiftieth of the time may be spent, and what a small program can afford. When it is used up, the
+     * fields that cost most are given up until a look costs half of what it may.
+     */
+    private static boolean isAffordable(long time) {
+        if (spent <= 50_000_000L + time / 50) {
+            return true;
+        }
+        long target = time / 50 / looks / 2;
+        long total = 0;
+        List<Known> started = new ArrayList<>();
+        for (Known known : KNOWN) {
+            if (known.start != null) {
+                started.add(known.start);
+                for (long cost : known.start.cost) {
+                    total += cost;
+                }
+            }
+        }
+        while (total > target) {
+            Known dearest = null;
+            int field = 0;
+            for (Known known : started) {
+                for (int i = 0; i < known.cost.length; i++) {
+                    if (dearest == null || known.cost[i] > dearest.cost[field]) {
+                        dearest = known;
+                        field = i;
+                    }
+                }
+            }
+            if (dearest == null || dearest.cost[field] == 0) {
+                return false;
+            }
+            total -= dearest.cost[field];
+            dearest.cost[field] = 0;
+            dearest.lost[field] = true;
+        }
+        return true;
+    }
+
     private static String[] changed(List<String> watched) {
         addPrepared(true, watched);
         addPrepared(false, watched);
         List<String> changed = new ArrayList<>();
         for (Known known : KNOWN) {
             Class<?> type = known.type.get();
-            if (type == null || !isInitialised(type)) {
+            if (type == null || !known.started && !isInitialised(type)) {
                 continue;
             }
-            Known first = known.initialises ? INITIALISED.get(type) : known;
+            if (!known.started) {
+                known.start = known.initialises ? INITIALISED.get(type) : known;
+                known.started = true;
+            }
+            Known first = known.start;
             for (int i = 0; i < known.first.length; i++) {
                 if (first == null || first.lost[i] || hash(type, first, i) != first.first[i] || first.lost[i]) {
                     changed.add(type.getName());
@@ -135,19 +189,27 @@ public final class TamisState {
 
     /** What a static field holds; zero for nothing. */
     private static long hash(Class<?> type, Known known, int field) {
-        String name = known.fields[2 * field];
-        String kind = known.fields[2 * field + 1];
-        if (kind.charAt(0) != 'L' && kind.charAt(0) != '[') {
-            return number(type, name, kind);
-        }
-        Object value = object(type, name, kind);
-        if (value == null) {
-            return 0;
-        }
         if (heap == null) {
             heap = new TamisHeap();
         }
+        if (known.offsets == null) {
+            long[] offsets = new long[known.first.length];
+            for (int i = 0; i < offsets.length; i++) {
+                offsets[i] = TamisHeap.offset(field(type, known.fields[2 * i], known.fields[2 * i + 1]), type);
+            }
+            known.offsets = offsets;
+        }
+        char kind = known.fields[2 * field + 1].charAt(0);
+        if (kind != 'L' && kind != '[') {
+            return TamisHeap.number(type, known.offsets[field], kind);
+        }
+        Object value = TamisHeap.object(type, known.offsets[field]);
+        if (value == null) {
+            return 0;
+        }
+        long began = System.nanoTime();
         long hash = heap.hashOf(value);
+        known.cost[field] = System.nanoTime() - began;
         known.lost[field] |= !heap.known();
         return hash;
     }
@@ -181,9 +243,8 @@ public final class TamisState {
     /** Names and types of the fields that a class declares; of static ones, those that can change. */
     static native String[] fields(Class<?> type, boolean isStatic);
 
-    private static native long number(Class<?> type, String name, String kind);
-
-    private static native Object object(Class<?> type, String name, String kind);
+    /** A static field of a class that is initialised, or is being so by this thread. */
+    private static native Field field(Class<?> type, String name, String kind);
 
     /** Classes that are looked at from now on; classes and fields that changed, null if nobody looked. */
     private static native void tell(String[] watched, String[] changed);
