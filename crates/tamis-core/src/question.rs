@@ -4,6 +4,7 @@ use crate::path::PortablePath;
 use crate::value::Hash;
 use serde::{Deserialize, Serialize};
 use std::fmt;
+use std::sync::Arc;
 
 /// How the state of a path becomes a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -96,7 +97,7 @@ pub enum Question {
     /// Under which rules (filters, schemes, model version) was observed?
     Rules,
     /// A named fact of the toolchain or runner that an adapter answers.
-    Fact(String),
+    Fact(Arc<str>),
 }
 
 impl Question {

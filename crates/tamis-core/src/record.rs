@@ -5,6 +5,7 @@ use crate::question::Question;
 use crate::value::Value;
 use serde::{Deserialize, Serialize};
 use std::fmt;
+use std::sync::Arc;
 
 /// The unit that is selected. Never holds an absolute path.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -243,7 +244,7 @@ pub struct Observed {
     pub after: Option<Value>,
     pub access: Access,
     /// The first program that looked.
-    pub program: String,
+    pub program: Arc<str>,
     /// More about `before` for explanations: file size, or the names of a listing.
     pub detail: Detail,
 }

@@ -35,7 +35,7 @@ impl<'c> Fixed<'c> {
         calls: &'c Calls,
         inert: &'c FxHashSet<NameId>,
         subtypes: &'c FxHashMap<NameId, Vec<NameId>>,
-        names: &Names,
+        names: &mut Names,
     ) -> Self {
         Self {
             calls,

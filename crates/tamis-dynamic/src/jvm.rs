@@ -1,162 +1,69 @@
 //! One JVM: takes what its agent says, and tells at the end of each test what it depends on.
 
+use crate::answers::{Answers, class_id};
 use crate::class::Class;
 use crate::discovery::{Discovery, outermost};
 use crate::facts::Kind;
 use crate::index::ClassIndex;
 use crate::kept::Kept;
+use crate::kinds::Kinds;
 use crate::methods::Divided;
-use crate::reach::{Calls, Kinds};
+use crate::reach::Calls;
+use crate::seen::{Depends, Ended, Loaded, Place, Seen, Untouched};
 use roaring::RoaringBitmap;
 use rustc_hash::{FxHashMap, FxHashSet};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
-use tamis_core::{Hash, Value};
+use tamis_core::Hash;
 use tamis_jvm::names::{NameId, Names, dotted};
 use tamis_wire::{ClassSeen, Hits, Lookup, StaticState, Window};
-
-/// What one test depends on, as far as classes go.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Depends {
-    pub facts: BTreeMap<Kind, Value>,
-    /// Earlier tests of this JVM that ran code which this test relies on: their files count.
-    pub relies_on: BTreeSet<u32>,
-    /// Classes that were loaded meanwhile.
-    pub loaded: BTreeSet<String>,
-    /// It may use resource bundles, which the JDK keeps: those that earlier tests of this JVM read
-    /// count for it.
-    pub uses_bundles: bool,
-    /// Nothing of the project ran outside of tests before it began, but for finding tests.
-    pub found_only: bool,
-    /// Why the set is not complete.
-    pub incomplete: Option<String>,
-}
 
 #[derive(Debug)]
 pub struct Jvm {
     pub(crate) index: Arc<ClassIndex>,
     pub(crate) names: Names,
     /// By first probe.
-    loaded: Vec<Loaded>,
+    pub(crate) loaded: Vec<Loaded>,
     /// Loaded classes that are not on the classpath.
-    elsewhere: FxHashSet<String>,
+    pub(crate) elsewhere: FxHashSet<NameId>,
     pub(crate) calls: Calls,
     /// Everything that ran so far.
-    ran: RoaringBitmap,
+    pub(crate) ran: RoaringBitmap,
     outside: Seen,
     pub(crate) open: FxHashMap<u32, Seen>,
     /// Those of the open ones whose methods are told apart.
     pub(crate) divided: FxHashMap<u32, Divided>,
     /// What each ended test did by itself.
     pub(crate) ended: Vec<Ended>,
-    /// Class names and the like that tests asked for, each once.
-    asked: Vec<Kind>,
-    asked_ids: FxHashMap<Kind, u32>,
-    /// Bundles in jars that anybody asked for so far.
-    bundles: BTreeSet<Kind>,
-    /// Who can depend on earlier tests, and by which calls; dropped when another class is loaded.
-    pub(crate) kept: Option<(Kept, Kinds)>,
+    pub(crate) answers: Answers,
+    /// The facts of methods, by their probes; `None` for those of libraries and the like.
+    pub(crate) bodies: FxHashMap<u32, Option<u32>>,
+    /// Bundles in jars that anybody asked for so far, as facts.
+    pub(crate) bundles: RoaringBitmap,
+    pub(crate) kinds: Kinds,
+    /// Who can depend on earlier tests; dropped when another class is loaded.
+    pub(crate) kept: Option<Kept>,
     /// What ran in static initialisers, by their probes.
-    initialised: FxHashMap<u32, RoaringBitmap>,
+    pub(crate) initialised: FxHashMap<u32, RoaringBitmap>,
     /// Classes whose static fields are looked at before each test.
-    watched: FxHashSet<NameId>,
+    pub(crate) watched: FxHashSet<NameId>,
     /// All classes that were loaded.
     seen: FxHashSet<NameId>,
     /// Names of more than one class: which of them is meant cannot be told.
-    twice: FxHashSet<NameId>,
+    pub(crate) twice: FxHashSet<NameId>,
     /// What was seen of them for the test that begins next.
     state: Option<Untouched>,
     discovery: Discovery,
-    incomplete: Option<String>,
-}
-
-/// What is known to hold nothing of earlier tests when a test begins.
-#[derive(Debug, Default, Clone)]
-pub(crate) struct Untouched {
-    /// Static fields that hold something else than at first.
-    changed: Arc<FxHashSet<(NameId, NameId)>>,
-    /// Classes that were not used yet.
-    waiting: Arc<FxHashSet<NameId>>,
-}
-
-#[derive(Debug, Default, Clone)]
-pub(crate) struct Seen {
-    /// The test class.
-    pub(crate) own_class: String,
-    found_only: bool,
-    loaded: BTreeSet<String>,
-    /// `None` where nobody looked, or other tests ran at the same time.
-    pub(crate) untouched: Option<Untouched>,
-    pub(crate) hits: RoaringBitmap,
-    pub(crate) classes: BTreeSet<String>,
-    /// Resources and the like.
-    others: BTreeSet<Kind>,
-    /// Classes whose files in jars were asked for.
-    class_entries: BTreeSet<String>,
-}
-
-impl Seen {
-    fn absorb(&mut self, other: &Self) {
-        self.hits |= &other.hits;
-        self.classes.extend(other.classes.iter().cloned());
-        self.others.extend(other.others.iter().cloned());
-        self.class_entries.extend(other.class_entries.iter().cloned());
-    }
-
-    /// With what was loaded meanwhile.
-    pub(crate) fn absorb_all(&mut self, other: &Self) {
-        self.absorb(other);
-        self.loaded.extend(other.loaded.iter().cloned());
-    }
-}
-
-/// What a test did that has ended. There are many of them, and each one that comes is held against all:
-/// names are numbers here.
-#[derive(Debug)]
-pub(crate) struct Ended {
-    test: u32,
-    hits: RoaringBitmap,
-    /// Classes that it asked for by name, but for its own.
-    classes: RoaringBitmap,
-    /// Resources and class files.
-    others: RoaringBitmap,
-}
-
-/// What counts for a test.
-#[derive(Debug)]
-pub(crate) struct Counted {
-    pub(crate) depends: Depends,
-    /// All methods that do, those that ran for others included.
-    pub(crate) hits: RoaringBitmap,
-    /// Classes whose objects a static field that it can get at can hold.
-    pub(crate) objects: FxHashSet<NameId>,
-}
-
-#[derive(Debug)]
-struct Loaded {
-    name: String,
-    first: u32,
-    probes: u32,
-    place: Place,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Place {
-    /// A class of the project whose bytes are those of its file.
-    Project,
-    /// A class of the project that somebody changed on the way: which probe is which method is not
-    /// known.
-    Changed,
-    Library(u32),
-    /// Not on the classpath: made at run time by what ran, or a file that the tracer sees.
-    Elsewhere,
+    pub(crate) incomplete: Option<String>,
 }
 
 impl Jvm {
-    pub fn new(index: Arc<ClassIndex>) -> Self {
+    /// Its classes are those of this classpath; `scope` is the suite that facts about it are told of.
+    pub fn new(index: Arc<ClassIndex>, scope: &str) -> Self {
         let incomplete = index.blind().first().map(|why| format!("the classpath: {why}"));
         Self {
+            answers: Answers::new(Arc::clone(&index), scope),
             index,
             names: Names::default(),
             loaded: Vec::new(),
@@ -167,9 +74,9 @@ impl Jvm {
             open: FxHashMap::default(),
             divided: FxHashMap::default(),
             ended: Vec::new(),
-            asked: Vec::new(),
-            asked_ids: FxHashMap::default(),
-            bundles: BTreeSet::new(),
+            bodies: FxHashMap::default(),
+            bundles: RoaringBitmap::new(),
+            kinds: Kinds::default(),
             kept: None,
             initialised: FxHashMap::default(),
             watched: FxHashSet::default(),
@@ -210,16 +117,16 @@ impl Jvm {
         for divided in self.divided.values_mut() {
             divided.part(|_| true).loaded.insert(name.clone());
         }
-        if place == Place::Elsewhere {
-            self.elsewhere.insert(name.clone());
-        }
         let (first, probes) = (seen.first_probe, seen.probes);
-        let id = id_of(&name, &mut self.names);
+        let id = class_id(&name, &mut self.names);
+        if place == Place::Elsewhere {
+            self.elsewhere.insert(id);
+        }
         if !self.seen.insert(id) {
             self.twice.insert(id);
         }
         if probes > 0 {
-            self.loaded.push(Loaded { name, first, probes, place });
+            self.loaded.push(Loaded { name, id, first, probes, place });
         }
         self.kept = None;
     }
@@ -241,7 +148,7 @@ impl Jvm {
         }
         match Class::read(&bytes, &mut self.names) {
             Ok(class) if class.methods.len() == seen.probes as usize => {
-                self.calls.add(class, seen.first_probe);
+                self.calls.add(class, seen.first_probe, &mut self.names);
                 Place::Project
             }
             _ => Place::Changed,
@@ -255,7 +162,7 @@ impl Jvm {
         for lookup in window.lookups.iter() {
             match lookup {
                 Lookup::Class(name) | Lookup::Reflected(name) => {
-                    seen.classes.insert(class_name(&name));
+                    seen.classes.extend(class_name(&name));
                 }
                 Lookup::JarEntry { jar, entry } => {
                     if !self.index.has_jar(Path::new(&jar)) {
@@ -264,16 +171,18 @@ impl Jvm {
                     if let Some(class) = entry.strip_suffix(".class") {
                         seen.class_entries.insert(class.replace('/', "."));
                     } else if is_resource(&entry) {
-                        let kind = Kind::Resource(entry);
-                        if is_bundle(&kind) {
-                            self.bundles.insert(kind.clone());
+                        let is_bundle = entry.ends_with(".properties");
+                        let fact = self.answers.number(Kind::Resource(entry));
+                        if is_bundle {
+                            // The JDK keeps what it read.
+                            self.bundles.insert(fact);
                         }
-                        seen.others.insert(kind);
+                        seen.others.insert(fact);
                     }
                 }
                 Lookup::JarNames { jar } => {
                     if self.index.has_jar(Path::new(&jar)) {
-                        seen.others.insert(Kind::Jars);
+                        seen.others.insert(self.answers.number(Kind::Jars));
                     }
                 }
                 // The whole environment counts for every test.
@@ -311,13 +220,13 @@ impl Jvm {
     /// What static fields hold, said right before a test begins.
     pub fn state(&mut self, state: &StaticState) {
         let names = &mut self.names;
-        let watched = state.watched.iter().map(|class| id_of(class, names));
+        let watched = state.watched.iter().map(|class| class_id(class, names));
         self.watched.extend(watched);
-        let waiting = state.waiting.iter().map(|class| id_of(class, names)).collect();
+        let waiting = state.waiting.iter().map(|class| class_id(class, names)).collect();
         let changed = state.changed.as_ref().map(|changed| {
             let ids = changed
                 .iter()
-                .map(|(class, field)| (id_of(class, names), names.intern(field.as_bytes())));
+                .map(|(class, field)| (class_id(class, names), names.intern(field.as_bytes())));
             Arc::new(ids.collect())
         });
         self.state = changed.map(|changed| Untouched { changed, waiting: Arc::new(waiting) });
@@ -350,81 +259,17 @@ impl Jvm {
             return Depends { incomplete, ..Depends::default() };
         };
         self.divided.remove(&test);
-        let Counted { depends, .. } = self.depends_on(&seen, &FxHashSet::default());
+        let depends = self.depends_on(&seen, &FxHashSet::default()).depends;
         self.add_ended(test, &seen);
         depends
     }
 
     /// Keeps what an ended test did, for those that come after it.
     pub(crate) fn add_ended(&mut self, test: u32, seen: &Seen) {
+        let others = &seen.others | self.class_files_read(seen);
         let classes = seen.classes.iter().filter(|class| **class != seen.own_class);
-        let classes: Vec<Kind> = classes.map(|class| Kind::Header(class.clone())).collect();
-        let mut others: Vec<Kind> = self.class_files_read(seen).collect();
-        others.extend(seen.others.iter().cloned());
-        let (classes, others) = (self.ids_of(classes), self.ids_of(others));
+        let classes = classes.map(|class| class_id(class, &mut self.names)).collect();
         self.ended.push(Ended { test, hits: seen.hits.clone(), classes, others });
-    }
-
-    fn ids_of(&mut self, kinds: Vec<Kind>) -> RoaringBitmap {
-        let mut ids = RoaringBitmap::new();
-        for kind in kinds {
-            let id = *self.asked_ids.entry(kind).or_insert_with_key(|kind| {
-                self.asked.push(kind.clone());
-                self.asked.len() as u32 - 1
-            });
-            ids.insert(id);
-        }
-        ids
-    }
-
-    /// What follows from what was seen. Objects of the `made` classes count as held by a static field.
-    pub(crate) fn depends_on(&mut self, seen: &Seen, made: &FxHashSet<NameId>) -> Counted {
-        let incomplete = self.incomplete.clone();
-        let found_only = seen.found_only;
-        let mut depends = Depends { incomplete, found_only, ..Depends::default() };
-        let (hits, mut touched, objects) = self.close(seen, made);
-        let inherited = &hits - &seen.hits;
-        let mut others = seen.others.clone();
-        // What a test asked for by name that this one relies on may have been for this one, too.
-        let (mut classes, mut things) = (RoaringBitmap::new(), RoaringBitmap::new());
-        for did in self.ended.iter().filter(|did| !did.hits.is_disjoint(&inherited)) {
-            depends.relies_on.insert(did.test);
-            classes |= &did.classes;
-            things |= &did.others;
-        }
-        touched.extend(classes.iter().filter_map(|id| match &self.asked[id as usize] {
-            Kind::Header(class) => Some(class.clone()),
-            _ => None,
-        }));
-        others.extend(things.iter().map(|id| self.asked[id as usize].clone()));
-        depends.uses_bundles = self.uses_bundles(&touched);
-        if depends.uses_bundles {
-            others.extend(self.bundles.iter().cloned());
-        }
-        others.extend(self.class_files_read(seen));
-        self.add_facts(&hits, &touched, &others, &mut depends.facts);
-        depends.loaded = seen.loaded.clone();
-        Counted { depends, hits, objects }
-    }
-
-    /// Who reads a class file without loading it depends on all of it, and on its absence. Those of the
-    /// project that are there are found in folders: the tracer sees them.
-    fn class_files_read<'s>(&'s self, seen: &'s Seen) -> impl Iterator<Item = Kind> + 's {
-        let read = seen.class_entries.difference(&seen.loaded);
-        read.filter(|class| !self.elsewhere.contains(*class) && !class.starts_with("META-INF."))
-            .filter_map(|class| match self.index.find_dotted(class) {
-                Some(found) => (!found.is_project).then(|| Kind::Whole(class.clone())),
-                None => Some(Kind::Header(class.clone())),
-            })
-    }
-
-    fn uses_bundles(&self, touched: &BTreeSet<String>) -> bool {
-        let is_bundle = |name: &str| name == "java.util.ResourceBundle";
-        touched.iter().any(|class| {
-            is_bundle(class)
-                || self.index.find_dotted(class).is_some_and(|found| !found.is_project)
-                    && self.index.uses(class).iter().any(|name| is_bundle(name))
-        })
     }
 
     /// The outermost classes of the project that did something outside of all tests, other than being
@@ -437,154 +282,6 @@ impl Jvm {
         let ours = classes.filter(|l| matches!(l.place, Place::Project | Place::Changed));
         ours.map(|l| outermost(&l.name).to_owned()).collect()
     }
-
-    /// How classes are related, where that is known by now.
-    pub(crate) fn kinds(&self) -> Option<&Kinds> {
-        self.kept.as_ref().map(|(_, kinds)| kinds)
-    }
-
-    /// All methods that count for a test, all classes that it touches, and those whose objects can be
-    /// kept for it.
-    fn close(
-        &mut self,
-        seen: &Seen,
-        made: &FxHashSet<NameId>,
-    ) -> (RoaringBitmap, BTreeSet<String>, FxHashSet<NameId>) {
-        let (index, calls) = (Arc::clone(&self.index), &self.calls);
-        let names = &mut self.names;
-        let (kept, kinds) =
-            self.kept.get_or_insert_with(|| (Kept::of(calls, names), calls.kinds(names)));
-        let loaded = match seen.untouched {
-            Some(_) => seen.loaded.iter().map(|class| id_of(class, names)).collect(),
-            None => FxHashSet::default(),
-        };
-        let (watched, twice) = (&self.watched, &self.twice);
-        // What was not there before the test, or is as it was at first, has nothing of earlier ones.
-        let can_be_left = |class: NameId, field: NameId| {
-            seen.untouched.as_ref().is_none_or(|untouched| {
-                let is_new = loaded.contains(&class) || untouched.waiting.contains(&class);
-                twice.contains(&class)
-                    || !is_new
-                        && (!watched.contains(&class)
-                            || untouched.changed.contains(&(class, field)))
-            })
-        };
-        let mut hits = seen.hits.clone();
-        let mut touched: BTreeSet<String> = BTreeSet::new();
-        let mut new_classes: Vec<String> = seen.classes.iter().cloned().collect();
-        new_classes.push(seen.own_class.clone());
-        let mut new_hits: Vec<u32> = hits.iter().collect();
-        let mut roots_done = RoaringBitmap::new();
-        let mut ids: Vec<NameId> = Vec::new();
-        loop {
-            for &probe in &new_hits {
-                if let Some(loaded) = find(&self.loaded, probe) {
-                    new_classes.push(loaded.name.clone());
-                }
-                if let Some((_, method)) = calls.method(probe) {
-                    new_classes.extend(method.mentions.iter().map(|&m| dotted(names.get(m))));
-                }
-            }
-            let mut roots: Vec<u32> = Vec::new();
-            while let Some(class) = new_classes.pop() {
-                if touched.contains(&class) {
-                    continue;
-                }
-                new_classes.extend(index.header_names(&class));
-                let id = names.intern(class.replace('.', "/").as_bytes());
-                roots.extend(calls.initialiser(id));
-                ids.push(id);
-                touched.insert(class);
-            }
-            // With each round there may be more: what was no matter at first may be now.
-            let met = kept.met(&hits, made, &can_be_left, (calls, kinds), &index, names);
-            for &id in ids.iter().filter(|id| met.objects.contains(id)) {
-                roots.extend(calls.constructors(id));
-            }
-            // What a static initialiser used belongs to everybody who touches the class, and what made
-            // an object that is kept to everybody who can meet it.
-            roots.retain(|&probe| self.ran.contains(probe));
-            let makers: RoaringBitmap = roots.iter().copied().collect();
-            // Of most static initialisers it is known what ran in them.
-            let mut ran_in_them = RoaringBitmap::new();
-            roots.retain(|probe| match self.initialised.get(probe) {
-                Some(ran) => {
-                    ran_in_them |= ran;
-                    false
-                }
-                None => true,
-            });
-            let is_told = |probe: &u32| self.initialised.contains_key(probe);
-            roots.extend(met.concerned.iter().filter(|probe| !is_told(probe)));
-            roots.retain(|&probe| roots_done.insert(probe));
-            let mut more = calls.reach(roots.iter().copied(), &self.ran, kinds);
-            // What was called by reflection is not known: anything that ran together with it.
-            for probe in more.iter().chain(roots).collect::<Vec<_>>() {
-                if calls.method(probe).is_some_and(|(_, method)| method.is_reflective) {
-                    let with_it = self.ended.iter().filter(|did| did.hits.contains(probe));
-                    with_it.for_each(|did| more |= &did.hits);
-                }
-            }
-            more |= makers;
-            more |= ran_in_them;
-            more -= &hits;
-            if more.is_empty() {
-                return (hits, touched, met.objects);
-            }
-            hits |= &more;
-            new_hits = more.iter().collect();
-        }
-    }
-
-    fn add_facts(
-        &self,
-        hits: &RoaringBitmap,
-        touched: &BTreeSet<String>,
-        others: &BTreeSet<Kind>,
-        facts: &mut BTreeMap<Kind, Value>,
-    ) {
-        let mut add = |kind: Kind| {
-            let value = crate::facts::answer(&self.index, &kind).unwrap_or(Value::Absent);
-            facts.insert(kind, value);
-        };
-        let mut libraries = FxHashSet::default();
-        for class in touched {
-            match self.index.find_dotted(class) {
-                Some(found) if found.is_project => add(Kind::Header(class.clone())),
-                Some(found) => {
-                    libraries.insert(found.entry);
-                    add(Kind::Whole(class.clone()));
-                }
-                None if is_jdk(class) || self.elsewhere.contains(class) => {}
-                None => add(Kind::Header(class.clone())),
-            }
-        }
-        for probe in hits {
-            let Some(loaded) = find(&self.loaded, probe) else { continue };
-            match loaded.place {
-                Place::Project => {
-                    let Some((_, method)) = self.calls.method(probe) else { continue };
-                    let signature =
-                        tamis_classfile::mutf8::decode(self.names.get(method.signature));
-                    add(Kind::Body(loaded.name.clone(), signature.into_owned()));
-                }
-                Place::Changed => add(Kind::Whole(loaded.name.clone())),
-                Place::Library(_) | Place::Elsewhere => {}
-            }
-        }
-        // A library may keep anything from earlier tests.
-        for loaded in &self.loaded {
-            if let Place::Library(entry) = loaded.place
-                && libraries.contains(&entry)
-                && self.ran.range_cardinality(loaded.first..loaded.first + loaded.probes) > 0
-            {
-                add(Kind::Whole(loaded.name.clone()));
-            }
-        }
-        for other in others {
-            add(other.clone());
-        }
-    }
 }
 
 /// Whether a class of the JDK lets other threads run what it is given.
@@ -594,27 +291,22 @@ fn runs_later(class: &[u8]) -> bool {
     class.starts_with(b"java/") && RUNNERS.iter().any(is_runner)
 }
 
-fn id_of(class: &str, names: &mut Names) -> NameId {
-    names.intern(class.replace('.', "/").as_bytes())
-}
-
-fn find(loaded: &[Loaded], probe: u32) -> Option<&Loaded> {
+pub(crate) fn find(loaded: &[Loaded], probe: u32) -> Option<&Loaded> {
     let at = loaded.partition_point(|l| l.first <= probe).checked_sub(1)?;
     loaded.get(at).filter(|l| probe < l.first + l.probes)
 }
 
-/// A name as given to `Class.forName`, without the brackets of arrays.
-fn class_name(name: &str) -> String {
+/// The class that a name given to `Class.forName` or told by reflection stands for, without the brackets
+/// of arrays. None for what no class file can have: arrays of numbers, texts such as `[0]` that runners
+/// try, and hidden classes (`a.B$$Lambda/0x7f3c`), which what ran has made and nobody finds by name.
+fn class_name(name: &str) -> Option<String> {
     let inner = name.trim_start_matches('[');
-    match inner.strip_prefix('L').and_then(|n| n.strip_suffix(';')) {
-        Some(element) if inner.len() < name.len() => element.replace('/', "."),
-        _ => inner.replace('/', "."),
+    if inner.len() < name.len() {
+        return Some(inner.strip_prefix('L')?.strip_suffix(';')?.replace('/', "."));
     }
-}
-
-/// What the JDK keeps once it was read.
-fn is_bundle(kind: &Kind) -> bool {
-    matches!(kind, Kind::Resource(name) if name.ends_with(".properties"))
+    let is_hidden =
+        inner.rsplit_once('/').is_some_and(|(_, n)| n.starts_with(|c: char| c.is_ascii_digit()));
+    (!is_hidden).then(|| inner.replace('/', "."))
 }
 
 /// Entries that the class loader itself looks at are no resources.
@@ -625,8 +317,23 @@ fn is_resource(entry: &str) -> bool {
         && !entry.starts_with("META-INF/maven/")
 }
 
-/// Packages that nobody but the JDK may define.
-fn is_jdk(class: &str) -> bool {
-    ["java.", "jdk.", "sun."].iter().any(|p| class.starts_with(p))
-        || !class.contains(char::is_alphanumeric)
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_stand_for_classes() {
+        for (name, class) in [
+            ("a.B$C", Some("a.B$C")),
+            ("a/B", Some("a.B")),
+            ("[[La.B;", Some("a.B")),
+            ("[I", None),
+            ("[0]", None),
+            ("[0: 1.5/x]", None),
+            ("a.B$$Lambda$14/0x00007f6ea0010a60", None),
+            ("a.B$$Lambda$3/1418481495", None),
+        ] {
+            assert_eq!(class_name(name).as_deref(), class, "{name}");
+        }
+    }
 }

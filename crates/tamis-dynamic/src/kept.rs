@@ -21,7 +21,8 @@
 use crate::class::{Field, takes_objects};
 use crate::fixed::Fixed;
 use crate::index::ClassIndex;
-use crate::reach::{Calls, Kinds, MARKERS};
+use crate::kinds::Kinds;
+use crate::reach::{Calls, MARKERS};
 use roaring::RoaringBitmap;
 use rustc_hash::{FxHashMap, FxHashSet};
 use tamis_jvm::names::{NameId, Names, dotted};
@@ -118,8 +119,7 @@ impl Kept {
                 if !field.is_static || field.is_constant || fixed.is_fixed(class, field) {
                     continue;
                 }
-                let nest = nest(names.get(class.name)).to_vec();
-                let nest = names.intern(&nest);
+                let nest = calls.nest(class.name);
                 statics.entry(nest).or_default().push((class.name, at));
                 if kept.is_state(field) {
                     holders.insert(nest);
@@ -132,11 +132,6 @@ impl Kept {
 
     fn can_change(&self, field: &Field) -> bool {
         field.holds.is_some_and(|held| !self.inert.contains(&held))
-    }
-
-    /// The outermost class of a class.
-    pub(crate) fn nest(&self, class: NameId, names: &Names) -> Option<NameId> {
-        names.find(nest(names.get(class)))
     }
 
     /// Whether a static field of this nest, or what it holds, can change.
@@ -156,7 +151,7 @@ impl Kept {
         names: &mut Names,
     ) -> Met {
         let holders = self.holders_with(can_be_left, calls);
-        let nests = self.nests_of(hits, calls, kinds, names);
+        let nests = nests_of(hits, calls, kinds);
         let todo = made.iter().map(|&class| (class, Held::AsParent)).collect();
         let mut search = Search { kept: self, calls, index, opened: FxHashSet::default(), todo };
         for (class, field) in nests.iter().filter_map(|nest| self.statics.get(nest)).flatten() {
@@ -192,26 +187,6 @@ impl Kept {
         !field.is_final || field.is_array || self.can_change(field)
     }
 
-    /// The nests whose static fields these methods can get at.
-    fn nests_of(
-        &self,
-        hits: &RoaringBitmap,
-        calls: &Calls,
-        kinds: &Kinds,
-        names: &Names,
-    ) -> FxHashSet<NameId> {
-        let mut nests = FxHashSet::default();
-        for (class, method) in hits.iter().filter_map(|probe| calls.method(probe)) {
-            nests.extend(names.find(nest(names.get(class.name))));
-            // A static field can be named by any class that inherits it.
-            for &owner in &method.statics {
-                let declaring = calls.parents_of(kinds, owner);
-                nests.extend(declaring.filter_map(|c| names.find(nest(names.get(c)))));
-            }
-        }
-        nests
-    }
-
     fn concerned(
         &self,
         hits: &RoaringBitmap,
@@ -220,18 +195,12 @@ impl Kept {
         (calls, kinds): (&Calls, &Kinds),
         names: &Names,
     ) -> RoaringBitmap {
-        let is_holder = |class: NameId| {
-            names.find(nest(names.get(class))).is_some_and(|nest| holders.contains(&nest))
-        };
+        let is_holder = |class: NameId| holders.contains(&calls.nest(class));
         let has_state = |class: NameId| calls.parents_of(kinds, class).any(is_holder);
         let mut concerned = RoaringBitmap::new();
-        let mut callers: FxHashMap<NameId, Vec<(NameId, u32)>> = FxHashMap::default();
         let mut givers = Vec::new();
         for probe in hits {
             let Some((class, method)) = calls.method(probe) else { continue };
-            for &(owner, signature) in &method.calls {
-                callers.entry(signature).or_default().push((owner, probe));
-            }
             if (!method.is_static && objects.contains(&class.name))
                 || is_holder(class.name)
                 || method.statics.iter().any(|&owner| has_state(owner))
@@ -247,8 +216,8 @@ impl Kept {
             if gives.returns.is_none_or(|returned| self.inert.contains(&returned)) {
                 continue;
             }
-            for &(owner, caller) in callers.get(&gives.signature).into_iter().flatten() {
-                if !calls.can_arrive(kinds, owner, giver) {
+            for (owner, caller) in calls.callers(gives.signature) {
+                if !hits.contains(caller) || !calls.can_arrive(kinds, owner, giver) {
                     continue;
                 }
                 let Some((_, method)) = calls.method(caller) else { continue };
@@ -351,8 +320,15 @@ impl Search<'_> {
     }
 }
 
-/// The outermost class of a class.
-fn nest(name: &[u8]) -> &[u8] {
-    let end = name.iter().position(|&b| b == b'$').filter(|&at| at > 0).unwrap_or(name.len());
-    &name[..end]
+/// The nests whose static fields these methods can get at.
+fn nests_of(hits: &RoaringBitmap, calls: &Calls, kinds: &Kinds) -> FxHashSet<NameId> {
+    let mut nests = FxHashSet::default();
+    for (class, method) in hits.iter().filter_map(|probe| calls.method(probe)) {
+        nests.insert(calls.nest(class.name));
+        // A static field can be named by any class that inherits it.
+        for &owner in &method.statics {
+            nests.extend(calls.parents_of(kinds, owner).map(|class| calls.nest(class)));
+        }
+    }
+    nests
 }

@@ -97,10 +97,10 @@ pub(crate) struct Known {
 }
 
 impl Known {
-    pub(crate) fn new(names: &Names) -> Self {
-        let types = TYPES.iter().filter_map(|entry| Some((names.find(entry.0)?, entry)));
-        let finals = FINAL.iter().filter_map(|name| names.find(name));
-        Self { types: types.collect(), finals: finals.collect() }
+    /// All of them get a number, so that it does not matter which of them anybody has named so far.
+    pub(crate) fn new(names: &mut Names) -> Self {
+        let types = TYPES.iter().map(|entry| (names.intern(entry.0), entry)).collect();
+        Self { types, finals: FINAL.iter().map(|name| names.intern(name)).collect() }
     }
 
     pub(crate) fn is_known(&self, class: NameId) -> bool {
@@ -145,8 +145,7 @@ mod tests {
         let [error, throwable, string, own] =
             [&b"java/io/IOException"[..], b"java/lang/Throwable", b"java/lang/String", b"a/Own"]
                 .map(|name| names.intern(name));
-        names.intern(b"java/lang/Exception");
-        let known = Known::new(&names);
+        let known = Known::new(&mut names);
         assert!(known.all_above(&[error], &names).contains(&throwable));
         assert!(!known.all_above(&[throwable], &names).contains(&error));
         assert!(known.is_known(error) && !known.is_known(own) && known.is_final(string));

@@ -28,7 +28,9 @@
 //! any selection, order or parallel run can break it. And methods (constructors are seen) that a library
 //! called by reflection in an earlier test, on an object that is kept.
 
+mod answers;
 mod class;
+mod counting;
 mod discovery;
 mod facts;
 mod fixed;
@@ -36,15 +38,19 @@ mod generic;
 mod index;
 mod jvm;
 mod kept;
+mod kinds;
 mod known;
 mod methods;
 mod reach;
+mod seen;
 mod tags;
 
+pub use answers::{Answered, Facts};
 pub use class::{Class, Field, Method};
 pub use discovery::outermost;
 pub use facts::{Fact, Kind, answer};
 pub use index::{ClassIndex, Located};
-pub use jvm::{Depends, Jvm};
+pub use jvm::Jvm;
 pub use methods::MethodDepends;
+pub use seen::Depends;
 pub use tags::tags;

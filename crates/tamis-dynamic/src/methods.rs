@@ -17,7 +17,8 @@
 //!   container of a framework;
 //! * the class was changed on its way into the JVM, so that nothing of this is known.
 
-use crate::jvm::{Counted, Depends, Jvm, Seen};
+use crate::jvm::Jvm;
+use crate::seen::{Counted, Depends, Seen};
 use rustc_hash::FxHashSet;
 use std::collections::{BTreeMap, BTreeSet};
 use tamis_jvm::names::{NameId, dotted};
@@ -153,8 +154,8 @@ impl Jvm {
         let Some(known) = self.calls.class(id) else {
             return Err(format!("class {class} was changed when it was loaded"));
         };
-        let parents = self.kinds().map(|kinds| self.calls.parents_of(kinds, known.name));
-        let family: FxHashSet<NameId> = parents.into_iter().flatten().chain([id]).collect();
+        let parents = self.calls.parents_of(&self.kinds, known.name);
+        let family: FxHashSet<NameId> = parents.chain([id]).collect();
         let ran = own.hits.iter().filter_map(|probe| self.calls.method(probe));
         let mut of_family = ran.filter(|(c, m)| family.contains(&c.name) && !m.is_static);
         let constructed = self.calls.constructors(id).any(|probe| own.hits.contains(probe));
@@ -166,15 +167,15 @@ impl Jvm {
 
     /// Static state of the test class itself is there for its methods to share.
     fn check_statics(&self, method: &str, own: &Seen, test: &str) -> Result<(), String> {
-        let Some((kept, kinds)) = &self.kept else { return Ok(()) };
-        let names = &self.names;
+        let Some(kept) = &self.kept else { return Ok(()) };
+        let (names, kinds) = (&self.names, &self.kinds);
         let id = |class: &str| names.find(class.replace('.', "/").as_bytes());
         let tests = [id(class_of(method)), id(test)];
         let family: FxHashSet<NameId> = tests
             .iter()
             .flatten()
             .flat_map(|&class| self.calls.parents_of(kinds, class))
-            .filter_map(|class| kept.nest(class, names))
+            .map(|class| self.calls.nest(class))
             .collect();
         for (_, ran) in own.hits.iter().filter_map(|probe| self.calls.method(probe)) {
             if ran.is_initialiser {
@@ -182,7 +183,7 @@ impl Jvm {
             }
             for &owner in &ran.statics {
                 let declaring = self.calls.parents_of(kinds, owner);
-                let nests = declaring.filter_map(|class| kept.nest(class, names));
+                let nests = declaring.map(|class| self.calls.nest(class));
                 if let Some(nest) =
                     nests.filter(|n| family.contains(n)).find(|n| kept.holds_state(*n))
                 {

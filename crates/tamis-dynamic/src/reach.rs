@@ -6,10 +6,10 @@
 //! called by their own class's name or by that of a subclass. Calls of types that are not the project's
 //! can arrive at project classes that extend such types. An object that is made can be called back by
 //! code that is not seen: if it extends a type that is not the project's, all its methods that ran
-//! count, or those that such types have, where they are all known ([`Known`]).
+//! count, or those that such types have, where they are all known ([`Known`](crate::known::Known)).
 
 use crate::class::{Class, Method};
-use crate::known::Known;
+use crate::kinds::Kinds;
 use roaring::RoaringBitmap;
 use rustc_hash::{FxHashMap, FxHashSet};
 use tamis_jvm::names::{NameId, Names};
@@ -26,19 +26,62 @@ pub(crate) struct Calls {
     classes: Vec<(Class, u32)>,
     by_name: FxHashMap<NameId, usize>,
     by_signature: FxHashMap<NameId, Vec<u32>>,
+    /// Signatures to those who call them: the class that they name, and the caller's probe.
+    callers: FxHashMap<NameId, Vec<(NameId, u32)>>,
+    /// Names of classes to those of their outermost classes.
+    nests: FxHashMap<NameId, NameId>,
 }
 
 impl Calls {
     /// Adds a class whose methods have the probes from `first` on.
-    pub(crate) fn add(&mut self, class: Class, first: u32) {
+    pub(crate) fn add(&mut self, class: Class, first: u32, names: &mut Names) {
         let at = self.classes.len();
+        for &name in class.inherits.iter().chain([&class.name]) {
+            self.add_nest(name, names);
+        }
         for (n, method) in class.methods.iter().enumerate() {
             let probe = first + n as u32;
             self.methods.insert(probe, (at, n));
             self.by_signature.entry(method.signature).or_default().push(probe);
+            for &(owner, signature) in &method.calls {
+                self.callers.entry(signature).or_default().push((owner, probe));
+                self.add_nest(owner, names);
+            }
+            for &owner in &method.statics {
+                self.add_nest(owner, names);
+            }
         }
         self.by_name.entry(class.name).or_insert(at);
         self.classes.push((class, first));
+    }
+
+    fn add_nest(&mut self, class: NameId, names: &mut Names) {
+        self.nests.entry(class).or_insert_with(|| {
+            let name = names.get(class);
+            let end = name.iter().position(|&b| b == b'$').filter(|&at| at > 0);
+            match end.map(|end| name[..end].to_vec()) {
+                Some(outer) => names.intern(&outer),
+                None => class,
+            }
+        });
+    }
+
+    /// The outermost class of a class, or itself.
+    pub(crate) fn nest(&self, class: NameId) -> NameId {
+        self.nests.get(&class).copied().unwrap_or(class)
+    }
+
+    /// Who calls such a method, and by which class's name.
+    pub(crate) fn callers(&self, signature: NameId) -> impl Iterator<Item = (NameId, u32)> + '_ {
+        self.callers.get(&signature).into_iter().flatten().copied()
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.classes.len()
+    }
+
+    pub(crate) fn position(&self, class: NameId) -> Option<usize> {
+        self.by_name.get(&class).copied()
     }
 
     pub(crate) fn classes(&self) -> impl Iterator<Item = &Class> + Clone {
@@ -159,50 +202,8 @@ impl Calls {
                 && (Some(owner) == kinds.object || kinds.can_be_foreign(at, owner)))
     }
 
-    /// How the classes of now are related. A class is offered before its superclass, so this is known
-    /// only when it is asked for.
-    pub(crate) fn kinds(&self, names: &Names) -> Kinds {
-        let parents: Vec<FxHashSet<NameId>> =
-            (0..self.classes.len()).map(|at| self.parents(at)).collect();
-        let mut seen_as = parents.clone();
-        for (below, all) in parents.iter().enumerate() {
-            for above in all.iter().filter_map(|name| self.by_name.get(name)) {
-                if *above != below {
-                    seen_as[*above].extend(all.iter().copied());
-                }
-            }
-        }
-        let is_foreign = |name: &NameId| {
-            !self.by_name.contains_key(name) && !MARKERS.contains(&names.get(*name))
-        };
-        let known = Known::new(names);
-        let foreign_of = |all: &FxHashSet<NameId>| all.iter().copied().filter(is_foreign).collect();
-        let foreign: Vec<Vec<NameId>> = parents.iter().map(foreign_of).collect();
-        let seen_as_foreign: Vec<Vec<NameId>> = seen_as.iter().map(foreign_of).collect();
-        let are_known = |all: &Vec<NameId>| all.iter().all(|&c| known.is_known(c));
-        let above = |all: &Vec<NameId>| known.all_above(all, names);
-        let name_of = |&signature: &NameId| {
-            let text = names.get(signature);
-            let end = text.iter().position(|&b| b == b'(').unwrap_or(text.len());
-            (signature, text[..end].to_vec())
-        };
-        Kinds {
-            all_known: foreign.iter().map(are_known).collect(),
-            seen_as_foreign: seen_as_foreign
-                .iter()
-                .map(|all| are_known(all).then(|| above(all)))
-                .collect(),
-            method_names: self.by_signature.keys().map(name_of).collect(),
-            foreign,
-            parents,
-            seen_as,
-            object: names.find(b"java/lang/Object"),
-            known,
-        }
-    }
-
     /// A class and all that it inherits from, as far as classes of the project say.
-    fn parents(&self, at: usize) -> FxHashSet<NameId> {
+    pub(crate) fn parents(&self, at: usize) -> FxHashSet<NameId> {
         let mut all = FxHashSet::from_iter([self.classes[at].0.name]);
         let mut todo = vec![at];
         while let Some(at) = todo.pop() {
@@ -210,31 +211,5 @@ impl Calls {
             todo.extend(new.filter_map(|parent| self.by_name.get(parent)));
         }
         all
-    }
-}
-
-/// The loaded classes of the project as types, by their position.
-#[derive(Debug, Default)]
-pub(crate) struct Kinds {
-    /// Itself and what it inherits from.
-    parents: Vec<FxHashSet<NameId>>,
-    /// Everything that an object can be seen as which has this class's methods.
-    seen_as: Vec<FxHashSet<NameId>>,
-    /// The types among `parents` that are not the project's.
-    foreign: Vec<Vec<NameId>>,
-    /// Whether it is known what those have.
-    all_known: Vec<bool>,
-    /// All types that are not the project's among `seen_as` and above those; `None` where not all are
-    /// known.
-    seen_as_foreign: Vec<Option<FxHashSet<NameId>>>,
-    method_names: FxHashMap<NameId, Vec<u8>>,
-    object: Option<NameId>,
-    known: Known,
-}
-
-impl Kinds {
-    /// Whether an object with this class's methods can be seen as a type that is not the project's.
-    fn can_be_foreign(&self, at: usize, owner: NameId) -> bool {
-        self.seen_as_foreign[at].as_ref().is_none_or(|all| all.contains(&owner))
     }
 }

@@ -86,7 +86,7 @@ impl Observer<'_> {
                 before: before.value,
                 after,
                 access,
-                program: self.recorded_name(asked.program),
+                program: self.recorded_name(asked.program).into(),
                 detail: before.detail,
             });
         }
@@ -169,7 +169,7 @@ impl Observer<'_> {
                     before: Value::Absent,
                     after: Some(left),
                     access: Access::WRITE,
-                    program: self.recorded_name(asked.program),
+                    program: self.recorded_name(asked.program).into(),
                     detail: Detail::None,
                 });
             }

@@ -103,7 +103,7 @@ impl Plan {
             before: answer(before),
             after: after.map(answer),
             access: Access::READ,
-            program: format!("p{}", q % 3),
+            program: format!("p{}", q % 3).into(),
             detail: Detail::None,
         };
         let mut observed: Vec<Observed> =

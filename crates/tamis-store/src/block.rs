@@ -23,6 +23,7 @@ use crate::codec::{QuestionColumns, seal, unseal};
 use crate::packed::{Reader, expand, squeeze, write_difference, write_number, write_stretch};
 use roaring::RoaringBitmap;
 use std::collections::HashMap;
+use std::sync::Arc;
 use tamis_core::Value;
 
 const FORMAT: u8 = 1;
@@ -62,7 +63,7 @@ pub(crate) struct Answer {
 /// Who looked first at an observation, and how.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Looks {
-    pub(crate) programs: Vec<String>,
+    pub(crate) programs: Vec<Arc<str>>,
     /// Program and access, in step with the observations.
     pub(crate) by: Vec<(u32, u8)>,
 }
@@ -77,7 +78,7 @@ pub(crate) struct Block {
     bytes: Vec<u8>,
     /// Where the columns are in `bytes`.
     columns: [(usize, usize); COLUMNS],
-    programs: Vec<String>,
+    programs: Vec<Arc<str>>,
     pub(crate) detailed_elsewhere: Vec<u32>,
     hashes: Vec<u8>,
 }
@@ -149,7 +150,7 @@ impl Block {
         }
         let mut programs = Vec::new();
         for _ in 0..rest.number()? {
-            programs.push(String::from_utf8(rest.stretch()?.to_vec()).ok()?);
+            programs.push(std::str::from_utf8(rest.stretch()?).ok()?.into());
         }
         let mut detailed_elsewhere = Vec::new();
         for _ in 0..rest.number()? {
@@ -387,7 +388,7 @@ impl Draft {
         let whole = block.walk(|question, answers| {
             for answer in answers.iter().filter(|answer| keep(answer.id)) {
                 let (program, access) = looks.by[answer.at as usize];
-                let program = looks.programs.get(program as usize).map_or("", String::as_str);
+                let program = looks.programs.get(program as usize).map_or("", |name| name);
                 let Answer { id, value, detailed, .. } = *answer;
                 self.push(question, (id, value, detailed), (program, access));
             }
@@ -552,7 +553,7 @@ mod tests {
             .walk_some(wanted, |q, answers| {
                 for a in answers {
                     let (program, access) = looks.by[a.at as usize];
-                    let program = looks.programs[program as usize].clone();
+                    let program = looks.programs[program as usize].to_string();
                     let question = (q.kind, q.scheme, q.parameter, q.key.to_vec());
                     rows.push((question, a.id, a.value, a.detailed, program, access));
                 }

@@ -93,7 +93,7 @@ impl<'a> QuestionColumns<'a> {
             2 => Question::VariableNames,
             3 => Question::Glob(text(self.key)?),
             4 => Question::Rules,
-            5 => Question::Fact(text(self.key)?),
+            5 => Question::Fact(text(self.key)?.into()),
             _ => return None,
         })
     }

@@ -225,7 +225,7 @@ fn read_record(conn: &Connection, id: RecordId) -> Result<Option<StoredRecord>, 
         before.iter().zip(detail.looks()).filter_map(|(id, look)| Some((id, look?))).collect();
     for (id, one) in &mut observed {
         if let Some(&(program, access)) = unusual.get(id) {
-            (one.program, one.access) = (program.to_owned(), access);
+            (one.program, one.access) = (program.into(), access);
         }
         one.after = changes.get(id).and_then(|after| values.get(after)).copied();
         one.detail = details.remove(id).unwrap_or_default();

@@ -389,7 +389,7 @@ mod tests {
             before: Value::File,
             after: None,
             access: Access::STAT,
-            program: String::new(),
+            program: "".into(),
             detail: Detail::None,
         });
         Run {

@@ -13,6 +13,7 @@ use crate::error::Failure;
 use rusqlite::Connection;
 use rustc_hash::FxHashMap;
 use std::cell::Cell;
+use std::sync::Arc;
 use tamis_core::Value;
 use tamis_core::record::{Detail, Observed, Run};
 use xxhash_rust::xxh3::xxh3_128;
@@ -32,7 +33,7 @@ struct Distinct<'r> {
     value: Value,
     detail: &'r Detail,
     /// Who looked at it first, and how, as far as the store knows.
-    program: String,
+    program: Arc<str>,
     access: u8,
     id: Option<u32>,
     /// Whether the store knows details about the value.
@@ -132,9 +133,7 @@ impl<'r> Interned<'r> {
         for (at, answer) in found {
             let known = &mut self.distinct[at];
             let (program, access) = looks.by[answer.at as usize];
-            let program = looks.programs.get(program as usize).map_or("", String::as_str);
-            known.program.clear();
-            known.program.push_str(program);
+            known.program = looks.programs.get(program as usize).cloned().unwrap_or_default();
             known.access = access;
             known.id = Some(answer.id);
             known.detailed |= answer.detailed;
@@ -161,7 +160,7 @@ impl<'r> Interned<'r> {
                     let id = next;
                     next = next.checked_add(1).ok_or_else(Failure::used_up)?;
                     new.id = Some(id);
-                    let look = (new.program.as_str(), new.access);
+                    let look = (&*new.program, new.access);
                     draft.push(new.question, (id, new.value, brings_detail), look);
                     id
                 }
@@ -212,7 +211,7 @@ impl<'r> Gathering<'r> {
                 question,
                 value,
                 detail: &Detail::None,
-                program: observed.program.clone(),
+                program: Arc::clone(&observed.program),
                 access: observed.access.0,
                 id: None,
                 detailed: false,

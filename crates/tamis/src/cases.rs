@@ -53,7 +53,7 @@ impl Case {
         // A bare command is its words: with others it is another test.
         if !self.key.suite.is_empty() {
             let (fact, value) = self.start_fact();
-            given.push((Question::Fact(fact), value));
+            given.push((Question::Fact(fact.into()), value));
         }
         for glob in &self.run_all_on {
             let question = Question::Glob(glob.clone());

@@ -92,7 +92,7 @@ impl<'a> World<'a> {
             Question::Glob(glob) => self.glob(glob),
             Question::Rules => Value::Text(self.project.settings.observation_digest()),
             Question::Fact(name) => {
-                self.facts.get(name).copied().unwrap_or_else(|| self.class_fact(name))
+                self.facts.get(&**name).copied().unwrap_or_else(|| self.class_fact(name))
             }
         }
     }

@@ -27,7 +27,8 @@ impl Play {
         let folder: PathBuf = all.compile(&jdk());
         let caches = Caches { folders: None, jars: JarCache::new(None) };
         let index = Arc::new(ClassIndex::load(std::slice::from_ref(&folder), &caches));
-        let mut play = Self { jvm: Jvm::new(index), classes: Vec::new(), probes: BTreeMap::new() };
+        let mut play =
+            Self { jvm: Jvm::new(index, "play"), classes: Vec::new(), probes: BTreeMap::new() };
         let mut next = 0;
         for (_, bytes) in class_files(&folder) {
             let class = ClassFile::parse(&bytes).unwrap();
@@ -87,8 +88,7 @@ impl Play {
 }
 
 pub(crate) fn has_body(depends: &Depends, class: &str, method: &str) -> bool {
-    depends
-        .facts
-        .keys()
-        .any(|k| matches!(k, Kind::Body(c, m) if c == class && m.split('(').next() == Some(method)))
+    depends.facts.iter().any(|fact| {
+        matches!(&fact.kind, Kind::Body(c, m) if c == class && m.split('(').next() == Some(method))
+    })
 }

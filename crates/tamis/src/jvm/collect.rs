@@ -25,7 +25,7 @@ use state::{Build, Division, GoalState, Half, Host, MethodSaid, MethodsSaid, Sai
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, Sender};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::thread::Scope;
 use std::time::{Duration, SystemTime};
 use tamis_core::record::{Observed, Run};
@@ -36,6 +36,9 @@ use tamis_report::{Reruns, TestReport};
 use tamis_settings::NameGlobs;
 use tamis_store::Store;
 use tamis_wire::{Began, Ended, FromJvm, Goal, Hello, Role, Scanned, ToJvm, VERSION, Verdict};
+
+/// How long records wait while nothing else happens.
+const WAIT_TO_WRITE: Duration = Duration::from_millis(200);
 
 /// What the collector is told.
 #[derive(Debug)]
@@ -128,6 +131,8 @@ pub(crate) struct Collector<'env> {
     /// Ended, no test class of a goal, and their files not told yet.
     nobodys: HashSet<(u32, u32)>,
     runs: HashMap<TestKey, Run>,
+    /// Records that wait to be written, with the positions of their reports.
+    unwritten: Vec<(Run, Option<usize>)>,
     /// Runs of a test class in this build, where there was more than one.
     repeated: HashMap<TestKey, Reruns>,
     began: SystemTime,
@@ -162,6 +167,7 @@ impl<'env> Collector<'env> {
             files: HashMap::new(),
             nobodys: HashSet::new(),
             runs: HashMap::new(),
+            unwritten: Vec::new(),
             repeated: HashMap::new(),
             began: SystemTime::now(),
             dissolved: HashSet::new(),
@@ -174,7 +180,16 @@ impl<'env> Collector<'env> {
         scope: &'scope Scope<'scope, 'env>,
         inputs: Receiver<Input>,
     ) -> Collected {
-        for input in inputs {
+        loop {
+            // Whoever is killed in a long test has lost little.
+            let input = match inputs.recv_timeout(WAIT_TO_WRITE) {
+                Ok(input) => input,
+                Err(RecvTimeoutError::Timeout) => {
+                    self.write_records();
+                    continue;
+                }
+                Err(RecvTimeoutError::Disconnected) => break,
+            };
             match input {
                 Input::Connected { goal, hello, answers } => self.connected(goal, hello, answers),
                 Input::Said { pid, message } => self.said(scope, pid, message),
@@ -221,8 +236,9 @@ impl<'env> Collector<'env> {
             }
             (Role::Tests | Role::Outcomes, Some(goal)) => {
                 let goal_state = &self.goals[goal];
-                let mut jvm = Jvm::new(Arc::clone(&goal_state.facts.index))
-                    .with_tests(goal_state.units.keys().map(String::as_str));
+                let mut jvm =
+                    Jvm::new(Arc::clone(&goal_state.facts.index), &goal_state.facts.scope)
+                        .with_tests(goal_state.units.keys().map(String::as_str));
                 if hello.version != VERSION {
                     jvm.trouble("the agent is of another version");
                 }
@@ -483,6 +499,7 @@ impl<'env> Collector<'env> {
             }
         }
         self.record_classes_without_tests();
+        self.write_records();
         self.add_messages();
         self.tell_of_missing_agents();
         self.tell_undivided();

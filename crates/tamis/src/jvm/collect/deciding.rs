@@ -45,6 +45,7 @@ impl Collector<'_> {
         if self.store.is_none() {
             self.store = self.project.open_store();
         }
+        self.write_records();
         let planned = match plan::decide(self.project, self.store.as_ref(), &world, &cases) {
             Ok(planned) => planned,
             Err(error) => {

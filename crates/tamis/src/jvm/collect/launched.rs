@@ -181,7 +181,7 @@ impl Collector<'_> {
             facts.scope = format!("{usual}/{n}");
         }
         let number = self.goals.len();
-        let mut model = Jvm::new(Arc::clone(&facts.index));
+        let mut model = Jvm::new(Arc::clone(&facts.index), &facts.scope);
         if jvm.hello.version != VERSION {
             model.trouble("the agent is of another version");
         }

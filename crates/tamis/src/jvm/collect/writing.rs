@@ -5,19 +5,23 @@ use crate::again;
 use crate::cases;
 use crate::jvm::goal::GoalFacts;
 use crate::world::World;
-use std::collections::{BTreeMap, BTreeSet};
+use rustc_hash::FxHashMap;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use tamis_core::decide::Demand;
 use tamis_core::record::{Access, Detail, Observed, Run};
 use tamis_core::{Outcome, PortablePath, Question, Taint};
-use tamis_dynamic::{Depends, Fact, Kind, outermost};
+use tamis_dynamic::{Answered, Depends, Fact, Kind, outermost};
 use tamis_observe::{ClassFiles, Observations};
 use tamis_report::{Reruns, TestReport};
 use tamis_wire::Verdict;
 
+/// Records that are written together.
+const AT_ONCE: usize = 64;
+
 impl Collector<'_> {
-    /// Writes the record if both halves are there.
+    /// Makes the record if both halves are there.
     pub(super) fn join(&mut self, pid: u32, test: u32) {
         let complete =
             self.halves.get(&(pid, test)).is_some_and(|h| h.said.is_some() && h.seen.is_some());
@@ -97,7 +101,7 @@ impl Collector<'_> {
             wall_us: said.wall_us,
             cpu_us: 0,
             engine: "jvm".into(),
-            observed: looked.observed.into_values().collect(),
+            observed: looked.observed,
             taints: looked.taints.into_iter().collect(),
             notes: files.notes.clone(),
             left_behind: files.left_behind.clone(),
@@ -135,15 +139,9 @@ impl Collector<'_> {
         if let Some(reruns) = repeated.filter(|_| !run.outcome.passed()) {
             again::mark_flaky(&mut written, run.outcome, reruns);
         }
-        let recorded = match self.store.as_ref().map(|store| store.append(&written)) {
-            Some(Ok(_)) => true,
-            Some(Err(error)) => {
-                self.say(&format!("{} was not recorded: {error}", run.test));
-                false
-            }
-            None => false,
+        let Some(&of_class) = self.goals[goal].units.get(class) else {
+            return self.unwritten.push((written, None));
         };
-        let Some(&of_class) = self.goals[goal].units.get(class) else { return };
         self.dissolved.remove(&of_class);
         let mut at = of_class;
         if is_method {
@@ -162,9 +160,32 @@ impl Collector<'_> {
         report.outcome = Some(run.outcome);
         report.reruns = repeated.filter(|_| !run.outcome.passed());
         report.wall = Duration::from_micros(run.wall_us);
-        report.inputs = recorded.then_some(run.observed.len() as u64);
+        report.inputs = self.store.as_ref().map(|_| run.observed.len() as u64);
         report.taints = run.taints.iter().map(ToString::to_string).collect();
         report.notes = run.notes.iter().map(ToString::to_string).collect();
+        self.unwritten.push((written, Some(at)));
+        if self.unwritten.len() >= AT_ONCE {
+            self.write_records();
+        }
+    }
+
+    /// Writes the records that wait. The store is read once for all of them: one by one, a build with
+    /// hundreds of test classes would read it hundreds of times.
+    pub(super) fn write_records(&mut self) {
+        let (runs, reports): (Vec<Run>, Vec<Option<usize>>) = self.unwritten.drain(..).unzip();
+        if runs.is_empty() {
+            return;
+        }
+        if let Some(Err(error)) = self.store.as_ref().map(|store| store.append_many(&runs)) {
+            let which = match runs.as_slice() {
+                [one] => format!("{} was", one.test),
+                many => format!("{} and {} more were", many[0].test, many.len() - 1),
+            };
+            self.say(&format!("{which} not recorded: {error}"));
+            for report in reports.into_iter().flatten() {
+                self.collected.reports[report].inputs = None;
+            }
+        }
     }
 
     /// Classes that look like tests by their names and have none: abstract ones, helpers. Whether a
@@ -197,17 +218,17 @@ impl Collector<'_> {
                 continue;
             }
             for class in silent {
-                let mut depends = Depends::default();
-                let index = Arc::clone(&self.goals[number].facts.index);
-                let mut names = vec![class.clone()];
-                while let Some(name) = names.pop() {
-                    let kind = Kind::Whole(name.clone());
-                    let value = tamis_dynamic::answer(&index, &kind);
-                    let value = value.unwrap_or(tamis_core::Value::Absent);
-                    if depends.facts.insert(kind, value).is_none() {
-                        names.extend(index.header_names(&name));
+                let GoalFacts { index, scope, .. } = &self.goals[number].facts;
+                let mut todo = vec![class.clone()];
+                let mut names = BTreeSet::new();
+                while let Some(name) = todo.pop() {
+                    if names.insert(name.clone()) {
+                        todo.extend(index.header_names(&name));
                     }
                 }
+                let whole = |name| Answered::new(index, scope, Kind::Whole(name));
+                let facts = names.into_iter().map(whole).collect();
+                let depends = Depends { facts, ..Depends::default() };
                 let (verdict, began) = (Verdict::Passed, SystemTime::now());
                 let said = Said {
                     goal: number,
@@ -239,11 +260,13 @@ pub(super) fn given(question: Question, before: tamis_core::Value) -> Observed {
 
 /// What the JVM said, as observations.
 fn class_facts(facts: &GoalFacts, said: &Said, class_files: &ClassFiles) -> Vec<Observed> {
-    let mut kinds: BTreeMap<Kind, tamis_core::Value> = said.depends.facts.clone();
+    let known = said.depends.facts.iter();
+    let mut observed: Vec<Observed> =
+        known.map(|fact| given(Question::Fact(Arc::clone(&fact.text)), fact.value)).collect();
     let mut add = |kind: Kind| {
         let fact = Fact { scope: facts.scope.clone(), kind };
         let value = facts.answer(&fact).unwrap_or(tamis_core::Value::Absent);
-        kinds.insert(fact.kind, value);
+        observed.push(given(Question::Fact(fact.to_string().into()), value));
     };
     add(Kind::Configuration);
     if facts.choices.contains_key(&said.class) {
@@ -262,13 +285,7 @@ fn class_facts(facts: &GoalFacts, said: &Said, class_files: &ClassFiles) -> Vec<
             add(Kind::Whole(class));
         }
     }
-    kinds
-        .into_iter()
-        .map(|(kind, value)| {
-            let fact = Fact { scope: facts.scope.clone(), kind };
-            given(Question::Fact(fact.to_string()), value)
-        })
-        .collect()
+    observed
 }
 
 /// What was looked at in several stretches.
@@ -285,7 +302,7 @@ pub(super) fn joined(parts: &[&(Arc<Observations>, ClassFiles)]) -> (Observation
             *class_files.entry(path.clone()).or_default() += times;
         }
     }
-    all.observed = looked.observed.into_values().collect();
+    all.observed = looked.observed;
     all.taints = looked.taints.into_iter().collect();
     all.notes.sort_unstable();
     all.notes.dedup();
@@ -297,14 +314,16 @@ pub(super) fn joined(parts: &[&(Arc<Observations>, ClassFiles)]) -> (Observation
 /// Observations of several stretches as one.
 #[derive(Default)]
 struct Looked {
-    observed: BTreeMap<Question, Observed>,
+    observed: Vec<Observed>,
+    places: FxHashMap<Question, usize>,
     taints: BTreeSet<Taint>,
 }
 
 impl Looked {
-    /// What was seen of these paths does not count.
+    /// What was seen of these paths does not count. Nothing is added any more.
     fn forget(&mut self, path: impl Fn(&PortablePath) -> bool) {
-        self.observed.retain(|question, _| !question.path().is_some_and(&path));
+        self.observed.retain(|observed| !observed.question.path().is_some_and(&path));
+        self.places.clear();
         self.taints.retain(|taint| {
             !matches!(taint, Taint::Unstable(at) | Taint::ChangedBeforeSeen(at) if path(at))
         });
@@ -312,10 +331,12 @@ impl Looked {
 
     fn add(&mut self, observed: impl IntoIterator<Item = Observed>) {
         for observed in observed {
-            let Some(known) = self.observed.get_mut(&observed.question) else {
-                self.observed.insert(observed.question.clone(), observed);
+            let Some(&place) = self.places.get(&observed.question) else {
+                self.places.insert(observed.question.clone(), self.observed.len());
+                self.observed.push(observed);
                 continue;
             };
+            let known = &mut self.observed[place];
             if known.before != observed.before {
                 // Another test of the same JVM changed it in between: what counts is not one state.
                 if let Question::Path(path, _) = &observed.question {
@@ -345,7 +366,7 @@ fn together(earlier: Run, later: Run) -> Run {
     Run {
         outcome: if earlier.outcome.passed() { later.outcome } else { earlier.outcome },
         wall_us: earlier.wall_us + later.wall_us,
-        observed: looked.observed.into_values().collect(),
+        observed: looked.observed,
         taints: looked.taints.into_iter().collect(),
         notes,
         left_behind,

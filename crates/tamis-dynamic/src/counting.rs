@@ -1,0 +1,206 @@
+//! What counts for a test, from what was seen of it and of those before it.
+
+use crate::answers::{Answers, OnPath, class_id};
+use crate::facts::Kind;
+use crate::jvm::{Jvm, find};
+use crate::kept::Kept;
+use crate::seen::{Counted, Depends, Place, Seen};
+use roaring::RoaringBitmap;
+use rustc_hash::FxHashSet;
+use tamis_classfile::mutf8;
+use tamis_jvm::names::NameId;
+
+/// All that a test can have used.
+struct Closed {
+    /// Methods.
+    hits: RoaringBitmap,
+    /// Classes, by name.
+    touched: FxHashSet<NameId>,
+    /// Classes whose objects can be kept for it.
+    objects: FxHashSet<NameId>,
+}
+
+impl Jvm {
+    /// What follows from what was seen. Objects of the `made` classes count as held by a static field.
+    pub(crate) fn depends_on(&mut self, seen: &Seen, made: &FxHashSet<NameId>) -> Counted {
+        let Closed { hits, mut touched, objects } = self.close(seen, made);
+        let mut depends = Depends {
+            incomplete: self.incomplete.clone(),
+            found_only: seen.found_only,
+            loaded: seen.loaded.clone(),
+            ..Depends::default()
+        };
+        let mut facts = &seen.others | self.class_files_read(seen);
+        // What a test asked for by name that this one relies on may have been for this one, too.
+        let inherited = &hits - &seen.hits;
+        let mut asked = RoaringBitmap::new();
+        for did in self.ended.iter().filter(|did| !did.hits.is_disjoint(&inherited)) {
+            depends.relies_on.insert(did.test);
+            asked |= &did.classes;
+            facts |= &did.others;
+        }
+        touched.extend(asked);
+        depends.uses_bundles = self.add_classes(&touched, &mut facts);
+        if depends.uses_bundles {
+            facts |= &self.bundles;
+        }
+        self.add_bodies(&hits, &mut facts);
+        depends.facts = self.answers.facts(facts);
+        Counted { depends, hits, objects }
+    }
+
+    /// Who reads a class file without loading it depends on all of it, and on its absence. Those of the
+    /// project that are there are found in folders: the tracer sees them.
+    pub(crate) fn class_files_read(&mut self, seen: &Seen) -> RoaringBitmap {
+        let mut facts = RoaringBitmap::new();
+        for class in seen.class_entries.difference(&seen.loaded) {
+            let id = class_id(class, &mut self.names);
+            if self.elsewhere.contains(&id) || class.starts_with("META-INF.") {
+                continue;
+            }
+            let kind = match self.index.find_dotted(class) {
+                Some(found) if found.is_project => continue,
+                Some(_) => Kind::Whole,
+                None => Kind::Header,
+            };
+            facts.insert(self.answers.number(kind(class.clone())));
+        }
+        facts
+    }
+
+    /// All methods that count for a test, all classes that it touches, and those whose objects can be
+    /// kept for it.
+    fn close(&mut self, seen: &Seen, made: &FxHashSet<NameId>) -> Closed {
+        let index = &self.index;
+        let Self { calls, names, answers, kinds, .. } = self;
+        kinds.update(calls, names);
+        let kept = self.kept.get_or_insert_with(|| Kept::of(calls, names));
+        let loaded = match seen.untouched {
+            Some(_) => seen.loaded.iter().map(|class| class_id(class, names)).collect(),
+            None => FxHashSet::default(),
+        };
+        let (watched, twice) = (&self.watched, &self.twice);
+        // What was not there before the test, or is as it was at first, has nothing of earlier ones.
+        let can_be_left = |class: NameId, field: NameId| {
+            seen.untouched.as_ref().is_none_or(|untouched| {
+                let is_new = loaded.contains(&class) || untouched.waiting.contains(&class);
+                twice.contains(&class)
+                    || !is_new
+                        && (!watched.contains(&class)
+                            || untouched.changed.contains(&(class, field)))
+            })
+        };
+        let mut hits = seen.hits.clone();
+        let mut touched: FxHashSet<NameId> = FxHashSet::default();
+        let mut new_classes: Vec<NameId> =
+            seen.classes.iter().map(|class| class_id(class, names)).collect();
+        new_classes.push(class_id(&seen.own_class, names));
+        let mut new_hits: Vec<u32> = hits.iter().collect();
+        let mut roots_done = RoaringBitmap::new();
+        loop {
+            for &probe in &new_hits {
+                new_classes.extend(find(&self.loaded, probe).map(|loaded| loaded.id));
+                if let Some((_, method)) = calls.method(probe) {
+                    new_classes.extend(&method.mentions);
+                }
+            }
+            let mut roots: Vec<u32> = Vec::new();
+            while let Some(class) = new_classes.pop() {
+                if touched.insert(class) {
+                    new_classes.extend(&answers.class(class, names).header_names);
+                    roots.extend(calls.initialiser(class));
+                }
+            }
+            // With each round there may be more: what was no matter at first may be now.
+            let met = kept.met(&hits, made, &can_be_left, (calls, kinds), index, names);
+            for &class in met.objects.intersection(&touched) {
+                roots.extend(calls.constructors(class));
+            }
+            // What a static initialiser used belongs to everybody who touches the class, and what made
+            // an object that is kept to everybody who can meet it.
+            roots.retain(|&probe| self.ran.contains(probe));
+            let makers: RoaringBitmap = roots.iter().copied().collect();
+            // Of most static initialisers it is known what ran in them.
+            let mut ran_in_them = RoaringBitmap::new();
+            roots.retain(|probe| match self.initialised.get(probe) {
+                Some(ran) => {
+                    ran_in_them |= ran;
+                    false
+                }
+                None => true,
+            });
+            let is_told = |probe: &u32| self.initialised.contains_key(probe);
+            roots.extend(met.concerned.iter().filter(|probe| !is_told(probe)));
+            roots.retain(|&probe| roots_done.insert(probe));
+            let mut more = calls.reach(roots.iter().copied(), &self.ran, kinds);
+            // What was called by reflection is not known: anything that ran together with it.
+            for probe in more.iter().chain(roots).collect::<Vec<_>>() {
+                if calls.method(probe).is_some_and(|(_, method)| method.is_reflective) {
+                    let with_it = self.ended.iter().filter(|did| did.hits.contains(probe));
+                    with_it.for_each(|did| more |= &did.hits);
+                }
+            }
+            more |= makers;
+            more |= ran_in_them;
+            more -= &hits;
+            if more.is_empty() {
+                return Closed { hits, touched, objects: met.objects };
+            }
+            hits |= &more;
+            new_hits = more.iter().collect();
+        }
+    }
+
+    /// What depends on the names of classes; whether one of them uses resource bundles.
+    fn add_classes(&mut self, touched: &FxHashSet<NameId>, facts: &mut RoaringBitmap) -> bool {
+        let Self { answers, names, .. } = self;
+        let mut libraries = FxHashSet::default();
+        let mut uses_bundles = false;
+        for &class in touched {
+            let named = answers.class(class, names);
+            uses_bundles |= named.uses_bundles;
+            match named.place {
+                OnPath::Library(entry) => drop(libraries.insert(entry)),
+                OnPath::Project => {}
+                OnPath::Missing if !self.elsewhere.contains(&class) => {}
+                OnPath::Missing | OnPath::Jdk => continue,
+            }
+            facts.insert(named.fact);
+        }
+        // A library may keep anything from earlier tests.
+        for loaded in &self.loaded {
+            if let Place::Library(entry) = loaded.place
+                && libraries.contains(&entry)
+                && self.ran.range_cardinality(loaded.first..loaded.first + loaded.probes) > 0
+            {
+                facts.insert(whole(answers, &loaded.name));
+            }
+        }
+        uses_bundles
+    }
+
+    fn add_bodies(&mut self, hits: &RoaringBitmap, facts: &mut RoaringBitmap) {
+        let Self { answers, loaded, calls, names, .. } = self;
+        for probe in hits {
+            if let Some(&body) = self.bodies.get(&probe) {
+                facts.extend(body);
+                continue;
+            }
+            let Some(loaded) = find(loaded, probe) else { continue };
+            let body = match loaded.place {
+                Place::Project => calls.method(probe).map(|(_, method)| {
+                    let signature = mutf8::decode(names.get(method.signature)).into_owned();
+                    answers.number(Kind::Body(loaded.name.clone(), signature))
+                }),
+                Place::Changed => Some(whole(answers, &loaded.name)),
+                Place::Library(_) | Place::Elsewhere => None,
+            };
+            self.bodies.insert(probe, body);
+            facts.extend(body);
+        }
+    }
+}
+
+fn whole(answers: &mut Answers, class: &str) -> u32 {
+    answers.number(Kind::Whole(class.to_owned()))
+}
