@@ -21,6 +21,7 @@
 //! ```
 
 mod agent;
+mod fstat;
 mod hello;
 mod hooked;
 mod instrument;
@@ -182,6 +183,7 @@ extern "system" fn on_class_file_load(
         return;
     }
     guarded((), |agent| {
+        fstat::on_class();
         // SAFETY: what the JVM gives to this event.
         let (name, bytes) = unsafe { (text(name), slice(bytes, length)) };
         let offer = Offer { jni, redefined, loader, name, bytes };

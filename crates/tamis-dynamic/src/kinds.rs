@@ -87,3 +87,77 @@ impl Kinds {
         self.seen_as_foreign[at].as_ref().is_none_or(|all| all.contains(&owner))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::class::Class;
+    use std::collections::BTreeSet;
+
+    const FOREIGN: [&str; 4] =
+        ["java/lang/Runnable", "java/io/IOException", "java/io/Serializable", "x/Foreign"];
+
+    fn class(name: &str, inherits: &[String], names: &mut Names) -> Class {
+        Class {
+            name: names.intern(name.as_bytes()),
+            inherits: inherits.iter().map(|parent| names.intern(parent.as_bytes())).collect(),
+            fields: Vec::new(),
+            methods: Vec::new(),
+            handles: Vec::new(),
+            is_interface: false,
+            fresh: Vec::new(),
+        }
+    }
+
+    fn sorted(ids: &[NameId]) -> BTreeSet<NameId> {
+        ids.iter().copied().collect()
+    }
+
+    /// Whichever order classes come in, a class before or after what it inherits from: what is known in
+    /// the end is what is found from all of them at once.
+    #[test]
+    fn classes_that_come_one_by_one_are_related_as_if_they_came_together() {
+        let mut state = 7_u64;
+        let mut random = move |below: u64| {
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
+            (state >> 33) % below
+        };
+        for _ in 0..300 {
+            let mut names = Names::default();
+            let mut calls = Calls::default();
+            let mut step_by_step = Kinds::default();
+            let mut order: Vec<u64> = (0..9).collect();
+            for at in (1..order.len()).rev() {
+                order.swap(at, random(at as u64 + 1) as usize);
+            }
+            for (at, &n) in order.iter().enumerate() {
+                // Only from smaller ones: no class inherits from itself.
+                let mut inherits = Vec::new();
+                for _ in 0..random(3) {
+                    inherits.push(match n {
+                        0 => FOREIGN[random(4) as usize].to_owned(),
+                        _ if random(3) == 0 => FOREIGN[random(4) as usize].to_owned(),
+                        _ => format!("a/C{}", random(n)),
+                    });
+                }
+                let new = class(&format!("a/C{n}"), &inherits, &mut names);
+                calls.add(new, at as u32 * 10, &mut names);
+                if random(2) == 0 {
+                    step_by_step.update(&calls, &mut names);
+                }
+            }
+            step_by_step.update(&calls, &mut names);
+            let mut at_once = Kinds::default();
+            at_once.update(&calls, &mut names);
+            assert_eq!(step_by_step.parents, at_once.parents);
+            assert_eq!(step_by_step.seen_as, at_once.seen_as);
+            assert_eq!(step_by_step.seen_as_foreign, at_once.seen_as_foreign);
+            assert_eq!(step_by_step.all_known, at_once.all_known);
+            for (one, other) in step_by_step.foreign.iter().zip(&at_once.foreign) {
+                assert_eq!(sorted(one), sorted(other));
+            }
+        }
+    }
+}

@@ -362,3 +362,56 @@ fn jacoco_beside_the_agent() {
         std::fs::remove_file(&data).expect("it is there");
     }
 }
+
+const OPENS: [(&str, &str); 2] = [
+    (
+        "a/Opens.java",
+        "package a; public class Opens {
+    public static void main(String[] args) throws Exception {
+        size(args[0]);
+        // The JVM has loaded its libraries by now.
+        More.often(args[0]); }
+    static long size(String file) throws Exception {
+        try (java.nio.channels.FileChannel c = java.nio.channels.FileChannel.open(
+                java.nio.file.Paths.get(file))) { return c.size(); } } }",
+    ),
+    (
+        "a/More.java",
+        "package a; class More {
+    static void often(String file) throws Exception {
+        for (int i = 0; i < 1000; i++) {
+            try (java.io.InputStream in = new java.io.FileInputStream(file)) { in.read(); }
+            System.out.print(Opens.size(file) + \" \"); } } }",
+    ),
+];
+
+/// A tracer stops calls with paths. `fstat` of the C library has one that is empty.
+#[test]
+fn open_files_are_asked_about_without_a_path() {
+    let classes = compile(&OPENS, &[]);
+    let file = classes.join("a/Opens.class");
+    let size = file.metadata().expect("was compiled").len();
+    for jdk in &tried_jdks() {
+        let program = Program {
+            jdk,
+            class_path: vec![classes.clone()],
+            jvm: Vec::new(),
+            arguments: vec!["a.Opens".into(), file.to_str().expect("a plain path").into()],
+        };
+        let server = Server::new();
+        let java = program.command(&server.argument(Role::Tests));
+        let log = classes.join("calls.txt");
+        let mut strace = Command::new("strace");
+        strace.args(["-f", "-qq", "-e", "trace=newfstatat", "-o"]).arg(&log);
+        let output = strace.arg(java.get_program()).args(java.get_args()).output();
+        let output = output.expect("strace is installed");
+        assert!(output.status.success(), "{output:?}");
+        let sizes = String::from_utf8_lossy(&output.stdout);
+        assert_eq!(sizes, format!("{size} ").repeat(1000));
+        let log = std::fs::read_to_string(&log).expect("strace wrote it");
+        let empty = log.lines().filter(|line| line.contains(", \"\", ")).count();
+        // The JVM's start, before the agent, needs some.
+        assert!(empty < 1000, "{empty} calls of newfstatat with an empty path");
+        server.finish();
+    }
+}

@@ -33,7 +33,7 @@ fn bodies_that_ran_and_headers_that_were_touched() {
     for class in ["T", "A", "Base", "Mark", "I"] {
         assert!(depends.facts.get(&header(class)).is_some(), "{class}: {depends:?}");
     }
-    assert!(!depends.facts.get(&header("Far")).is_some());
+    assert!(depends.facts.get(&header("Far")).is_none());
     assert_eq!(depends.incomplete, None);
 }
 
@@ -308,9 +308,9 @@ fn names_that_an_earlier_test_asked_for_count_where_its_code_does() {
     play.jvm.window(&Window { open: vec![2], hits: Hits::default(), lookups });
     let second = play.jvm.ended(2);
     assert_eq!(second.facts.get(&header("Optional")), Some(tamis_core::Value::Absent));
-    assert!(!second.facts.get(&header("First")).is_some(), "but not the other test itself");
+    assert!(second.facts.get(&header("First")).is_none(), "but not the other test itself");
     let third = play.test(3, "Third", &["Far.far"]);
-    assert!(!third.facts.get(&header("Optional")).is_some());
+    assert!(third.facts.get(&header("Optional")).is_none());
 }
 
 #[test]
@@ -365,7 +365,7 @@ fn what_is_looked_at_to_find_other_tests_does_not_count() {
     for ran in [&[][..], &["OneTest.data"]] {
         let one = discovered(ran);
         for other in ["TwoTest", "TwoTest$Inner", "Two", "Base"] {
-            assert!(!one.facts.get(&header(other)).is_some(), "{other}: {one:?}");
+            assert!(one.facts.get(&header(other)).is_none(), "{other}: {one:?}");
         }
         assert!(one.facts.get(&header("OneTest")).is_some());
         assert!(one.facts.get(&header("Missing")).is_some(), "who knows why");
