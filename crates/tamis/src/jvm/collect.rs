@@ -27,7 +27,7 @@ use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::thread::Scope;
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 use tamis_core::record::{Observed, Run};
 use tamis_core::{Outcome, Question, Taint, TestKey};
 use tamis_dynamic::{Depends, Jvm, outermost};
@@ -37,8 +37,9 @@ use tamis_settings::NameGlobs;
 use tamis_store::Store;
 use tamis_wire::{Began, Ended, FromJvm, Goal, Hello, Role, Scanned, ToJvm, VERSION, Verdict};
 
-/// How long records wait while nothing else happens.
+/// How long records wait while nothing else happens, and how long at most.
 const WAIT_TO_WRITE: Duration = Duration::from_millis(200);
+const WAIT_AT_MOST: Duration = Duration::from_secs(1);
 
 /// What the collector is told.
 #[derive(Debug)]
@@ -133,6 +134,8 @@ pub(crate) struct Collector<'env> {
     runs: HashMap<TestKey, Run>,
     /// Records that wait to be written, with the positions of their reports.
     unwritten: Vec<(Run, Option<usize>)>,
+    /// Since when nothing was written.
+    written: Instant,
     /// Runs of a test class in this build, where there was more than one.
     repeated: HashMap<TestKey, Reruns>,
     began: SystemTime,
@@ -168,6 +171,7 @@ impl<'env> Collector<'env> {
             nobodys: HashSet::new(),
             runs: HashMap::new(),
             unwritten: Vec::new(),
+            written: Instant::now(),
             repeated: HashMap::new(),
             began: SystemTime::now(),
             dissolved: HashSet::new(),
@@ -181,7 +185,10 @@ impl<'env> Collector<'env> {
         inputs: Receiver<Input>,
     ) -> Collected {
         loop {
-            // Whoever is killed in a long test has lost little.
+            // Whoever is killed has lost little.
+            if self.written.elapsed() > WAIT_AT_MOST {
+                self.write_records();
+            }
             let input = match inputs.recv_timeout(WAIT_TO_WRITE) {
                 Ok(input) => input,
                 Err(RecvTimeoutError::Timeout) => {

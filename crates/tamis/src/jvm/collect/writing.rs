@@ -8,7 +8,7 @@ use crate::world::World;
 use rustc_hash::FxHashMap;
 use std::collections::BTreeSet;
 use std::sync::Arc;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use tamis_core::decide::Demand;
 use tamis_core::record::{Access, Detail, Observed, Run};
 use tamis_core::{Outcome, PortablePath, Question, Taint};
@@ -172,6 +172,7 @@ impl Collector<'_> {
     /// Writes the records that wait. The store is read once for all of them: one by one, a build with
     /// hundreds of test classes would read it hundreds of times.
     pub(super) fn write_records(&mut self) {
+        self.written = Instant::now();
         let (runs, reports): (Vec<Run>, Vec<Option<usize>>) = self.unwritten.drain(..).unzip();
         if runs.is_empty() {
             return;
