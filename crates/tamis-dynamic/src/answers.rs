@@ -135,6 +135,11 @@ pub(crate) fn class_id(class: &str, names: &mut Names) -> NameId {
     names.intern(&mutf8::encode(&class.replace('.', "/")))
 }
 
+/// The same, of a name that is known.
+pub(crate) fn known_class_id(class: &str, names: &Names) -> Option<NameId> {
+    names.find(&mutf8::encode(&class.replace('.', "/")))
+}
+
 /// Packages that nobody but the JDK may define.
 fn is_jdk(class: &str) -> bool {
     ["java.", "jdk.", "sun."].iter().any(|p| class.starts_with(p))

@@ -15,6 +15,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
+use tamis_classfile::mutf8;
 use tamis_core::Hash;
 use tamis_jvm::names::{NameId, Names, dotted};
 use tamis_wire::{ClassSeen, Hits, Lookup, StaticState, Window};
@@ -224,9 +225,9 @@ impl Jvm {
         self.watched.extend(watched);
         let waiting = state.waiting.iter().map(|class| class_id(class, names)).collect();
         let changed = state.changed.as_ref().map(|changed| {
-            let ids = changed
-                .iter()
-                .map(|(class, field)| (class_id(class, names), names.intern(field.as_bytes())));
+            let ids = changed.iter().map(|(class, field)| {
+                (class_id(class, names), names.intern(&mutf8::encode(field)))
+            });
             Arc::new(ids.collect())
         });
         self.state = changed.map(|changed| Untouched { changed, waiting: Arc::new(waiting) });

@@ -18,6 +18,7 @@
 //! names a static field of such a class, or got an object from a method that is concerned (or that passed
 //! it on) and can change it: it writes fields, or makes a call that sounds like putting something somewhere.
 
+use crate::answers::class_id;
 use crate::class::{Field, takes_objects};
 use crate::fixed::Fixed;
 use crate::index::ClassIndex;
@@ -296,7 +297,7 @@ impl Search<'_> {
         }
         let class = self.calls.class(declaring);
         for name in self.index.uses(&dotted(names.get(declaring))) {
-            let name = names.intern(name.replace('.', "/").as_bytes());
+            let name = class_id(&name, names);
             let only_parent =
                 class.is_some_and(|c| c.inherits.contains(&name) && !c.handles.contains(&name));
             if !only_parent && (!closed || self.extends_foreign(name, names)) {

@@ -17,6 +17,7 @@
 //!   container of a framework;
 //! * the class was changed on its way into the JVM, so that nothing of this is known.
 
+use crate::answers::known_class_id;
 use crate::jvm::Jvm;
 use crate::seen::{Counted, Depends, Seen};
 use rustc_hash::FxHashSet;
@@ -148,7 +149,7 @@ impl Jvm {
     /// A method that did anything must have had an object of its own.
     fn check_object(&self, method: &str, own: &Seen) -> Result<(), String> {
         let class = class_of(method);
-        let Some(id) = self.names.find(class.replace('.', "/").as_bytes()) else {
+        let Some(id) = known_class_id(class, &self.names) else {
             return Err(format!("class {class} was not seen"));
         };
         let Some(known) = self.calls.class(id) else {
@@ -169,7 +170,7 @@ impl Jvm {
     fn check_statics(&self, method: &str, own: &Seen, test: &str) -> Result<(), String> {
         let Some(kept) = &self.kept else { return Ok(()) };
         let (names, kinds) = (&self.names, &self.kinds);
-        let id = |class: &str| names.find(class.replace('.', "/").as_bytes());
+        let id = |class: &str| known_class_id(class, names);
         let tests = [id(class_of(method)), id(test)];
         let family: FxHashSet<NameId> = tests
             .iter()

@@ -35,6 +35,18 @@ fn parser_counts(said: Option<&StaticState>) -> bool {
     has_body(&play.test(2, "T", SECOND), "Parser", "parse")
 }
 
+/// Class files write characters beyond 16 bits in another way than everybody else.
+#[test]
+fn a_field_that_changed_is_known_by_any_name() {
+    let escaped: Vec<(&str, String)> =
+        CACHE.iter().map(|(file, text)| (*file, text.replace("kept", "\\ud835\\udcb3"))).collect();
+    let files: Vec<(&str, &str)> = escaped.iter().map(|(f, text)| (*f, text.as_str())).collect();
+    let mut play = Play::new(&files);
+    play.test(1, "T", FIRST);
+    play.jvm.state(&state(&["Cache"], Some(&[("Cache", "\u{1d4b3}")])));
+    assert!(has_body(&play.test(2, "T", SECOND), "Parser", "parse"));
+}
+
 #[test]
 fn what_is_as_it_was_at_first_has_nothing_of_earlier_tests() {
     assert!(!parser_counts(Some(&state(&["Cache"], Some(&[])))));
