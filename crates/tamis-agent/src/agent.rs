@@ -1,7 +1,7 @@
 //! The one agent of this JVM: its state, and what it does at boundaries.
 //!
 //! One lock, the [`Desk`], orders everything that is sent. While it is held nothing is called that
-//! runs Java code or loads a class.
+//! loads a class, and no Java code runs but what reads the probes.
 
 use crate::jdk::Jdk;
 use crate::jvm::{Jni, Jvmti, Object};
@@ -192,7 +192,7 @@ impl Agent {
 
     /// Whether this is a JVM in which each method has a probe.
     pub(crate) fn watches_code(&self) -> bool {
-        matches!(self.options.role, Role::Tests | Role::Launched)
+        matches!(self.options.role, Role::Tests | Role::Launched | Role::Child(_))
     }
 
     /// The static initialiser with this probe begins. Others that run now are around it, or on other

@@ -5,15 +5,7 @@ use std::ffi::CStr;
 use tamis_wire::{Hello, Role, VERSION};
 
 pub(crate) fn hello(jni: Jni, role: Role, blind: Vec<String>) -> Hello {
-    let system = jni.find_class(c"java/lang/System");
-    let property = |name: &str| -> String {
-        let value = system.and_then(|system| {
-            let name = jni.string(name)?;
-            let kind = c"(Ljava/lang/String;)Ljava/lang/String;";
-            jni.text(jni.call_static(system, c"getProperty", kind, &[name])?)
-        });
-        value.unwrap_or_default()
-    };
+    let property = |name: &str| property(jni, name);
     Hello {
         version: VERSION,
         pid: std::process::id(),
@@ -25,6 +17,16 @@ pub(crate) fn hello(jni: Jni, role: Role, blind: Vec<String>) -> Hello {
         class_path: property("java.class.path"),
         blind,
     }
+}
+
+/// A system property; empty if there is none.
+pub(crate) fn property(jni: Jni, name: &str) -> String {
+    let value = jni.find_class(c"java/lang/System").and_then(|system| {
+        let name = jni.string(name)?;
+        let kind = c"(Ljava/lang/String;)Ljava/lang/String;";
+        jni.text(jni.call_static(system, c"getProperty", kind, &[name])?)
+    });
+    value.unwrap_or_default()
 }
 
 /// As the JVM took them, options from the environment and from files included. JDK 8 does not tell;

@@ -18,6 +18,9 @@ pub(crate) enum Hook {
     AroundOrLeave(&'static str),
     /// A call at the start of the method.
     AtStart { owner: &'static str, name: &'static str, arguments: &'static [Argument<'static>] },
+    /// A call at the start of the method that may put something else in place of its first parameter,
+    /// which is of this class.
+    Replace { owner: &'static str, name: &'static str, kind: &'static str },
 }
 
 fn call(name: &'static str, arguments: &'static [Argument<'static>]) -> Option<Hook> {

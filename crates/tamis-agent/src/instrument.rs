@@ -1,11 +1,10 @@
 //! What happens to the bytes of one class.
 
 use crate::hooked::{HOOKS, Hook, LAUNCHER};
+use crate::probes::FAMILY;
 use tamis_classfile::ClassFile;
 use tamis_classfile::rewrite::{Argument, Editor, Prefix, Wrap};
 
-pub(crate) const PROBE: &str = "java/lang/TamisProbe";
-const FIELD: &str = "HITS";
 const STATE: &str = "java/lang/TamisState";
 
 /// Which hook a method gets: class, name, descriptor.
@@ -37,7 +36,7 @@ pub(crate) fn probe(
         return Ok(Probed { first, probes, ..Probed::default() });
     }
     for (&method, index) in methods.iter().zip(first..) {
-        let mark = Prefix::Mark { owner: PROBE, field: FIELD, index };
+        let mark = Prefix::Mark { family: FAMILY, mark: index };
         editor.prefix(method, mark).map_err(|error| refused(&editor, method, error))?;
         if editor.class().methods[method].name == b"<clinit>" {
             add_ends(&mut editor, method, index)?;
@@ -99,6 +98,9 @@ fn add_hook(editor: &mut Editor<'_>, method: usize, hook_of: HookOf) -> Result<b
             }),
         Some(Hook::AtStart { owner, name, arguments }) => {
             editor.prefix(method, Prefix::Call { owner, name, arguments })
+        }
+        Some(Hook::Replace { owner, name, kind }) => {
+            editor.prefix(method, Prefix::Replace { owner, name, local: 0, kind })
         }
     };
     result.map(|()| true).map_err(|error| refused(editor, method, error))

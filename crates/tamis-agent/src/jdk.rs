@@ -19,6 +19,7 @@ use tamis_classfile::ClassFile;
 use tamis_classfile::rewrite::Argument;
 
 const LOOKUPS: &str = "java/lang/TamisLookups";
+const CHILDREN: &str = "java/lang/TamisChildren";
 
 /// A method to be watched, known by the start of its descriptor.
 #[derive(Debug)]
@@ -99,7 +100,21 @@ fn find(class: &[u8], name: &[u8], descriptor: &[u8]) -> Option<usize> {
     })
 }
 
+/// Where processes are started. The class is not there before the first is, and making it come early
+/// would fix how processes are started before the program could say it.
+const PROCESS: &[u8] = b"java/lang/ProcessImpl";
+
+pub(crate) fn comes_late(class: &[u8]) -> bool {
+    class == PROCESS
+}
+
 fn hook_of(class: &[u8], name: &[u8], descriptor: &[u8]) -> Option<Hook> {
+    if class == PROCESS {
+        let starts = name == b"start" && descriptor.starts_with(b"([Ljava/lang/String;");
+        let kind = "[Ljava/lang/String;";
+        let hook = Hook::Replace { owner: CHILDREN, name: "command", kind };
+        return starts.then_some(hook);
+    }
     let place = &PLACES[find(class, name, descriptor)?];
     Some(Hook::AtStart { owner: LOOKUPS, name: place.hook, arguments: place.arguments })
 }
@@ -138,7 +153,7 @@ impl Jdk {
 
     /// The changed bytes of a class that is being retransformed; `None` for all but a few.
     pub(crate) fn on_class(&self, name: &[u8], bytes: &[u8]) -> Result<Option<Vec<u8>>, String> {
-        if CLASSES.iter().all(|class| class.to_bytes() != name) {
+        if !comes_late(name) && CLASSES.iter().all(|class| class.to_bytes() != name) {
             return Ok(None);
         }
         let changed = instrument::hook(bytes, hook_of)?;

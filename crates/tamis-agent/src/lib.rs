@@ -6,7 +6,8 @@
 //! initialisers, and which static fields hold something else than at first when a test begins
 //! ([`natives_state`]). Where no build tool prepared
 //! the JVM, the hooks in runners also ask which test classes need not run, and leave them out. In Maven
-//! it hooks the goals that run tests, and nothing else.
+//! it hooks the goals that run tests, and nothing else. A JVM that a test starts has probes and no
+//! hooks: all that it does belongs to that test ([`natives_children`]).
 //!
 //! The program comes first: whatever fails here, the JVM runs on as if the agent were not there.
 //! Where tamis can still be reached it is told, so that it does not trust what it got; where not,
@@ -14,7 +15,7 @@
 //!
 //! ```text
 //! Agent_OnLoad    options, connection, events on
-//! VMInit          probe array and hook classes into the boot loader, greeting
+//! VMInit          probes and hook classes into the boot loader, greeting
 //! ClassFileLoad   hash, probes, hooks
 //! (hooks)         boundaries of tests, questions of build tools
 //! VMDeath         what is left, farewell
@@ -31,6 +32,7 @@ mod link;
 mod load;
 mod lookups;
 mod natives;
+mod natives_children;
 mod natives_launcher;
 mod natives_methods;
 mod natives_state;
@@ -49,8 +51,8 @@ use std::panic::catch_unwind;
 use tamis_wire::{Options, Role};
 
 /// The classes of `java/`, compiled; in the order in which they can be defined.
-const CLASSES: [(&CStr, &[u8]); 16] = [
-    (c"java/lang/TamisProbe", include_bytes!("../java/classes/java/lang/TamisProbe.class")),
+const CLASSES: [(&CStr, &[u8]); 17] = [
+    (c"java/lang/TamisMarks", include_bytes!("../java/classes/java/lang/TamisMarks.class")),
     (c"java/lang/TamisRunners", include_bytes!("../java/classes/java/lang/TamisRunners.class")),
     (c"java/lang/TamisMaven", include_bytes!("../java/classes/java/lang/TamisMaven.class")),
     (c"java/lang/TamisLoaders", include_bytes!("../java/classes/java/lang/TamisLoaders.class")),
@@ -59,6 +61,7 @@ const CLASSES: [(&CStr, &[u8]); 16] = [
     (c"java/lang/TamisMethods", include_bytes!("../java/classes/java/lang/TamisMethods.class")),
     (c"java/lang/TamisEntity", include_bytes!("../java/classes/java/lang/TamisEntity.class")),
     (c"java/lang/TamisAnt", include_bytes!("../java/classes/java/lang/TamisAnt.class")),
+    (c"java/lang/TamisChildren", include_bytes!("../java/classes/java/lang/TamisChildren.class")),
     (c"java/lang/TamisLookups", include_bytes!("../java/classes/java/lang/TamisLookups.class")),
     (
         c"java/lang/TamisHeap$Layout",
@@ -97,7 +100,7 @@ fn start(vm: Vm, options: *const c_char) -> Option<()> {
     let jvmti = vm.jvmti()?;
     let jdk = match options.role {
         Role::Build | Role::Outcomes => None,
-        Role::Tests | Role::Launched => Some(Jdk::prepare(vm, on_jdk_class).ok()?),
+        Role::Tests | Role::Launched | Role::Child(_) => Some(Jdk::prepare(vm, on_jdk_class).ok()?),
     };
     // Without events there is no greeting, and tamis knows.
     let agent = Agent::install(jvmti, jdk, options, link)?;
@@ -139,13 +142,19 @@ extern "system" fn on_vm_init(_: *mut c_void, jni: Jni, _: Object) {
 
 /// After this the program's classes can be changed.
 fn define_classes(agent: &Agent, jni: Jni) -> Result<(), String> {
+    let mut reader = None;
+    let is_java_8 = jni.find_class(c"jdk/internal/misc/Unsafe").is_none();
     for (name, bytes) in CLASSES {
-        let class = jni.define_boot_class(name, bytes);
+        let is_reader = name.to_bytes() == probes::FAMILY.as_bytes();
+        let class = if is_reader && is_java_8 {
+            jni.define_boot_class(name, &probes::for_java_8(bytes))
+        } else {
+            jni.define_boot_class(name, bytes)
+        };
         let class =
             class.ok_or_else(|| format!("{} could not be defined", name.to_string_lossy()))?;
-        if name == c"java/lang/TamisProbe" {
-            let array = jni.static_field(class, c"HITS", c"[B").and_then(|hits| jni.global(hits));
-            agent.probes.use_array(array.ok_or("the probes could not be made")?);
+        if is_reader {
+            reader = jni.global(class);
         }
     }
     let string = jni.find_class(c"java/lang/String").and_then(|class| jni.global(class));
@@ -158,7 +167,11 @@ fn define_classes(agent: &Agent, jni: Jni) -> Result<(), String> {
     let platform = hello::platform_loader(jni).and_then(|loader| jni.global(loader));
     let platform = platform.ok_or("the platform class loader was not found")?;
     let _ = agent.platform_loader.set(platform);
-    Ok(())
+    // Last: methods with probes also have hooks.
+    match reader {
+        Some(reader) if agent.watches_code() => agent.probes.read_by(jni, reader),
+        _ => Ok(()),
+    }
 }
 
 extern "system" fn on_vm_death(_: *mut c_void, jni: Jni) {
@@ -198,7 +211,7 @@ extern "system" fn on_class_prepare(jvmti: Jvmti, jni: Jni, _: Object, class: Ob
     guarded((), |agent| agent.prepared.on_class(jvmti, jni, class));
 }
 
-/// A class of the JDK that is being changed.
+/// A class of the JDK that is being changed, or that comes later.
 extern "system" fn on_jdk_class(
     jvmti: Jvmti,
     _: Jni,
@@ -211,12 +224,15 @@ extern "system" fn on_jdk_class(
     new_length: *mut i32,
     new_bytes: *mut *mut u8,
 ) {
-    if redefined.is_null() || !loader.is_null() {
+    if !loader.is_null() {
+        return;
+    }
+    // SAFETY: what the JVM gives to this event.
+    let (name, bytes) = unsafe { (text(name).unwrap_or_default(), slice(bytes, length)) };
+    if redefined.is_null() && !jdk::comes_late(name) {
         return;
     }
     guarded((), |agent| {
-        // SAFETY: what the JVM gives to this event.
-        let (name, bytes) = unsafe { (text(name).unwrap_or_default(), slice(bytes, length)) };
         match agent.jdk.as_ref().map(|jdk| jdk.on_class(name, bytes)) {
             // SAFETY: as above.
             Some(Ok(Some(changed))) => unsafe {

@@ -99,7 +99,8 @@ pub(crate) fn on_class(agent: &Agent, offer: Offer<'_>) -> Option<Vec<u8>> {
         return None;
     }
     match agent.options.role {
-        Role::Tests | Role::Launched => on_class_of_tests(agent, offer),
+        Role::Tests | Role::Launched => on_class_of_tests(agent, offer, hooked::of_tests),
+        Role::Child(_) => on_class_of_tests(agent, offer, |_, _, _| None),
         Role::Build => {
             let name = offer.name.filter(|name| hooked::in_build(name))?;
             hook_alone(agent, offer, name, hooked::of_build)
@@ -136,21 +137,20 @@ fn hook_alone(
     }
 }
 
-fn on_class_of_tests(agent: &Agent, offer: Offer<'_>) -> Option<Vec<u8>> {
+fn on_class_of_tests(
+    agent: &Agent,
+    offer: Offer<'_>,
+    hook_of: instrument::HookOf,
+) -> Option<Vec<u8>> {
     let platform = agent.platform_loader.get();
     if platform.is_some_and(|&platform| offer.jni.same(platform, offer.loader)) {
         return None;
     }
     if !offer.redefined.is_null() {
-        return on_redefinition(agent, offer);
+        return on_redefinition(agent, offer, hook_of);
     }
     let result = if agent.probes.ready() {
-        instrument::probe(offer.bytes, hooked::of_tests, |count| {
-            agent.probes.take(count).ok_or_else(|| {
-                agent.trouble("the program has more methods than there are probes");
-                "no more probes".to_owned()
-            })
-        })
+        instrument::probe(offer.bytes, hook_of, |count| agent.probes.take(offer.jni, count))
     } else {
         Err("loaded before the agent was ready".to_owned())
     };
@@ -177,10 +177,14 @@ fn on_class_of_tests(agent: &Agent, offer: Offer<'_>) -> Option<Vec<u8>> {
 }
 
 /// The same methods keep their ids. Anything else would be counted for the wrong method.
-fn on_redefinition(agent: &Agent, offer: Offer<'_>) -> Option<Vec<u8>> {
+fn on_redefinition(
+    agent: &Agent,
+    offer: Offer<'_>,
+    hook_of: instrument::HookOf,
+) -> Option<Vec<u8>> {
     let name = name_of(offer);
     let class = (name, agent.jvmti.identity(offer.loader));
-    let result = instrument::probe(offer.bytes, hooked::of_tests, |count| {
+    let result = instrument::probe(offer.bytes, hook_of, |count| {
         if count == 0 { Ok(0) } else { agent.classes.again(&class, count) }
     });
     match result {

@@ -14,6 +14,7 @@
 //! error. Every error is a [`Malformed`] value; no input makes this crate panic.
 //!
 //! [`rewrite`] changes a class file at load: code at the start of methods, wrappers around them.
+//! [`marks`] makes the classes that such code marks.
 //!
 //! What is not seen: names that a program puts together at run time, resources, native code.
 
@@ -23,6 +24,7 @@ mod class;
 mod code;
 mod constants;
 mod fingerprint;
+pub mod marks;
 pub mod mutf8;
 mod pool;
 mod raw;

@@ -42,14 +42,18 @@ const LONGEST_CODE: usize = 65_535;
 /// Code for the start of a method.
 #[derive(Debug, Clone, Copy)]
 pub enum Prefix<'p> {
-    /// Stores 1 at `index` of a static byte array. Eight bytes, no call, no branch.
-    Mark { owner: &'p str, field: &'p str, index: u32 },
+    /// Stores 1 in the field of a mark in its class of a family ([`crate::marks`]). Four bytes, no
+    /// call, no branch.
+    Mark { family: &'p str, mark: u32 },
     /// Calls a static void method. Its descriptor has `Object` for a local variable and `String`
     /// for a text.
     Call { owner: &'p str, name: &'p str, arguments: &'p [Argument<'p>] },
     /// Calls a static boolean method and returns from the void method at once where it answers
     /// true.
     ReturnIf { owner: &'p str, name: &'p str, arguments: &'p [Argument<'p>] },
+    /// Puts what a static method from `Object` to `Object` makes of a parameter in its place; `kind` is
+    /// the parameter's class, as in a cast.
+    Replace { owner: &'p str, name: &'p str, local: u16, kind: &'p str },
 }
 
 /// What a called method is given.

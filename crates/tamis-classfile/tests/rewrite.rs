@@ -4,7 +4,7 @@
 use tamis_classfile::rewrite::{Argument, EMPTY_FINALIZER, Editor, Prefix, Refused, Wrap};
 use tamis_classfile::{ClassFile, flags};
 
-const MARK: Prefix<'_> = Prefix::Mark { owner: "p/Probe", field: "HITS", index: 7 };
+const MARK: Prefix<'_> = Prefix::Mark { family: "p/Marks", mark: 519 };
 const WRAP: Wrap<'_> = Wrap { owner: "p/Probe", enter: "enter", leave: "leave", kind: "kind" };
 const RETURN: &[u8] = &[177];
 
@@ -150,30 +150,17 @@ impl Code {
 }
 
 #[test]
-fn a_mark_is_eight_bytes_before_the_code() {
+fn a_mark_is_four_bytes_before_the_code() {
     let class = Assembled::default().marked().expect("a mark");
     let code = Code::of(&class, 0);
-    assert_eq!((code.max_stack, code.max_locals), (3, 9));
+    assert_eq!((code.max_stack, code.max_locals), (1, 9));
     let parsed = ClassFile::parse(&class).expect("a class");
-    let [178, a, b, 17, 0, 7, 4, 84, 177] = code.code[..] else { panic!("{:?}", code.code) };
+    let [4, 179, a, b, 177] = code.code[..] else { panic!("{:?}", code.code) };
     let field = parsed.pool.member(u16::from_be_bytes([a, b])).expect("a field");
     assert_eq!(
         (field.class, field.name, field.descriptor),
-        (&b"p/Probe"[..], &b"HITS"[..], &b"[B"[..])
+        (&b"p/Marks2"[..], &b"p07"[..], &b"B"[..])
     );
-}
-
-#[test]
-fn the_index_of_a_mark_has_two_forms_and_a_limit() {
-    for (index, push) in [(0, 17), (32_767, 17), (32_768, 19), (70_000, 19), (i32::MAX as u32, 19)]
-    {
-        let mark = Prefix::Mark { owner: "p/Probe", field: "HITS", index };
-        let class = Assembled::default().edited(|e| e.prefix(0, mark)).expect("a mark");
-        assert_eq!(Code::of(&class, 0).code[3], push, "{index}");
-    }
-    let mark = Prefix::Mark { owner: "p/Probe", field: "HITS", index: 1 << 31 };
-    let refused = Assembled::default().edited(|e| e.prefix(0, mark));
-    assert!(matches!(refused, Err(Refused::Unsupported(_))));
 }
 
 #[test]
@@ -200,7 +187,7 @@ fn everything_with_a_position_moves() {
     annotations.extend(values);
     let mut expected = annotations.clone();
     for place in [6, 12, 32, 40, 49] {
-        expected[place] += 8;
+        expected[place] += 4;
     }
     let class = Assembled {
         code: Some(vec![0; 20]),
@@ -216,19 +203,19 @@ fn everything_with_a_position_moves() {
         ..Assembled::default()
     };
     let code = Code::of(&class.marked().expect("a mark"), 0);
-    assert_eq!(code.code[8..], [0; 20]);
-    assert_eq!(code.handlers, [[8, 12, 18, 0], [11, 28, 13, 1]]);
+    assert_eq!(code.code[4..], [0; 20]);
+    assert_eq!(code.handlers, [[4, 8, 14, 0], [7, 24, 9, 1]]);
     let attributes: Vec<_> =
         code.attributes.iter().map(|(n, d)| (n.as_str(), d.as_slice())).collect();
     assert_eq!(
         attributes,
         [
-            ("LineNumberTable", &[0, 2, 0, 0, 0, 30, 0, 12, 0, 31][..]),
-            ("LocalVariableTable", &[0, 1, 0, 8, 0, 20, 0, 3, 0, 4, 0, 0]),
-            ("LocalVariableTypeTable", &[0, 1, 0, 15, 0, 13, 0, 3, 0, 4, 0, 1]),
+            ("LineNumberTable", &[0, 2, 0, 0, 0, 30, 0, 8, 0, 31][..]),
+            ("LocalVariableTable", &[0, 1, 0, 4, 0, 20, 0, 3, 0, 4, 0, 0]),
+            ("LocalVariableTypeTable", &[0, 1, 0, 11, 0, 13, 0, 3, 0, 4, 0, 1]),
             ("RuntimeVisibleTypeAnnotations", &expected),
             ("RuntimeInvisibleTypeAnnotations", &expected),
-            ("StackMapTable", &[0, 2, 251, 0, 68, 64, 8, 0, 11]),
+            ("StackMapTable", &[0, 2, 251, 0, 64, 64, 8, 0, 7]),
         ]
     );
 }
@@ -257,7 +244,7 @@ fn what_may_hold_unknown_positions_is_dropped_or_refused() {
     let refused = with("StackMap", &[0, 0]).marked();
     assert_eq!(refused, Err(Refused::Unsupported("method with frames in the form of CLDC")));
     for (name, data) in [
-        ("LineNumberTable", &[0, 1, 255, 250, 0, 1][..]),
+        ("LineNumberTable", &[0, 1, 255, 253, 0, 1][..]),
         ("LineNumberTable", &[0, 2, 0, 0, 0, 1]),
         ("LineNumberTable", &[0, 0, 0]),
         ("LocalVariableTable", &[0, 1, 255, 255, 0, 0, 0, 0, 0, 0, 0, 0]),
@@ -295,10 +282,10 @@ fn an_untouched_or_refused_method_keeps_all() {
 #[test]
 fn the_longest_method() {
     let with = |len: usize| Assembled { code: Some(vec![0; len]), ..Assembled::default() };
-    assert!(with(65_527).marked().is_ok());
-    assert_eq!(with(65_528).marked(), Err(Refused::TooLong));
+    assert!(with(65_531).marked().is_ok());
+    assert_eq!(with(65_532).marked(), Err(Refused::TooLong));
     // A refused edit leaves the earlier one in place.
-    let class = with(65_527).edited(|editor| {
+    let class = with(65_531).edited(|editor| {
         editor.prefix(0, MARK)?;
         assert_eq!(editor.prefix(0, MARK), Err(Refused::TooLong));
         let skip = Prefix::ReturnIf { owner: "p/Probe", name: "skip", arguments: &[] };
@@ -368,6 +355,34 @@ fn a_call_passes_references_and_texts() {
 }
 
 #[test]
+fn a_parameter_is_replaced() {
+    let class = Assembled { descriptor: "([Ljava/lang/String;JI)V", ..Assembled::default() };
+    let replace = |local| Prefix::Replace {
+        owner: "p/Probe",
+        name: "other",
+        local,
+        kind: "[Ljava/lang/String;",
+    };
+    let edited = class.edited(|e| e.prefix(0, replace(0))).expect("replaced");
+    let code = Code::of(&edited, 0).code;
+    let [42, 184, a, b, 192, c, d, 75, 177] = code[..] else { panic!("{code:?}") };
+    let pool = ClassFile::parse(&edited).expect("a class").pool;
+    let method = pool.member(u16::from_be_bytes([a, b])).expect("a method");
+    assert_eq!(method.descriptor, b"(Ljava/lang/Object;)Ljava/lang/Object;");
+    assert_eq!(pool.class_name(u16::from_be_bytes([c, d])), Ok(&b"[Ljava/lang/String;"[..]));
+    for local in [1, 3, 9] {
+        let refused = class.edited(|e| e.prefix(0, replace(local)));
+        assert!(matches!(refused, Err(Refused::Unsupported(_))), "{local}");
+    }
+    let own = Assembled { method_access: flags::PUBLIC, ..class };
+    assert!(matches!(own.edited(|e| e.prefix(0, replace(0))), Err(Refused::Unsupported(_))));
+    assert_eq!(
+        Code::of(&own.edited(|e| e.prefix(0, replace(1))).expect("replaced"), 0).code.len(),
+        9
+    );
+}
+
+#[test]
 fn a_constructor_does_not_give_away_this() {
     let class = Assembled {
         name: "<init>",
@@ -418,13 +433,17 @@ fn an_early_return_brings_its_frame() {
 #[test]
 fn prefixes_run_in_the_order_given() {
     let class = Assembled::default().edited(|editor| {
-        for index in [1, 2, 3] {
-            editor.prefix(0, Prefix::Mark { owner: "p/Probe", field: "HITS", index })?;
+        for mark in [1, 2, 3] {
+            editor.prefix(0, Prefix::Mark { family: "p/Marks", mark })?;
         }
         Ok(())
     });
-    let code = Code::of(&class.expect("three marks"), 0).code;
-    assert_eq!((code[5], code[13], code[21], code.len()), (1, 2, 3, 25));
+    let class = class.expect("three marks");
+    let pool = ClassFile::parse(&class).expect("a class").pool;
+    let code = Code::of(&class, 0).code;
+    let field = |at: usize| pool.member(u16::from_be_bytes([code[at], code[at + 1]])).unwrap().name;
+    assert_eq!([field(2), field(6), field(10)], [b"p01", b"p02", b"p03"]);
+    assert_eq!(code.len(), 13);
 }
 
 #[test]
@@ -454,7 +473,7 @@ fn a_wrapper_takes_the_place_of_the_method() {
         ]
     );
     // The mark went to the original.
-    assert_eq!(Code::of(&edited, 1).code[7..], [84, 177]);
+    assert_eq!(Code::of(&edited, 1).code[..2], [4, 179]);
     assert_eq!(Code::of(&edited, 0).attributes[0].0, "StackMapTable");
     let old = Assembled { version: 49, ..Assembled::default() };
     let old = old.edited(|e| e.wrap(0, WRAP)).expect("a wrapper");

@@ -5,14 +5,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::path::Path;
 use std::process::Command;
-use tamis_classfile::mutf8;
 use tamis_classfile::rewrite::{Argument, Editor, Prefix, Refused, Wrap};
-use tamis_classfile::{Member, flags};
+use tamis_classfile::{Member, flags, marks, mutf8};
 use tamis_testjava::{Jdk, Sources, class_files, jdk, jdks};
 
 const PROBE: &str = "probe/Probe";
-/// The ids of the corpus lie on both sides of the largest number that `sipush` takes.
-const FIRST_ID: u32 = 32_700;
+const MARKS: &str = "probe/ProbeMarks";
+/// The marks of the corpus lie in more than one class.
+const FIRST_ID: u32 = 250;
 
 /// Switches at every distance from a multiple of four, at the start of a method and behind it.
 fn switches() -> String {
@@ -120,7 +120,7 @@ impl Variants {
         let mut editor = Editor::new(bytes).expect("a class");
         for (index, method) in editor.class().methods.clone().iter().enumerate() {
             let id = FIRST_ID + self.ids.len() as u32;
-            match editor.prefix(index, Prefix::Mark { owner: PROBE, field: "HITS", index: id }) {
+            match editor.prefix(index, Prefix::Mark { family: MARKS, mark: id }) {
                 Ok(()) => drop(self.ids.insert(id, full_name(&editor, method))),
                 refused => assert_eq!(refused, Err(Refused::NoCode)),
             }
@@ -173,7 +173,7 @@ impl Variants {
                     .before_return(index, (PROBE, "ended"), &arguments)
                     .expect("a call at the end");
             }
-            let mark = Prefix::Mark { owner: PROBE, field: "HITS", index: 1 };
+            let mark = Prefix::Mark { family: MARKS, mark: 1 };
             if method.descriptor.ends_with(b"V") && method.name != b"<init>" {
                 editor.prefix(index, skip).expect("an early return");
                 editor.prefix(index, mark).expect("a mark between");
@@ -216,7 +216,10 @@ fn check(compiler: &Jdk, release: u32, runtimes: &[Jdk], probe: &Path) {
             std::fs::write(file, bytes).expect("a class is written");
         }
     }
-    assert!(variants.ids.keys().any(|&id| id > 32_767), "{context}: ids on both sides");
+    assert!(
+        variants.ids.keys().all(|&id| id < 3 * marks::PER_CLASS),
+        "{context}: as in Probe.java"
+    );
     for runtime in runtimes.iter().filter(|runtime| runtime.release >= release) {
         let context = format!("{context}, run by {}", runtime.release);
         let mut command = Command::new(runtime.tool("java"));
@@ -311,6 +314,10 @@ fn programs_do_the_same_when_marked_called_and_wrapped() {
         .file("probe/Probe.java", include_str!("rewrite_corpus/Probe.java"))
         .file("launch/Launch.java", include_str!("rewrite_corpus/Launch.java"))
         .compile(&jdk());
+    for name in (0..3).map(|number| marks::class_name(MARKS, number * marks::PER_CLASS)) {
+        let file = probe.join(format!("{name}.class"));
+        std::fs::write(file, marks::class_file(&name, marks::AtFirst::Zero)).expect("written");
+    }
     let all: Vec<Jdk> = jdks().into_iter().filter(|jdk| jdk.release >= 17).collect();
     for compiler in &all {
         for release in [8, 17, 25].into_iter().filter(|&release| release <= compiler.release) {

@@ -9,6 +9,7 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use support::{assert_same_but_code, mark_all, wrap_all};
+use tamis_classfile::marks;
 use tamis_classfile::rewrite::{Editor, Refused};
 use tamis_testjava::{Jdk, Sources, artifact, class_files, jdk, jdks, unpacked};
 
@@ -44,6 +45,10 @@ fn write_jar(file: &Path, classes: &Classes) {
 /// The same classes, all methods marked, and again, all methods wrapped.
 fn rewritten(classes: &Classes) -> (Classes, Classes) {
     let (mut marked, mut wrapped) = (Classes::new(), Classes::new());
+    for first in (0..=classes.len() as u32 * 16 + 1_000).step_by(marks::PER_CLASS as usize) {
+        let name = marks::class_name(&format!("{PROBE}Marks"), first);
+        marked.push((format!("{name}.class"), marks::class_file(&name, marks::AtFirst::Zero)));
+    }
     for (number, (name, bytes)) in classes.iter().enumerate() {
         let untouched = Editor::new(bytes).map(Editor::finish).expect("a class");
         assert_eq!(untouched.as_deref(), Ok(&bytes[..]), "{name}");

@@ -31,7 +31,7 @@ fn edit(bytes: &[u8], seed: u8) {
     let Ok(mut editor) = Editor::new(bytes) else { return };
     let arguments = [Argument::Text("t"), Argument::Local(u16::from(seed % 4))];
     let edits = [
-        Prefix::Mark { owner: "p/P", field: "H", index: u32::from(seed) << 8 },
+        Prefix::Mark { family: "p/P", mark: u32::from(seed) << 7 },
         Prefix::Call { owner: "p/P", name: "f", arguments: &arguments[usize::from(seed % 2)..] },
         Prefix::ReturnIf { owner: "p/P", name: "g", arguments: &arguments[..1] },
     ];

@@ -94,7 +94,10 @@ impl Jvm {
         let mut touched: FxHashSet<NameId> = FxHashSet::default();
         let mut new_classes: Vec<NameId> =
             seen.classes.iter().map(|class| class_id(class, names)).collect();
-        new_classes.push(class_id(&seen.own_class, names));
+        // A JVM that a test started has no class of its own.
+        if !seen.own_class.is_empty() {
+            new_classes.push(class_id(&seen.own_class, names));
+        }
         let mut new_hits: Vec<u32> = hits.iter().collect();
         let mut roots_done = RoaringBitmap::new();
         loop {

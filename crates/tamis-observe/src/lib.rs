@@ -44,7 +44,7 @@ mod result;
 
 pub use network::Services;
 pub use observer::{Context, Observer};
-pub use parts::{Agent, ClassFiles, Hosts, PartEnded, Parted};
+pub use parts::{Agent, ChildSeen, ClassFiles, Hosts, PartEnded, Parted};
 pub use result::Observations;
 
 use std::path::Path;

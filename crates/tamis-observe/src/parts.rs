@@ -8,9 +8,10 @@
 //!
 //! What a host loads as classes is told by its agent in more detail, so the tracer's view of class
 //! files and jars is left out for the host itself ([`Hosts::is_told_otherwise`]), but how often each
-//! class file was opened is counted: who reads one without loading it depends on its bytes. Processes
-//! that the host started have no agent, or one that tells of other tests: everything that they do
-//! counts. A process below an open test is never a host.
+//! class file was opened is counted: who reads one without loading it depends on its bytes. What
+//! processes that the host started do counts as any program's. A process below an open test is never a
+//! host; if it has the agent, it is a *child*: what it reads of the class files of hosts is observed apart
+//! in the tests that were open when it began, and the listener decides, from what its agent told.
 //!
 //! A host may read class files and jars before it is known which of them its agent tells about. Outside
 //! of tests these are observed apart, and the listener decides.
@@ -67,7 +68,19 @@ pub enum PartEnded {
         test: u32,
         observations: Observations,
         class_files: ClassFiles,
+        children: Vec<ChildSeen>,
     },
+}
+
+/// A process with the agent that began in a test.
+#[derive(Debug)]
+pub struct ChildSeen {
+    pub pid: u32,
+    /// It was still there when the test ended.
+    pub outlives: bool,
+    /// Of the class files that its agent may tell about; nothing of them is among the test's own.
+    pub class_like: Observations,
+    pub class_files: ClassFiles,
 }
 
 /// How often a host opened each class file that it looked at.
@@ -115,14 +128,39 @@ impl<'a> Outside<'a> {
 struct Part<'a> {
     observer: Observer<'a>,
     class_files: ClassFiles,
+    children: BTreeMap<u32, Child<'a>>,
+}
+
+impl<'a> Part<'a> {
+    fn new(context: Context<'a>) -> Self {
+        let observer = Observer::new(context);
+        Self { observer, class_files: ClassFiles::new(), children: BTreeMap::new() }
+    }
+}
+
+#[derive(Debug)]
+struct Child<'a> {
+    class_like: Observer<'a>,
+    class_files: ClassFiles,
+}
+
+impl Child<'_> {
+    fn ended(self, pid: u32) -> ChildSeen {
+        ChildSeen {
+            pid,
+            outlives: is_alive(pid),
+            class_like: self.class_like.finish(false),
+            class_files: self.class_files,
+        }
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Owner {
     /// The host itself.
     Host(u32),
-    /// A process that a host started.
-    Below(u32),
+    /// A process that a host started: the host, then the process.
+    Below(u32, u32),
     /// The build tool and its other children.
     Nobody,
     Unknown,
@@ -169,7 +207,7 @@ impl<'a, 's> Parted<'a, 's> {
         // No tree is as deep; a number that was used again could lead in circles.
         for _ in 0..1_000 {
             if self.hosts.contains_key(&at) {
-                return Owner::Below(at);
+                return Owner::Below(at, own);
             }
             if at == first {
                 return Owner::Nobody;
@@ -209,15 +247,15 @@ impl<'a, 's> Parted<'a, 's> {
                     class_like: outside.class_like.finish(false),
                 });
             }
-            let part = Part { observer: Observer::new(context), class_files: ClassFiles::new() };
-            host.open.push((mark.test, part));
+            host.open.push((mark.test, Part::new(context)));
             return;
         }
         let Some(at) = host.open.iter().position(|(test, _)| *test == mark.test) else { return };
         let (test, part) = host.open.remove(at);
         let observations = part.observer.finish(false);
         let class_files = part.class_files;
-        let ended = PartEnded::Test { host: mark.pid, test, observations, class_files };
+        let children = part.children.into_iter().map(|(pid, child)| child.ended(pid)).collect();
+        let ended = PartEnded::Test { host: mark.pid, test, observations, class_files, children };
         // Nobody listens once the run is being stopped.
         let _ = self.ended.send(ended);
         if host.open.is_empty() {
@@ -248,11 +286,25 @@ impl<'a, 's> Parted<'a, 's> {
                 }
                 self.give_to(&above, event);
             }
-            Owner::Below(pid) => {
+            Owner::Below(pid, own) => {
                 let Some(host) = self.hosts.get_mut(&pid) else { return };
-                let above = host.above.clone();
-                host.give(event);
-                self.give_to(&above, event);
+                let mut all = host.above.clone();
+                all.push(pid);
+                let class = path_read(&event.action).filter(|path| {
+                    self.below_tests.contains(&own)
+                        && path.ends_with(b".class")
+                        && self.agent.hosts.is_told_otherwise(path)
+                });
+                match class {
+                    None => self.give_to(&all, event),
+                    Some(path) => {
+                        for host in all {
+                            if let Some(host) = self.hosts.get_mut(&host) {
+                                host.give_class_of(own, path, event);
+                            }
+                        }
+                    }
+                }
             }
             Owner::Nobody | Owner::Unknown => {}
         }
@@ -273,13 +325,21 @@ impl<'a, 's> Parted<'a, 's> {
             return;
         }
         let mut above = Vec::new();
-        if let Owner::Below(host) = self.owner(thread) {
+        if let Owner::Below(host, _) = self.owner(thread) {
             above.extend(self.hosts.get(&host).into_iter().flat_map(|h| h.above.iter().copied()));
             above.push(host);
         }
         let is_open = |host: &u32| self.hosts.get(host).is_some_and(|h| !h.open.is_empty());
         if above.iter().any(is_open) {
             self.below_tests.insert(pid);
+            for host in above {
+                let open = self.hosts.get_mut(&host).into_iter().flat_map(|h| &mut h.open);
+                for (_, part) in open {
+                    let class_like = Observer::new(self.context);
+                    let child = Child { class_like, class_files: ClassFiles::new() };
+                    part.children.entry(pid).or_insert(child);
+                }
+            }
             return;
         }
         self.below_tests.remove(&pid);
@@ -301,6 +361,28 @@ impl Host<'_> {
         }
         for (_, part) in &mut self.open {
             part.observer.event(event.clone());
+            if path_read(&event.action).is_none() {
+                for child in part.children.values_mut() {
+                    child.class_like.event(event.clone());
+                }
+            }
+        }
+    }
+
+    /// A child reads a class file. In tests that began after it, it counts as any program.
+    fn give_class_of(&mut self, child: u32, path: &[u8], event: &Event<'_>) {
+        if let Some(outside) = &mut self.outside {
+            outside.observer.event(event.clone());
+        }
+        for (_, part) in &mut self.open {
+            match part.children.get_mut(&child) {
+                None => part.observer.event(event.clone()),
+                Some(child) => {
+                    child.class_like.event(event.clone());
+                    *child.class_files.entry(path.to_vec()).or_default() +=
+                        u32::from(opened(event));
+                }
+            }
         }
     }
 
@@ -366,6 +448,13 @@ fn path_read<'e>(action: &'e Action<'_>) -> Option<&'e [u8]> {
 fn opened(event: &Event<'_>) -> bool {
     let failed = matches!(event.timing, Timing::After { result, .. } if result < 0);
     matches!(event.action, Action::Open { .. }) && !failed
+}
+
+/// Whether a process is there and has not ended.
+fn is_alive(pid: u32) -> bool {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+    let state = status.lines().find_map(|line| line.strip_prefix("State:"));
+    state.is_some_and(|state| !matches!(state.trim().chars().next(), Some('Z' | 'X')))
 }
 
 /// The process of a thread, and its parent.

@@ -99,7 +99,12 @@ fn play(engine: &str, script: &str) -> Option<Seen> {
                 add("outside".into(), observations);
                 add("outside, perhaps told".into(), class_like);
             }
-            PartEnded::Test { test, observations, class_files, .. } => {
+            PartEnded::Test { test, observations, class_files, children, .. } => {
+                for child in children {
+                    let lives = if child.outlives { "live" } else { "dead" };
+                    let times: u32 = child.class_files.values().sum();
+                    add(format!("{test} {lives} child, {times} opened"), child.class_like);
+                }
                 let counted = class_files.iter().map(|(path, times)| {
                     let name = Path::new(std::str::from_utf8(path).unwrap()).file_name().unwrap();
                     format!("{} x{times}", name.to_string_lossy())
@@ -128,6 +133,28 @@ fn tests_keep_apart(engine: &str) {
     assert!(seen.contains_key("1 classes A.class x2"), "{seen:?}");
     let all = ["A.class", "B.class", "agent", "between", "child", "one", "start", "two"];
     expect(&seen, "whole", &all);
+}
+
+/// A process with the agent that a test starts: its class files stand apart in that test, those that it
+/// reads later count as files, and what it writes is no input.
+fn children_stand_apart(engine: &str) {
+    let child = "sh -c 'look() { while read -r x; do :; done < $1; }; look agent; look child; look A.class; \
+                 look A.class; echo x > C.class; look C.class; BODY'";
+    let ends = child.replace("BODY", ":");
+    let Some(seen) = play(engine, &format!("begin 1\n{ends}\nlook one\nend 1\n")) else { return };
+    expect(&seen, "1", &["agent", "child", "one"]);
+    expect(&seen, "1 dead child, 3 opened", &["A.class"]);
+    // It stays until it may read its last.
+    let stays = child.replace("BODY", "while [ ! -e go ]; do sleep 0.01; done; look B.class");
+    let script = format!(
+        "begin 1\n{stays} &\nwhile [ ! -e C.class ]; do sleep 0.01; done; sleep 0.3\nend 1\n\
+         begin 2\nlook two\n: > go\nwait\nend 2\n"
+    );
+    let Some(seen) = play(engine, &script) else { return };
+    expect(&seen, "1 live child, 3 opened", &["A.class"]);
+    let second = &seen["2"];
+    assert!(second.iter().any(|file| file == "B.class"), "{seen:?}");
+    assert!(!seen.keys().any(|who| who.starts_with("2 ") && who.contains("child")), "{seen:?}");
 }
 
 /// Jars that the host reads before anybody knows whether they are told about stand apart; those that
@@ -194,6 +221,8 @@ macro_rules! with_every_engine {
             fn a_host_below_a_test_is_none() {
                 super::a_host_below_a_test_is_none(stringify!($engine));
             }
+            #[test]
+            fn children_stand_apart() { super::children_stand_apart(stringify!($engine)); }
             #[test]
             fn a_file_of_another_test_is_an_input() {
                 super::a_file_of_another_test_is_an_input(stringify!($engine));

@@ -25,7 +25,7 @@ pub use options::Options;
 use serde::{Deserialize, Serialize};
 
 /// Both sides are of one build; this tells a stale agent file.
-pub const VERSION: u32 = 3;
+pub const VERSION: u32 = 4;
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum FromJvm {
@@ -118,6 +118,8 @@ pub enum Role {
     Outcomes,
     /// Runs tests, and nobody decided about them before: its runner asks.
     Launched,
+    /// Was started by a test in the JVM with this number: everything counts for that test.
+    Child(u32),
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -11,6 +11,9 @@ use std::fmt;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
+/// Stands before the number of the JVM whose child it is.
+const CHILD: &str = "child-";
+
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Options {
     /// The socket that tamis listens on.
@@ -43,6 +46,10 @@ impl Options {
                 Some(("role", "tests")) => role = Some(Role::Tests),
                 Some(("role", "outcomes")) => role = Some(Role::Outcomes),
                 Some(("role", "launched")) => role = Some(Role::Launched),
+                Some(("role", child)) if child.starts_with(CHILD) => {
+                    let host = child[CHILD.len()..].parse();
+                    role = Some(Role::Child(host.map_err(|_| format!("unknown role {child}"))?));
+                }
                 Some(("methods", "yes")) => methods = true,
                 _ => return Err(format!("unknown option {part}")),
             }
@@ -59,10 +66,11 @@ impl Options {
 impl fmt::Display for Options {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let role = match self.role {
-            Role::Build => "build",
-            Role::Tests => "tests",
-            Role::Outcomes => "outcomes",
-            Role::Launched => "launched",
+            Role::Build => "build".to_owned(),
+            Role::Tests => "tests".to_owned(),
+            Role::Outcomes => "outcomes".to_owned(),
+            Role::Launched => "launched".to_owned(),
+            Role::Child(host) => format!("{CHILD}{host}"),
         };
         let socket = encode(self.socket.as_os_str().as_bytes());
         let methods = if self.methods { ",methods=yes" } else { "" };
@@ -114,15 +122,25 @@ mod tests {
     #[test]
     fn options_come_back_and_have_no_character_with_a_meaning() {
         for socket in ["/tmp/x/s", "/tmp/a b,c;d=$(e)'\"%41/sock", "/tmp/é\n*?[x]"] {
-            let text = options(socket).to_string();
-            assert_eq!(Options::parse(&text), Ok(options(socket)));
-            assert!(text.bytes().all(|b| is_plain(b) || b"%,=".contains(&b)), "{text}");
+            for role in [Role::Tests, Role::Launched, Role::Child(u32::MAX)] {
+                let options = Options { role, ..options(socket) };
+                let text = options.to_string();
+                assert_eq!(Options::parse(&text), Ok(options));
+                assert!(text.bytes().all(|b| is_plain(b) || b"%,=".contains(&b)), "{text}");
+            }
         }
     }
 
     #[test]
     fn broken_options_are_said() {
-        let texts = ["", "socket=/s,token=t", "socket=%zz,token=t,role=tests", "role=x", "what"];
+        let texts = [
+            "",
+            "socket=/s,token=t",
+            "socket=%zz,token=t,role=tests",
+            "role=x",
+            "role=child-",
+            "what",
+        ];
         for text in texts {
             assert!(Options::parse(text).is_err(), "{text}");
         }

@@ -175,20 +175,6 @@ impl Jni {
         self.settled(value)
     }
 
-    pub(crate) fn static_field(self, class: Object, name: &CStr, kind: &CStr) -> Option<Object> {
-        let field = self.member(slot::GET_STATIC_FIELD_ID, class, name, kind)?;
-        // SAFETY: the field is of this class and holds an object, as its descriptor says.
-        let value = unsafe {
-            call!(
-                self.0,
-                slot::GET_STATIC_OBJECT_FIELD,
-                (Object, *mut c_void) -> Object,
-                (class, field)
-            )
-        };
-        self.settled(value)
-    }
-
     /// A static field as Java sees it. Initialises the class.
     pub(crate) fn reflected(self, class: Object, name: &CStr, kind: &CStr) -> Option<Object> {
         let field = self.member(slot::GET_STATIC_FIELD_ID, class, name, kind)?;
@@ -392,32 +378,18 @@ impl Jni {
         }
     }
 
-    /// Runs `use_bytes` on the start of a `byte[]`, in place. It must neither block nor call the
-    /// JVM: the collector may be waiting for it.
-    pub(crate) fn with_critical_bytes<R>(
-        self,
-        array: Object,
-        use_bytes: impl FnOnce(*mut u8) -> R,
-    ) -> Option<R> {
-        // SAFETY: an array of bytes that is not null; released with what was obtained.
+    /// Elements of an `int[]`, from one of them on.
+    pub(crate) fn copy_ints(self, array: Object, from: i32, into: &mut [u32]) -> Option<()> {
+        let length = i32::try_from(into.len()).ok()?;
+        // SAFETY: an array of numbers; the JVM looks whether it has that many, and there is room.
         unsafe {
-            let start = call!(
-                self.0,
-                slot::GET_PRIMITIVE_ARRAY_CRITICAL,
-                (Object, *mut u8) -> *mut u8,
-                (array, ptr::null_mut())
-            );
-            if start.is_null() {
-                return None;
-            }
-            let result = use_bytes(start);
             call!(
                 self.0,
-                slot::RELEASE_PRIMITIVE_ARRAY_CRITICAL,
-                (Object, *mut u8, i32) -> (),
-                (array, start, 0)
+                slot::GET_INT_ARRAY_REGION,
+                (Object, i32, i32, *mut u32) -> (),
+                (array, from, length, into.as_mut_ptr())
             );
-            Some(result)
         }
+        (!self.clear_exception()).then_some(())
     }
 }

@@ -33,7 +33,6 @@ pub(crate) mod jni {
         GET_STATIC_METHOD_ID = 113 => "GetStaticMethodID";
         CALL_STATIC_OBJECT_METHOD_A = 116 => "CallStaticObjectMethodA";
         GET_STATIC_FIELD_ID = 144 => "GetStaticFieldID";
-        GET_STATIC_OBJECT_FIELD = 145 => "GetStaticObjectField";
         SET_STATIC_OBJECT_FIELD = 154 => "SetStaticObjectField";
         NEW_STRING = 163 => "NewString";
         GET_STRING_LENGTH = 164 => "GetStringLength";
@@ -42,10 +41,9 @@ pub(crate) mod jni {
         GET_OBJECT_ARRAY_ELEMENT = 173 => "GetObjectArrayElement";
         SET_OBJECT_ARRAY_ELEMENT = 174 => "SetObjectArrayElement";
         NEW_INT_ARRAY = 179 => "NewIntArray";
+        GET_INT_ARRAY_REGION = 203 => "GetIntArrayRegion";
         SET_INT_ARRAY_REGION = 211 => "SetIntArrayRegion";
         GET_STRING_REGION = 220 => "GetStringRegion";
-        GET_PRIMITIVE_ARRAY_CRITICAL = 222 => "GetPrimitiveArrayCritical";
-        RELEASE_PRIMITIVE_ARRAY_CRITICAL = 223 => "ReleasePrimitiveArrayCritical";
         NEW_WEAK_GLOBAL_REF = 226 => "NewWeakGlobalRef";
         DELETE_WEAK_GLOBAL_REF = 227 => "DeleteWeakGlobalRef";
         EXCEPTION_CHECK = 228 => "ExceptionCheck";

@@ -1,5 +1,6 @@
 //! The agent in real JVMs: a socket as tamis has it, small programs, every JDK of this machine.
 
+mod children;
 mod classes;
 mod harness;
 mod junit3;

@@ -221,9 +221,9 @@ fn a_tracer_sees_the_boundaries_in_order() {
 
 #[test]
 fn a_class_without_room_for_probes_is_told() {
-    // 21,843 increments are 65,529 bytes: no room for another eight.
+    // 21,844 increments are 65,532 bytes: no room for another four.
     let mut long = String::from("package a; public class Long { static int long_(int x) {\n");
-    for _ in 0..21_843 {
+    for _ in 0..21_844 {
         long.push_str("x++;");
     }
     long.push_str("return x; } public static void main(String[] a) { long_(1); } }");
@@ -413,5 +413,47 @@ fn open_files_are_asked_about_without_a_path() {
         // The JVM's start, before the agent, needs some.
         assert!(empty < 1000, "{empty} calls of newfstatat with an empty path");
         server.finish();
+    }
+}
+
+#[test]
+fn every_layout_of_objects_lets_probes_be_read() {
+    // More methods than one class of marks has room for; every third one runs.
+    let mut many = String::from("package a; public class Many {\n");
+    let mut calls = String::new();
+    for number in 0..700 {
+        let _ = writeln!(many, "static void m{number}() {{}}");
+        if number % 3 == 0 {
+            let _ = write!(calls, "m{number}();");
+        }
+    }
+    let _ = write!(many, "public static void main(String[] a) {{ {calls} }} }}");
+    let classes = compile(&[("a/Many.java", &many)], &[]);
+    let mut expected: Vec<String> =
+        (0..700).step_by(3).map(|number| format!("a.Many.m{number}")).collect();
+    expected.push("a.Many.main".to_owned());
+    expected.sort();
+    for jdk in &tried_jdks() {
+        let mut layouts = vec![
+            "-XX:-UseCompressedOops",
+            "-XX:ObjectAlignmentInBytes=16",
+            "-XX:+UseSerialGC",
+            "-XX:+UseZGC",
+            "-Xint",
+        ];
+        layouts.extend((jdk.release < 25).then_some("-XX:-UseCompressedClassPointers"));
+        layouts.extend((jdk.release >= 25).then_some("-XX:+UseCompactObjectHeaders"));
+        for layout in layouts {
+            let program = Program {
+                jdk,
+                class_path: vec![classes.clone()],
+                jvm: vec![layout.to_owned()],
+                arguments: vec!["a.Many".into()],
+            };
+            let (output, told) = program.run();
+            assert!(output.status.success(), "{layout}: {output:?}");
+            told.assert_sound();
+            assert_eq!(told.ran(""), expected, "{layout}");
+        }
     }
 }

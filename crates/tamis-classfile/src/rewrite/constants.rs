@@ -1,8 +1,8 @@
 //! Constants behind the last one of the original pool.
 
 use super::Refused;
-use crate::mutf8;
 use crate::pool::Tag;
+use crate::{marks, mutf8};
 use std::collections::HashMap;
 
 /// The pool's count is a 16-bit number and one more than the last index.
@@ -14,8 +14,8 @@ pub(super) struct NewConstants {
     bytes: Vec<u8>,
     count: usize,
     known: HashMap<Vec<u8>, u16>,
-    /// The array of the last mark: every method of a class is marked in the same one.
-    marked: Option<(String, String, u16)>,
+    /// The class of the last mark: most methods of a class are marked in the same one.
+    marked: Option<(String, u32, u16)>,
 }
 
 impl NewConstants {
@@ -88,12 +88,6 @@ impl NewConstants {
         self.one(Tag::String, text)
     }
 
-    /// Not shared: each method has its own number.
-    pub(super) fn integer(&mut self, value: i32) -> Result<u16, Refused> {
-        let [a, b, c, d] = value.to_be_bytes();
-        self.append(&[Tag::Integer as u8, a, b, c, d])
-    }
-
     /// A member of a class that is already a constant, name and descriptor as well.
     pub(super) fn member_of(
         &mut self,
@@ -117,19 +111,19 @@ impl NewConstants {
         self.member_of(Tag::Method, class, name, descriptor)
     }
 
-    /// The static byte array that marks go to.
-    pub(super) fn byte_array(&mut self, owner: &str, field: &str) -> Result<u16, Refused> {
-        if let Some((last_owner, last_field, index)) = &self.marked
-            && last_owner == owner
-            && last_field == field
-        {
-            return Ok(*index);
-        }
-        let class = self.class(owner)?;
-        let (name, descriptor) = (self.utf8(field)?, self.utf8("[B")?);
-        let index = self.member_of(Tag::Field, class, name, descriptor)?;
-        self.marked = Some((owner.to_owned(), field.to_owned(), index));
-        Ok(index)
+    /// The field of a mark.
+    pub(super) fn mark(&mut self, family: &str, mark: u32) -> Result<u16, Refused> {
+        let number = mark / marks::PER_CLASS;
+        let class = match &self.marked {
+            Some((last, at, class)) if *at == number && last == family => *class,
+            _ => {
+                let class = self.class(&marks::class_name(family, mark))?;
+                self.marked = Some((family.to_owned(), number, class));
+                class
+            }
+        };
+        let (name, descriptor) = (self.utf8(&marks::field_name(mark))?, self.utf8("B")?);
+        self.member_of(Tag::Field, class, name, descriptor)
     }
 }
 
@@ -146,19 +140,20 @@ mod tests {
         assert_eq!((first, constants.count(), constants.bytes().len()), (15, 16, len));
         // Only the descriptor, the pair and the method itself are new.
         assert_eq!(constants.method("a/B", "f", "(I)V"), Ok(18));
-        let array = constants.byte_array("a/B", "f").unwrap();
-        assert_eq!(constants.byte_array("a/B", "f"), Ok(array));
-        assert_ne!(constants.byte_array("a/B", "g"), Ok(array));
-        assert_ne!(constants.byte_array("a/C", "f"), Ok(array));
+        let mark = constants.mark("a/B", 7).unwrap();
+        for other in [("a/B", 8), ("a/B", 7 + 256), ("a/C", 7)] {
+            assert_ne!(constants.mark(other.0, other.1), Ok(mark), "{other:?}");
+        }
+        assert_eq!(constants.mark("a/B", 7), Ok(mark));
     }
 
     #[test]
     fn the_last_index_is_used_and_no_other() {
         let mut constants = NewConstants::behind(65_534);
-        assert_eq!(constants.integer(1), Ok(65_534));
-        assert_eq!(constants.integer(1), Err(Refused::PoolFull));
-        assert_eq!(constants.utf8("x"), Err(Refused::PoolFull));
-        assert_eq!((constants.count(), constants.bytes().len()), (65_535, 5));
+        assert_eq!(constants.utf8("x"), Ok(65_534));
+        assert_eq!(constants.utf8("y"), Err(Refused::PoolFull));
+        assert_eq!(constants.utf8("x"), Ok(65_534));
+        assert_eq!((constants.count(), constants.bytes().len()), (65_535, 4));
     }
 
     #[test]

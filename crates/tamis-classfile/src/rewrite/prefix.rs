@@ -10,13 +10,16 @@ use crate::code::instruction_length;
 mod op {
     pub(super) const NOP: u8 = 0;
     pub(super) const ICONST_1: u8 = 4;
-    pub(super) const SIPUSH: u8 = 17;
     pub(super) const LDC_W: u8 = 19;
-    pub(super) const BASTORE: u8 = 84;
+    pub(super) const ALOAD: u8 = 25;
+    pub(super) const ALOAD_0: u8 = 42;
+    pub(super) const ASTORE: u8 = 58;
+    pub(super) const ASTORE_0: u8 = 75;
     pub(super) const IFEQ: u8 = 153;
     pub(super) const RETURN: u8 = 177;
-    pub(super) const GETSTATIC: u8 = 178;
+    pub(super) const PUTSTATIC: u8 = 179;
     pub(super) const INVOKESTATIC: u8 = 184;
+    pub(super) const CHECKCAST: u8 = 192;
 }
 
 /// Appends the code of one prefix. The caller takes away what is left of a refused one.
@@ -27,9 +30,33 @@ pub(super) fn append(
     out: &mut Prefixed,
 ) -> Result<(), Refused> {
     match *prefix {
-        Prefix::Mark { owner, field, index } => mark(owner, field, index, constants, out),
+        Prefix::Mark { family, mark } => {
+            let [a, b] = constants.mark(family, mark)?.to_be_bytes();
+            out.code.extend_from_slice(&[op::ICONST_1, op::PUTSTATIC, a, b]);
+            out.stack = out.stack.max(1);
+            Ok(())
+        }
         Prefix::Call { owner, name, arguments } => {
             call((owner, name, "V"), arguments, (this, method), constants, out)
+        }
+        Prefix::Replace { owner, name, local, kind } => {
+            if local == 0 && method.access & flags::STATIC == 0 {
+                return Err(Refused::Unsupported("`this` cannot be replaced"));
+            }
+            let called = Called {
+                owner,
+                name,
+                result: "Ljava/lang/Object;",
+                arguments: &[Argument::Local(local)],
+            };
+            let kind = constants.class(kind)?;
+            push_call(&called, (this, method), constants, &mut out.code)?;
+            let [a, b] = kind.to_be_bytes();
+            out.code.extend_from_slice(&[op::CHECKCAST, a, b]);
+            local_reference(op::ASTORE, op::ASTORE_0, local, &mut out.code);
+            out.code.resize(out.code.len().next_multiple_of(4), op::NOP);
+            out.stack = out.stack.max(1);
+            Ok(())
         }
         Prefix::ReturnIf { owner, name, arguments } => {
             if method.name == b"<init>" {
@@ -47,28 +74,6 @@ pub(super) fn append(
             Ok(())
         }
     }
-}
-
-fn mark(
-    owner: &str,
-    field: &str,
-    index: u32,
-    constants: &mut NewConstants,
-    out: &mut Prefixed,
-) -> Result<(), Refused> {
-    let [a, b] = constants.byte_array(owner, field)?.to_be_bytes();
-    let (push, [c, d]) = match i16::try_from(index) {
-        Ok(small) => (op::SIPUSH, small.to_be_bytes()),
-        Err(_) => {
-            let Ok(large) = i32::try_from(index) else {
-                return Err(Refused::Unsupported("mark index beyond the length of any array"));
-            };
-            (op::LDC_W, constants.integer(large)?.to_be_bytes())
-        }
-    };
-    out.code.extend_from_slice(&[op::GETSTATIC, a, b, push, c, d, op::ICONST_1, op::BASTORE]);
-    out.stack = out.stack.max(3);
-    Ok(())
 }
 
 /// A call with its arguments, padded to a multiple of four.
@@ -156,7 +161,7 @@ fn push_call(
                     return Err(Refused::Unsupported("local variable that is no reference"));
                 }
                 descriptor.push_str("Ljava/lang/Object;");
-                load_reference(slot, code);
+                local_reference(op::ALOAD, op::ALOAD_0, slot, code);
             }
             Argument::Text(text) => {
                 descriptor.push_str("Ljava/lang/String;");
@@ -200,16 +205,15 @@ fn holds_reference(method: &Member<'_>, slot: u16) -> Result<bool, Refused> {
     Ok(false)
 }
 
-fn load_reference(slot: u16, code: &mut Vec<u8>) {
-    const ALOAD: u8 = 25;
-    const ALOAD_0: u8 = 42;
+/// Loads or stores a local variable; the first four have instructions of their own.
+fn local_reference(any: u8, first: u8, slot: u16, code: &mut Vec<u8>) {
     const WIDE: u8 = 196;
     match u8::try_from(slot) {
-        Ok(slot @ 0..=3) => code.push(ALOAD_0 + slot),
-        Ok(slot) => code.extend_from_slice(&[ALOAD, slot]),
+        Ok(slot @ 0..=3) => code.push(first + slot),
+        Ok(slot) => code.extend_from_slice(&[any, slot]),
         Err(_) => {
             let [a, b] = slot.to_be_bytes();
-            code.extend_from_slice(&[WIDE, ALOAD, a, b]);
+            code.extend_from_slice(&[WIDE, any, a, b]);
         }
     }
 }

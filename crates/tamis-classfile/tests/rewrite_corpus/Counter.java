@@ -2,7 +2,6 @@ package tamisprobe;
 
 /** What rewritten libraries call. */
 public class Counter {
-    public static final byte[] HITS = new byte[1 << 20];
     static int entered;
     static int left;
 
@@ -11,12 +10,18 @@ public class Counter {
         Runtime.getRuntime().addShutdownHook(new Thread() {
             public void run() {
                 int hits = 0;
-                for (byte hit : HITS) hits += hit;
+                try {
+                    for (int i = 0; ; i++)
+                        for (java.lang.reflect.Field mark : Class.forName("tamisprobe.CounterMarks" + i).getFields()) hits += mark.getByte(null);
+                } catch (ReflectiveOperationException e) {
+                    // That was the last class of marks.
+                }
                 System.err.println("seen " + hits + " " + entered + " " + (entered - left));
             }
         });
     }
 
+    public static void started() {}
     public static synchronized Object enter(String kind, Object self, Object[] arguments) { entered++; return kind; }
     public static synchronized void leave(String kind, Object token, Throwable thrown) { if (token == kind) left++; }
 }

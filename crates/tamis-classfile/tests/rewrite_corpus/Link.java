@@ -30,7 +30,7 @@ public class Link {
         try (JarFile file = new JarFile(jar)) {
             for (Enumeration<JarEntry> all = file.entries(); all.hasMoreElements(); ) {
                 String name = all.nextElement().getName();
-                boolean is = name.endsWith(".class") && !name.endsWith("-info.class") && !name.startsWith("META-INF");
+                boolean is = name.endsWith(".class") && !name.endsWith("-info.class") && !name.startsWith("META-INF") && !name.startsWith("tamisprobe/");
                 if (is) names.add(name.substring(0, name.length() - 6).replace('/', '.'));
             }
         }

@@ -5,14 +5,19 @@ use tamis_classfile::{Attributes, ClassFile, ConstantPool, Member};
 
 const SYNCHRONIZED: u16 = 0x0020;
 
-/// Marks every method that has code; `first` is the id of the first method.
+/// Marks every method that has code; `first` is the mark of the first method. Where a program starts,
+/// the probe is told.
 pub(crate) fn mark_all(bytes: &[u8], owner: &str, first: u32) -> Result<Vec<u8>, Refused> {
+    let family = &format!("{owner}Marks");
     let mut editor = Editor::new(bytes)?;
     for method in 0..editor.class().methods.len() {
-        let mark = Prefix::Mark { owner, field: "HITS", index: first + method as u32 };
+        let mark = Prefix::Mark { family, mark: first + method as u32 };
         match editor.prefix(method, mark) {
             Ok(()) | Err(Refused::NoCode | Refused::TooLong | EMPTY_FINALIZER) => {}
             Err(other) => return Err(other),
+        }
+        if editor.class().methods[method].name == b"main" {
+            editor.prefix(method, Prefix::Call { owner, name: "started", arguments: &[] })?;
         }
     }
     editor.finish()

@@ -6,6 +6,7 @@
 //! the record is written when both are there. A test class that runs more than once in one build has
 //! one record with everything, which did not pass if any of its runs did not.
 
+mod children;
 mod deciding;
 mod launched;
 mod methods;
@@ -19,14 +20,13 @@ use crate::jvm::by_graph::ByGraph;
 use crate::jvm::goal::{GoalFacts, Told, refusal};
 use crate::jvm::said;
 use crate::jvm::saved;
-use crate::jvm::session::Session;
+use crate::jvm::session::{Door, Session};
 use crate::project::Project;
 use state::{Build, Division, GoalState, Half, Host, MethodSaid, MethodsSaid, Said, Unit};
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
-use std::thread::Scope;
 use std::time::{Duration, Instant, SystemTime};
 use tamis_core::record::{Observed, Run};
 use tamis_core::{Outcome, Question, Taint, TestKey};
@@ -114,13 +114,18 @@ pub(crate) struct Collector<'env> {
     session: &'env Session,
     command: &'env Case,
     wishes: Wishes,
-    tell: Option<Sender<Input>>,
+    /// Where sockets of goals go; none once the command has ended.
+    open: Option<Sender<Door>>,
     store: Option<Store>,
     goals: Vec<GoalState>,
     builds: HashMap<u32, Build>,
     hosts: HashMap<u32, Host>,
     /// JVMs of tests that nobody knows; some wait for answers.
     strangers: HashMap<u32, UnixStream>,
+    /// JVMs that tests started.
+    children: HashMap<u32, children::Child>,
+    /// What the tracer told of each host and is not taken yet.
+    parts: HashMap<u32, VecDeque<PartEnded>>,
     /// JVMs whose runners ask.
     launched: HashMap<u32, launched::Launched>,
     halves: HashMap<(u32, u32), Half>,
@@ -150,19 +155,21 @@ impl<'env> Collector<'env> {
         session: &'env Session,
         command: &'env Case,
         wishes: Wishes,
-        tell: Sender<Input>,
+        open: Sender<Door>,
     ) -> Self {
         Self {
             project,
             session,
             command,
             wishes,
-            tell: Some(tell),
+            open: Some(open),
             store: None,
             goals: Vec::new(),
             builds: HashMap::new(),
             hosts: HashMap::new(),
             strangers: HashMap::new(),
+            children: HashMap::new(),
+            parts: HashMap::new(),
             launched: HashMap::new(),
             halves: HashMap::new(),
             outside: HashMap::new(),
@@ -179,11 +186,7 @@ impl<'env> Collector<'env> {
         }
     }
 
-    pub(crate) fn run<'scope>(
-        mut self,
-        scope: &'scope Scope<'scope, 'env>,
-        inputs: Receiver<Input>,
-    ) -> Collected {
+    pub(crate) fn run(mut self, inputs: Receiver<Input>) -> Collected {
         loop {
             // Whoever is killed has lost little.
             if self.written.elapsed() > WAIT_AT_MOST {
@@ -199,11 +202,12 @@ impl<'env> Collector<'env> {
             };
             match input {
                 Input::Connected { goal, hello, answers } => self.connected(goal, hello, answers),
-                Input::Said { pid, message } => self.said(scope, pid, message),
+                Input::Said { pid, message } => self.said(pid, message),
                 Input::Gone { pid } => {
                     self.builds.remove(&pid);
                     self.strangers.remove(&pid);
                     self.launched_gone(pid);
+                    self.child_gone(pid);
                     if let Some(host) = self.hosts.remove(&pid) {
                         let goal = &mut self.goals[host.goal];
                         goal.jvms_ended_well &= host.said_bye;
@@ -213,26 +217,34 @@ impl<'env> Collector<'env> {
                         goal.ran_outside.append(&mut host.jvm.ran_outside());
                     }
                 }
-                Input::Part(PartEnded::Outside { host, observations, class_like }) => {
-                    self.outside.entry(host).or_default().push(Arc::new(observations));
-                    self.class_like.entry(host).or_default().push(class_like);
-                }
-                Input::Part(PartEnded::Test { host, test, observations, class_files }) => {
-                    let observations = Arc::new(observations);
-                    if self.nobodys.remove(&(host, test)) {
-                        self.outside.entry(host).or_default().push(observations);
-                        continue;
-                    }
-                    self.files.insert((host, test), Arc::clone(&observations));
-                    let half = self.halves.entry((host, test)).or_default();
-                    half.seen = Some((observations, class_files));
-                    self.join(host, test);
-                }
+                Input::Part(part) => self.part_ended(part),
                 // From now on only those who still have something to tell keep us.
-                Input::Over => self.tell = None,
+                Input::Over => self.open = None,
             }
         }
+        let hosts: Vec<u32> = self.parts.keys().copied().collect();
+        for host in hosts {
+            self.take_parts(host, true);
+        }
         self.finish()
+    }
+
+    /// The files that a test looked at are known.
+    fn files_seen(
+        &mut self,
+        (host, test): (u32, u32),
+        observations: Observations,
+        class_files: ClassFiles,
+    ) {
+        let observations = Arc::new(observations);
+        if self.nobodys.remove(&(host, test)) {
+            self.outside.entry(host).or_default().push(observations);
+            return;
+        }
+        self.files.insert((host, test), Arc::clone(&observations));
+        let half = self.halves.entry((host, test)).or_default();
+        half.seen = Some((observations, class_files));
+        self.join(host, test);
     }
 
     fn connected(&mut self, goal: Option<usize>, hello: Hello, answers: UnixStream) {
@@ -259,13 +271,18 @@ impl<'env> Collector<'env> {
             }
             (Role::Tests | Role::Outcomes, None) => drop(self.strangers.insert(hello.pid, answers)),
             (Role::Launched, _) => self.launched(hello, answers),
+            (Role::Child(host), _) => {
+                if !self.child_connected(host, &hello) {
+                    self.strangers.insert(hello.pid, answers);
+                }
+            }
         }
     }
 
-    fn said<'scope>(&mut self, scope: &'scope Scope<'scope, 'env>, pid: u32, message: FromJvm) {
+    fn said(&mut self, pid: u32, message: FromJvm) {
         if self.builds.contains_key(&pid) {
             match message {
-                FromJvm::Goal(goal) => self.goal(scope, pid, &goal),
+                FromJvm::Goal(goal) => self.goal(pid, &goal),
                 FromJvm::Scanned(scanned) => self.scanned(pid, &scanned),
                 FromJvm::Trouble(why) => self.say(&format!("the agent in Maven: {why}")),
                 FromJvm::GoalEnded { goal, error } => {
@@ -280,6 +297,7 @@ impl<'env> Collector<'env> {
             }
             return;
         }
+        let Some(message) = self.said_by_child(pid, message) else { return };
         let Some(message) = self.said_by_launched(pid, message) else { return };
         if let FromJvm::Methods(methods) = &message {
             return self.methods_told(pid, methods);
@@ -335,14 +353,14 @@ impl<'env> Collector<'env> {
         }
     }
 
-    fn goal<'scope>(&mut self, scope: &'scope Scope<'scope, 'env>, pid: u32, goal: &Goal) {
+    fn goal(&mut self, pid: u32, goal: &Goal) {
         let java_home = self.builds[&pid].java_home.clone();
         let facts = GoalFacts::new(self.project, goal, &java_home);
         let number = self.goals.len();
         let mut refusal = refusal(goal, &facts.index);
         let mut arguments = None;
         if refusal.is_none() {
-            match self.tell.as_ref().map(|tell| self.session.listen(scope, number, tell)) {
+            match self.open.as_ref().map(|open| self.session.listen(number, open)) {
                 Some(Ok(socket)) => arguments = self.session.argument(&socket, self.role()),
                 Some(Err(error)) => refusal = Some(format!("{error:#}")),
                 None => refusal = Some("the build is being stopped".into()),

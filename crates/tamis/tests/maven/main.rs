@@ -6,6 +6,7 @@
 mod affected;
 mod again;
 mod by_graph;
+mod children;
 mod choices;
 #[path = "../shared/ended.rs"]
 mod ended;

@@ -53,7 +53,7 @@ fn huge(step: u32) -> String {
     for _ in 0..10_921 {
         let _ = writeln!(text, "n += {step};");
     }
-    text + "return n;\n    }\n}\n"
+    text + "n++; n++; return n;\n    }\n}\n"
 }
 
 /// A jar with classes that each say a text, for all JDKs and for those from 9 on.
