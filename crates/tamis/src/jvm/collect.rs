@@ -20,13 +20,14 @@ use crate::jvm::by_graph::ByGraph;
 use crate::jvm::goal::{GoalFacts, Told, refusal};
 use crate::jvm::said;
 use crate::jvm::saved;
-use crate::jvm::session::{Door, Session};
+use crate::jvm::session::Session;
 use crate::project::Project;
 use state::{Build, Division, GoalState, Half, Host, MethodSaid, MethodsSaid, Said, Unit};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
+use std::thread::Scope;
 use std::time::{Duration, Instant, SystemTime};
 use tamis_core::record::{Observed, Run};
 use tamis_core::{Outcome, Question, Taint, TestKey};
@@ -114,8 +115,7 @@ pub(crate) struct Collector<'env> {
     session: &'env Session,
     command: &'env Case,
     wishes: Wishes,
-    /// Where sockets of goals go; none once the command has ended.
-    open: Option<Sender<Door>>,
+    tell: Option<Sender<Input>>,
     store: Option<Store>,
     goals: Vec<GoalState>,
     builds: HashMap<u32, Build>,
@@ -155,14 +155,14 @@ impl<'env> Collector<'env> {
         session: &'env Session,
         command: &'env Case,
         wishes: Wishes,
-        open: Sender<Door>,
+        tell: Sender<Input>,
     ) -> Self {
         Self {
             project,
             session,
             command,
             wishes,
-            open: Some(open),
+            tell: Some(tell),
             store: None,
             goals: Vec::new(),
             builds: HashMap::new(),
@@ -186,7 +186,11 @@ impl<'env> Collector<'env> {
         }
     }
 
-    pub(crate) fn run(mut self, inputs: Receiver<Input>) -> Collected {
+    pub(crate) fn run<'scope>(
+        mut self,
+        scope: &'scope Scope<'scope, 'env>,
+        inputs: Receiver<Input>,
+    ) -> Collected {
         loop {
             // Whoever is killed has lost little.
             if self.written.elapsed() > WAIT_AT_MOST {
@@ -202,7 +206,7 @@ impl<'env> Collector<'env> {
             };
             match input {
                 Input::Connected { goal, hello, answers } => self.connected(goal, hello, answers),
-                Input::Said { pid, message } => self.said(pid, message),
+                Input::Said { pid, message } => self.said(scope, pid, message),
                 Input::Gone { pid } => {
                     self.builds.remove(&pid);
                     self.strangers.remove(&pid);
@@ -219,7 +223,7 @@ impl<'env> Collector<'env> {
                 }
                 Input::Part(part) => self.part_ended(part),
                 // From now on only those who still have something to tell keep us.
-                Input::Over => self.open = None,
+                Input::Over => self.tell = None,
             }
         }
         let hosts: Vec<u32> = self.parts.keys().copied().collect();
@@ -279,10 +283,10 @@ impl<'env> Collector<'env> {
         }
     }
 
-    fn said(&mut self, pid: u32, message: FromJvm) {
+    fn said<'scope>(&mut self, scope: &'scope Scope<'scope, 'env>, pid: u32, message: FromJvm) {
         if self.builds.contains_key(&pid) {
             match message {
-                FromJvm::Goal(goal) => self.goal(pid, &goal),
+                FromJvm::Goal(goal) => self.goal(scope, pid, &goal),
                 FromJvm::Scanned(scanned) => self.scanned(pid, &scanned),
                 FromJvm::Trouble(why) => self.say(&format!("the agent in Maven: {why}")),
                 FromJvm::GoalEnded { goal, error } => {
@@ -353,14 +357,14 @@ impl<'env> Collector<'env> {
         }
     }
 
-    fn goal(&mut self, pid: u32, goal: &Goal) {
+    fn goal<'scope>(&mut self, scope: &'scope Scope<'scope, 'env>, pid: u32, goal: &Goal) {
         let java_home = self.builds[&pid].java_home.clone();
         let facts = GoalFacts::new(self.project, goal, &java_home);
         let number = self.goals.len();
         let mut refusal = refusal(goal, &facts.index);
         let mut arguments = None;
         if refusal.is_none() {
-            match self.open.as_ref().map(|open| self.session.listen(number, open)) {
+            match self.tell.as_ref().map(|tell| self.session.listen(scope, number, tell)) {
                 Some(Ok(socket)) => arguments = self.session.argument(&socket, self.role()),
                 Some(Err(error)) => refusal = Some(format!("{error:#}")),
                 None => refusal = Some("the build is being stopped".into()),

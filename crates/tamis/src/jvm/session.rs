@@ -128,46 +128,35 @@ impl Session {
         wishes: Wishes,
     ) -> Running<'scope> {
         let (tell, told) = std::sync::mpsc::channel();
-        let (open, doors) = std::sync::mpsc::channel();
-        let collector = Collector::new(project, self, case, wishes, open);
+        let collector = Collector::new(project, self, case, wishes, tell.clone());
         if let Some(build) = self.build.lock().unwrap_or_else(PoisonError::into_inner).take() {
-            self.will_be_closed(&self.folder.path().join(BUILD));
-            self.accept(scope, build, None, &tell);
+            self.accept(scope, build, &self.folder.path().join(BUILD), None, &tell);
         }
-        let heard = tell.clone();
-        scope.spawn(move || {
-            for Door { listener, goal } in doors {
-                self.accept(scope, listener, Some(goal), &heard);
-            }
-        });
-        let thread = scope.spawn(move || {
-            step_back();
-            collector.run(told)
-        });
+        let thread = scope.spawn(move || collector.run(scope, told));
         Running { tell, thread }
     }
 
     /// Makes the socket for the tests of a goal; what comes is told to the collector.
-    pub(crate) fn listen(&self, goal: usize, open: &Sender<Door>) -> Result<PathBuf> {
+    pub(crate) fn listen<'scope, 'env>(
+        &'env self,
+        scope: &'scope Scope<'scope, 'env>,
+        goal: usize,
+        tell: &Sender<Input>,
+    ) -> Result<PathBuf> {
         let socket = self.folder.path().join(format!("tests-{goal}"));
-        let door = Door { listener: bind(&socket)?, goal };
-        self.will_be_closed(&socket);
-        open.send(door).context("the build is being stopped")?;
+        self.accept(scope, bind(&socket)?, &socket, Some(goal), tell);
         Ok(socket)
-    }
-
-    /// Before anybody waits at it: whoever begins to wait after [`Self::close`] is woken as well.
-    fn will_be_closed(&self, socket: &Path) {
-        self.sockets.lock().unwrap_or_else(PoisonError::into_inner).push(socket.to_path_buf());
     }
 
     fn accept<'scope, 'env>(
         &'env self,
         scope: &'scope Scope<'scope, 'env>,
         listener: UnixListener,
+        socket: &Path,
         goal: Option<usize>,
         tell: &Sender<Input>,
     ) {
+        self.sockets.lock().unwrap_or_else(PoisonError::into_inner).push(socket.to_path_buf());
         let tell = tell.clone();
         scope.spawn(move || {
             let take = |stream: UnixStream| {
@@ -198,14 +187,6 @@ impl Session {
     }
 }
 
-/// A socket for the JVMs of a goal. Who makes it does not wait at it: threads take over how much of a
-/// processor their maker gets, and a JVM of tests must not wait for those who listen.
-#[derive(Debug)]
-pub(crate) struct Door {
-    listener: UnixListener,
-    goal: usize,
-}
-
 /// The socket of the build tool's own JVM.
 const BUILD: &str = "build";
 
@@ -219,15 +200,6 @@ pub(crate) fn socket_folder() -> std::io::Result<tempfile::TempDir> {
         false => &usual,
     };
     tempfile::Builder::new().prefix("tamis-").tempdir_in(folder)
-}
-
-/// From now on this thread gets little of a processor that others want as well: working out what tests
-/// used must not slow the tests down. Nothing waits for it but the end of the command, and a build tool
-/// that asks what to skip and is idle meanwhile.
-fn step_back() {
-    const NICENESS: i32 = 10;
-    // SAFETY: changes a number of this thread; where that is refused, nothing is lost.
-    unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, NICENESS) };
 }
 
 fn bind(socket: &Path) -> Result<UnixListener> {
