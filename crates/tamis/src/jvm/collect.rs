@@ -8,17 +8,17 @@
 
 mod children;
 mod deciding;
+mod finishing;
 mod launched;
 mod methods;
 mod state;
+mod terms;
 mod writing;
 
-use crate::again::Earlier;
+pub(crate) use terms::{Collected, Input, Wishes};
+
 use crate::cases::Case;
-use crate::failures;
-use crate::jvm::by_graph::ByGraph;
 use crate::jvm::goal::{GoalFacts, Told, refusal};
-use crate::jvm::said;
 use crate::jvm::saved;
 use crate::jvm::session::Session;
 use crate::project::Project;
@@ -29,86 +29,17 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::thread::Scope;
 use std::time::{Duration, Instant, SystemTime};
-use tamis_core::record::{Observed, Run};
-use tamis_core::{Outcome, Question, Taint, TestKey};
+use tamis_core::record::Run;
+use tamis_core::{Outcome, Taint, TestKey};
 use tamis_dynamic::{Depends, Jvm, outermost};
 use tamis_observe::{ClassFiles, Observations, PartEnded};
-use tamis_report::{Reruns, TestReport};
-use tamis_settings::NameGlobs;
+use tamis_report::Reruns;
 use tamis_store::Store;
 use tamis_wire::{Began, Ended, FromJvm, Goal, Hello, Role, Scanned, ToJvm, VERSION, Verdict};
 
 /// How long records wait while nothing else happens, and how long at most.
 const WAIT_TO_WRITE: Duration = Duration::from_millis(200);
 const WAIT_AT_MOST: Duration = Duration::from_secs(1);
-
-/// What the collector is told.
-#[derive(Debug)]
-pub(crate) enum Input {
-    Connected {
-        goal: Option<usize>,
-        hello: Hello,
-        answers: UnixStream,
-    },
-    Said {
-        pid: u32,
-        message: FromJvm,
-    },
-    Gone {
-        pid: u32,
-    },
-    Part(PartEnded),
-    /// The command has ended; nothing new begins.
-    Over,
-}
-
-/// What a session was.
-#[derive(Debug, Default)]
-pub(crate) struct Collected {
-    pub(crate) reports: Vec<TestReport>,
-    /// The records that test classes were skipped on, with the goal's files.
-    pub(crate) relied_on: Vec<Observed>,
-    /// Records among them that could not be read again: the command relies on something unknown.
-    pub(crate) unread: usize,
-    /// Test goals that were seen.
-    pub(crate) goals: usize,
-    /// Test classes were decided about by the graph of types.
-    pub(crate) by_graph: bool,
-    /// Test classes that the user did not ask for, and nothing proves.
-    pub(crate) left_out: usize,
-    /// JVMs that were launched with our agent.
-    pub(crate) launched: usize,
-    /// A runner of tests was seen whose classes could not be told apart, which was said.
-    pub(crate) refused: bool,
-}
-
-/// How the user wants the tests inside a build to be treated.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Wishes {
-    pub(crate) quiet: bool,
-    /// Decide by the graph of types.
-    pub(crate) by_graph: bool,
-    /// Decide by a call graph instead.
-    pub(crate) by_methods: bool,
-    /// Record what the test classes used; without it, only that one did not pass.
-    pub(crate) collect: bool,
-    /// Only test classes with such names; all where it is empty.
-    pub(crate) only: NameGlobs,
-    /// Only test classes that did not pass when they last ran.
-    pub(crate) failed: bool,
-    /// How test classes ended before in this call, where it is a second try.
-    pub(crate) again: Option<Arc<Earlier>>,
-    /// Tell the methods of test classes apart.
-    pub(crate) methods: bool,
-}
-
-impl Wishes {
-    pub(crate) fn wants(&self, key: &TestKey) -> bool {
-        let simple = key.name.rsplit('.').next().unwrap_or(&key.name);
-        let names = [key.name.as_str(), simple, &key.to_string()];
-        self.only.patterns().is_empty() || names.iter().any(|n| self.only.matches(n.as_bytes()))
-    }
-}
 
 pub(crate) struct Collector<'env> {
     project: &'env Project,
@@ -518,75 +449,6 @@ impl<'env> Collector<'env> {
         report.wall += Duration::from_micros(wall_us);
     }
 
-    /// Everything was told. What has only one half by now was not observed completely.
-    fn finish(mut self) -> Collected {
-        for ((pid, _), half) in std::mem::take(&mut self.halves) {
-            if let (Some((said, _)), None) = (half.said, half.seen) {
-                let taint =
-                    Taint::Unobserved("the tracer did not see where it began and ended".into());
-                self.write(pid, said, &Observations::default(), &ClassFiles::new(), Some(taint));
-            }
-        }
-        self.record_classes_without_tests();
-        self.write_records();
-        self.add_messages();
-        self.tell_of_missing_agents();
-        self.tell_undivided();
-        for goal in &self.goals {
-            if let Some(why) = goal.graph.as_ref().and_then(ByGraph::record) {
-                self.say(&format!("{}: {why}", goal.facts.scope));
-            }
-        }
-        let mut files: Vec<_> = Vec::new();
-        let goals = self.goals.iter().filter(|g| g.refusal.is_none());
-        let paths: BTreeSet<_> = goals.flat_map(|goal| goal.facts.index.paths()).collect();
-        for (path, is_folder) in paths {
-            add_files(path, is_folder, &mut files);
-        }
-        files.sort_unstable();
-        files.dedup();
-        let answers = self.project.fingerprinter.answer_many(&files);
-        for ((path, scheme), answer) in files.iter().zip(answers) {
-            let question = Question::Path(self.project.paths.to_portable(path), *scheme);
-            let observed = writing::given(question, answer.value);
-            self.collected.relied_on.push(Observed { detail: answer.detail, ..observed });
-        }
-        let mut at = 0..;
-        let dissolved = &self.dissolved;
-        self.collected.reports.retain(|_| !at.next().is_some_and(|n| dissolved.contains(&n)));
-        self.collected
-    }
-
-    /// What the test classes that did not pass said.
-    fn add_messages(&mut self) {
-        for goal in &self.goals {
-            for (class, &report) in &goal.units {
-                let report = &mut self.collected.reports[report];
-                if report.failed() {
-                    report.output = said::failures(&goal.reports, class, self.began);
-                }
-                // What passes at the second try keeps what it said at the first.
-                let again = self.wishes.again.as_ref().is_some_and(|a| a.failed(&report.key));
-                if report.outcome.is_some() && (report.failed() || !again) {
-                    failures::keep(self.store.as_ref(), report);
-                }
-            }
-        }
-    }
-
-    fn tell_of_missing_agents(&self) {
-        for goal in self.goals.iter().filter(|g| g.refusal.is_none() && g.jvms == 0) {
-            let unfinished = goal.units.values().any(|&n| self.collected.reports[n].unfinished());
-            if unfinished && goal.ended_well {
-                self.say(&format!(
-                    "{}: the agent did not start in the JVM of its tests: none is recorded, and all \
-                     run again; `tamis doctor` checks the agent",
-                    goal.facts.scope
-                ));
-            }
-        }
-    }
-
     fn say(&self, what: &str) {
         if !self.wishes.quiet {
             eprintln!("tamis: {what}");
@@ -627,21 +489,4 @@ fn key(facts: &GoalFacts, class: &str) -> TestKey {
 fn answer(build: &mut Build, message: &ToJvm) {
     // A build that has gone away needs no answer.
     let _ = tamis_wire::write(&mut build.answers, message);
-}
-
-/// All files and folders of an entry of the classpath.
-fn add_files(
-    path: &std::path::Path,
-    is_folder: bool,
-    files: &mut Vec<(std::path::PathBuf, tamis_core::Scheme)>,
-) {
-    if !is_folder {
-        files.push((path.to_path_buf(), tamis_core::Scheme::Raw));
-        return;
-    }
-    files.push((path.to_path_buf(), tamis_core::Scheme::Listing));
-    for entry in std::fs::read_dir(path).into_iter().flatten().flatten() {
-        let is_folder = entry.file_type().is_ok_and(|t| t.is_dir());
-        add_files(&entry.path(), is_folder, files);
-    }
 }
