@@ -14,9 +14,21 @@ pub(crate) fn hello(jni: Jni, role: Role, blind: Vec<String>) -> Hello {
         java_version: property("java.version"),
         command: property("sun.java.command"),
         vm_arguments: vm_arguments(jni),
-        class_path: property("java.class.path"),
+        class_path: match role {
+            // Nobody else knows where it was started.
+            Role::Child(_) => absolute(&property("java.class.path")),
+            _ => property("java.class.path"),
+        },
         blind,
     }
+}
+
+/// The entries of a class path, from the root on.
+fn absolute(class_path: &str) -> String {
+    let folder = std::env::current_dir().unwrap_or_default();
+    let entries: Vec<String> =
+        class_path.split(':').map(|entry| folder.join(entry).to_string_lossy().into()).collect();
+    entries.join(":")
 }
 
 /// A system property; empty if there is none.
@@ -81,6 +93,13 @@ pub(crate) fn platform_loader(jni: Jni) -> Option<Object> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_class_path_is_told_from_the_root_on() {
+        let here = std::env::current_dir().expect("a folder");
+        let path = absolute("classes:/a/b.jar:");
+        assert_eq!(path, format!("{0}/classes:/a/b.jar:{0}/", here.display()));
+    }
 
     #[test]
     fn options_end_where_the_main_class_stands() {

@@ -116,3 +116,29 @@ fn the_runner_of_junit_3_runs_what_it_has_to() {
         run(&project, main, &["a.ThreeTest"]).assert_code(1).assert_ran(round, &["ThreeTest"]);
     }
 }
+
+#[test]
+fn a_jvm_that_a_test_starts_is_known_by_its_methods() {
+    let Some(project) = Project::new(&JARS) else { return };
+    project
+        .write(
+            "src/a/Thing.java",
+            "package a; public class Thing {
+            public static int one() { return 1; } public static int two() { return 2; }
+            public static void main(String[] a) { System.exit(one()); } }",
+        )
+        .write(
+            "src/a/StartsTest.java",
+            "package a; public class StartsTest { @org.junit.Test public void it() throws Exception {
+              Log.ran(\"StartsTest\"); ProcessBuilder java = new ProcessBuilder(\"java\", \"-cp\",
+                System.getProperty(\"java.class.path\"), \"a.Thing\");
+              org.junit.Assert.assertEquals(1, java.start().waitFor()); } }",
+        )
+        .compile();
+    let all = ["a.StartsTest"];
+    core(&project, &all).assert_code(0).assert_ran("the first run", &["StartsTest"]);
+    project.replace("src/a/Thing.java", "return 2", "return 3").compile();
+    core(&project, &all).assert_code(0).assert_ran("a method that did not run", &[]);
+    project.replace("src/a/Thing.java", "return 1", "return 0").compile();
+    core(&project, &all).assert_code(1).assert_ran("one that ran", &all.map(|_| "StartsTest"));
+}
