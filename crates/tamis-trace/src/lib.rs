@@ -16,7 +16,6 @@ mod nudge;
 pub mod patch;
 mod probe;
 mod process;
-mod prompt;
 pub mod ptrace;
 mod serve;
 mod shepherd;

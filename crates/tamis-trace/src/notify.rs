@@ -17,7 +17,6 @@ use crate::filter::{Filter, Verdict};
 use crate::lifetime::Lifetime;
 use crate::nudge::Nudge;
 use crate::probe;
-use crate::prompt;
 use crate::serve::Server;
 use crate::shepherd::Shepherd;
 use crate::stdin::StandardInput;
@@ -91,7 +90,6 @@ pub(crate) fn listen(
     // SAFETY: sets a flag on our own descriptor; older kernels refuse, which costs only speed.
     unsafe { libc::ioctl(listener, SET_FLAGS, SYNC_WAKE_UP) };
     let nudge = Nudge::start()?;
-    prompt::be_prompt();
     lifetime.go()?;
     while lifetime.wait_doing(&mut [listener], &mut || server.meanwhile())? {
         let mut waiting = receive(listener)?;
