@@ -457,3 +457,41 @@ fn every_layout_of_objects_lets_probes_be_read() {
         }
     }
 }
+
+#[test]
+fn no_probe_is_lost_while_they_are_read() {
+    // A thread runs each method once while static initialisers, at which probes are read, come and go.
+    let mut many = String::from("package a; public class Many {\n");
+    let (mut calls, mut reads) = (String::new(), String::new());
+    for number in 0..1_000 {
+        let _ = writeln!(many, "static void m{number}() {{}}");
+        let _ = write!(calls, "m{number}(); Thread.yield();");
+        if number < 300 {
+            let _ =
+                writeln!(many, "static class C{number} {{ static Object held = new Object(); }}");
+            let _ = write!(reads, "if (C{number}.held == null) return;");
+        }
+    }
+    let _ = write!(
+        many,
+        "static class Writer extends Thread {{ public void run() {{ {calls} }} }}
+        public static void main(String[] a) throws Exception {{
+            Thread writer = new Writer(); writer.start(); {reads} writer.join(); }} }}"
+    );
+    let classes = compile(&[("a/Many.java", &many)], &[]);
+    for jdk in &tried_jdks() {
+        let program = Program {
+            jdk,
+            class_path: vec![classes.clone()],
+            jvm: Vec::new(),
+            arguments: vec!["a.Many".into()],
+        };
+        let (output, told) = program.run();
+        assert!(output.status.success(), "{output:?}");
+        told.assert_sound();
+        let ran = told.ran("").into_iter().filter(|method| method.contains(".m")).count();
+        // The thousand, and main.
+        assert_eq!(ran, 1_001, "{jdk:?}");
+        assert!(told.messages.len() > 300, "they were read in between");
+    }
+}

@@ -8,6 +8,7 @@
 //! The tracer tells at the end of a test which JVMs it started. What those said may still be on its way by
 //! then, so what the tracer tells of a host waits in order until it is known.
 
+use super::launched::holds_classes;
 use super::{Collector, writing};
 use crate::jvm::goal::GoalFacts;
 use std::collections::{HashSet, VecDeque};
@@ -156,11 +157,8 @@ impl Collector<'_> {
         let is_file = |observed: &Observed| {
             let path = observed.question.path().map(|path| self.project.paths.to_absolute(path));
             path.is_none_or(|path| {
-                let in_folders = facts
-                    .index
-                    .paths()
-                    .any(|(folder, is_folder)| is_folder && path.starts_with(folder));
-                !in_folders || as_files.contains(path.as_os_str().as_encoded_bytes())
+                !holds_classes(&facts.index, &path)
+                    || as_files.contains(path.as_os_str().as_encoded_bytes())
             })
         };
         observations.observed.extend(seen.class_like.observed.into_iter().filter(is_file));

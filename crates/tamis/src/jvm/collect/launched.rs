@@ -397,7 +397,7 @@ fn other_property(known: &[(String, String)], now: &[(String, String)]) -> Optio
 }
 
 /// Whether a path is below a folder of the classpath, or is one.
-fn holds_classes(index: &ClassIndex, path: &Path) -> bool {
+pub(super) fn holds_classes(index: &ClassIndex, path: &Path) -> bool {
     index.paths().any(|(folder, is_folder)| is_folder && path.starts_with(folder))
 }
 
