@@ -14,7 +14,7 @@ work=${WORK:-$here/../work}
 jdk=${JDK:-${JAVA_HOME:?give JDK or JAVA_HOME}}
 runs=${RUNS:-5}
 mkdir -p "$work"
-(cd "$root" && cargo build --release -q -p tamis --bin tamis && cargo build --release -q -p tamis-jvm --example static_figures)
+(cd "$root" && cargo build --release -q -p tamis --bin tamis && cargo build --release -q -p tamis-select-static --example static_figures)
 figures=$root/target/release/examples/static_figures
 tamis=$root/target/release/tamis
 

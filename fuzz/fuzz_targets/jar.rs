@@ -4,5 +4,5 @@
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {
-    drop(tamis_jvm::archive::Archive::read(bytes));
+    drop(tamis_select_static::archive::Archive::read(bytes));
 });

@@ -5,9 +5,9 @@
 use libfuzzer_sys::fuzz_target;
 use std::path::Path;
 use tamis_core::Hash;
-use tamis_jvm::block::List;
-use tamis_jvm::state::State;
-use tamis_jvm::{Caches, JarCache, Module, World};
+use tamis_select_static::block::List;
+use tamis_select_static::state::State;
+use tamis_select_static::{Caches, JarCache, Module, World};
 
 fn write(path: &Path, body: &[u8]) {
     let sum = Hash::of(body).0.to_le_bytes();
@@ -30,7 +30,7 @@ fuzz_target!(|bytes: &[u8]| {
 
     // The version that stands in front of a block is right, so that the rest is looked at.
     let content = Hash(7);
-    let mut block = vec![tamis_jvm::block::BLOCK_VERSION as u8];
+    let mut block = vec![tamis_select_static::block::BLOCK_VERSION as u8];
     block.extend_from_slice(bytes);
     write(&folder.path().join(format!("jar-{:032x}", content.0)), &block);
     let jars = JarCache::new(Some(folder.path().to_path_buf()));

@@ -2,8 +2,8 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use tamis_jvm::naming;
-use tamis_jvm::starts::{Dependencies, ZlcFormat};
+use tamis_select_static::naming;
+use tamis_select_static::starts::{Dependencies, ZlcFormat};
 
 fuzz_target!(|text: &str| {
     if let Ok(read) = Dependencies::parse_zlc(text) {

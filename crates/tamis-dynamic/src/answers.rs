@@ -9,7 +9,7 @@ use rustc_hash::FxHashMap;
 use std::sync::Arc;
 use tamis_classfile::mutf8;
 use tamis_core::Value;
-use tamis_jvm::names::{NameId, Names, dotted};
+use tamis_select_static::names::{NameId, Names, dotted};
 
 /// A fact with what the classpath says to it.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -4,10 +4,10 @@ use rustc_hash::FxHashMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use tamis_core::{Hash, Value};
-use tamis_jvm::block::{Block, ClassFacts, List};
-use tamis_jvm::folder;
-use tamis_jvm::names::dotted;
-use tamis_jvm::world::Caches;
+use tamis_select_static::block::{Block, ClassFacts, List};
+use tamis_select_static::folder;
+use tamis_select_static::names::dotted;
+use tamis_select_static::world::Caches;
 
 #[derive(Debug)]
 pub struct ClassIndex {

@@ -17,7 +17,7 @@ use std::path::Path;
 use std::sync::Arc;
 use tamis_classfile::mutf8;
 use tamis_core::Hash;
-use tamis_jvm::names::{NameId, Names, dotted};
+use tamis_select_static::names::{NameId, Names, dotted};
 use tamis_wire::{ClassSeen, Hits, Lookup, StaticState, Window};
 
 #[derive(Debug)]

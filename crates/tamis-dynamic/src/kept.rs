@@ -26,7 +26,7 @@ use crate::kinds::Kinds;
 use crate::reach::{Calls, MARKERS};
 use roaring::RoaringBitmap;
 use rustc_hash::{FxHashMap, FxHashSet};
-use tamis_jvm::names::{NameId, Names, dotted};
+use tamis_select_static::names::{NameId, Names, dotted};
 
 /// JDK types whose objects do not change, or count only.
 const INERT: &[&[u8]] = &[

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use tamis_classfile::ClassFile;
 use tamis_core::Hash;
 use tamis_dynamic::{ClassIndex, Depends, Jvm, Kind};
-use tamis_jvm::{Caches, JarCache};
+use tamis_select_static::{Caches, JarCache};
 use tamis_testjava::{Sources, class_files, jdk};
 use tamis_wire::{ClassSeen, Hits, Lookups, Window};
 

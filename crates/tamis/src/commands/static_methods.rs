@@ -8,9 +8,9 @@ use clap::{Args, ValueEnum};
 use serde::Serialize;
 use std::collections::BTreeSet;
 use std::io::Write;
-use tamis_calls::{Algorithm, Changes, MethodId};
-use tamis_jvm::methods::{self, Calls, MethodLevel};
-use tamis_jvm::{Module, Session, render};
+use tamis_callgraph::{Algorithm, Changes, MethodId};
+use tamis_select_static::methods::{self, Calls, MethodLevel};
+use tamis_select_static::{Module, Session, render};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum LevelName {

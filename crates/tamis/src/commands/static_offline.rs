@@ -14,8 +14,8 @@ use super::static_select::{Places, StaticVerb};
 use anyhow::{Context as _, Result};
 use std::path::Path;
 use std::process::{Command, Stdio};
-use tamis_jvm::Session;
-use tamis_jvm::lock::Lock;
+use tamis_select_static::Session;
+use tamis_select_static::lock::Lock;
 
 /// The lock of the state, for verbs that read proofs or write them.
 pub(super) fn lock(state: &Path, verb: &StaticVerb) -> Result<Option<Lock>> {

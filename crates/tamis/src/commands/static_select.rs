@@ -17,12 +17,12 @@ use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
-use tamis_jvm::render::{self, Detail, DiffJson, ImpactedJson, SelectionJson};
-use tamis_jvm::{
+use tamis_report::style::Role;
+use tamis_select_static::render::{self, Detail, DiffJson, ImpactedJson, SelectionJson};
+use tamis_select_static::{
     Caches, EdgeKind, JarCache, Kinds, Libraries, MethodLevel, Module, Naming, Session, Settings,
     TestDecision, explain, maven, methods, surroundings,
 };
-use tamis_report::style::Role;
 
 #[derive(Debug, Args)]
 pub(crate) struct StaticArguments {
@@ -462,7 +462,7 @@ fn grouped(reasons: BTreeMap<String, usize>) -> String {
 
 /// `--all`: a wish of the user that comes before the evidence.
 fn all_of(session: &Session) -> Vec<TestDecision> {
-    let run = || Some(tamis_jvm::Reason::Requested);
+    let run = || Some(tamis_select_static::Reason::Requested);
     session.test_names().into_iter().map(|name| TestDecision { name, run: run() }).collect()
 }
 

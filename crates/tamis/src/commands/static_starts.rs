@@ -6,8 +6,8 @@ use anyhow::{Context as _, Result, bail};
 use clap::{Args, ValueEnum};
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use tamis_jvm::starts::{Dependencies, ZlcFormat};
-use tamis_jvm::{Session, render};
+use tamis_select_static::starts::{Dependencies, ZlcFormat};
+use tamis_select_static::{Session, render};
 
 #[derive(Debug, Args)]
 pub(super) struct ExportArguments {

@@ -7,9 +7,11 @@ use crate::jvm::goal::GoalFacts;
 use crate::project::Project;
 use std::collections::BTreeMap;
 use tamis_core::{Cause, Decision, Hash, TestKey};
-use tamis_jvm::engine::{self, Recorded};
-use tamis_jvm::{Caches, JarCache, Kinds, Libraries, MethodLevel, Module, Settings, explain};
 use tamis_report::{TestReport, Way};
+use tamis_select_static::engine::{self, Recorded};
+use tamis_select_static::{
+    Caches, JarCache, Kinds, Libraries, MethodLevel, Module, Settings, explain,
+};
 
 /// One goal between its decision and its end.
 #[derive(Debug)]

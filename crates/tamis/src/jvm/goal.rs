@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError, RwLock};
 use tamis_core::{Hash, Value};
 use tamis_dynamic::{ClassIndex, Fact, Kind};
-use tamis_jvm::{Caches, JarCache};
+use tamis_select_static::{Caches, JarCache};
 use tamis_wire::Goal;
 
 /// A goal that is known: enough to answer every question about its classes.

@@ -5,7 +5,7 @@
 
 use crate::harness::Project;
 use std::collections::BTreeSet;
-use tamis_calls::{Algorithm, MethodId, Options, Origin, Program, Universe, build};
+use tamis_callgraph::{Algorithm, MethodId, Options, Origin, Program, Universe, build};
 
 const JARS: [&str; 2] = ["junit:junit:4.13.2", "org.hamcrest:hamcrest-core:1.3"];
 

@@ -147,7 +147,7 @@ impl Collector<'_> {
 
     pub(super) fn decide_by_graph(&mut self, number: usize, classes: &[String]) -> Vec<u32> {
         let goal = &self.goals[number];
-        let level = self.wishes.by_methods.then(tamis_jvm::MethodLevel::default);
+        let level = self.wishes.by_methods.then(tamis_select_static::MethodLevel::default);
         let decided =
             ByGraph::decide(self.project, &goal.facts, &goal.test_classes, classes, level);
         let Some((graph, reports)) = decided else {
@@ -180,7 +180,7 @@ impl Collector<'_> {
         self.collected.by_graph = true;
         self.tell_how_many(number, classes.len(), skip.len(), 0);
         if self.wishes.by_methods && !skip.is_empty() {
-            self.say(tamis_jvm::methods::WARNING);
+            self.say(tamis_select_static::methods::WARNING);
         }
         skip
     }

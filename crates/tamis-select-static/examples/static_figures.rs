@@ -1,10 +1,10 @@
 //! Times for the figures of bench/static: one figure per call, in milliseconds, best of the runs
-//! that were asked for. `cargo run --release -p tamis-jvm --example static_figures -- graph DIR 5`.
+//! that were asked for. `cargo run --release -p tamis-select-static --example static_figures -- graph DIR 5`.
 
 use std::path::{Path, PathBuf};
 use std::time::Instant;
-use tamis_jvm::graph::{Edge, EdgeKind, Graph};
-use tamis_jvm::{Caches, JarCache, Kinds, Libraries, Module, Session, Settings};
+use tamis_select_static::graph::{Edge, EdgeKind, Graph};
+use tamis_select_static::{Caches, JarCache, Kinds, Libraries, Module, Session, Settings};
 
 fn best(runs: usize, mut work: impl FnMut() -> String) {
     let mut times = Vec::new();

@@ -22,7 +22,7 @@ use rustc_hash::FxHashMap;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::{Path, PathBuf};
-use tamis_calls::{
+use tamis_callgraph::{
     Algorithm, CallGraph, Callers, Changes, MethodId, Options, Origin, Program, Root, Universe,
 };
 use tamis_core::Hash;
@@ -161,7 +161,7 @@ impl<'u> Calls<'u> {
         }
         let all: Vec<Root> = roots.values().flatten().copied().collect();
         let options = Options { reflection: level.reflection, ..Options::new(level.algorithm) };
-        let graph = tamis_calls::build(&mut program, &all, options);
+        let graph = tamis_callgraph::build(&mut program, &all, options);
         Self { program, graph, roots }
     }
 }

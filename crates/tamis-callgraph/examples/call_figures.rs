@@ -14,7 +14,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Instant;
-use tamis_calls::{
+use tamis_callgraph::{
     Algorithm, Assumptions, MethodId, Options, Origin, Program, Root, Universe, build,
 };
 use tamis_classfile::{ClassFile, flags};

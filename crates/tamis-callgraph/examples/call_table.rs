@@ -8,7 +8,9 @@
 //! printed for each test that reaches one.
 
 use std::path::{Path, PathBuf};
-use tamis_calls::{Algorithm, Changes, MethodId, Options, Origin, Program, Root, Universe, build};
+use tamis_callgraph::{
+    Algorithm, Changes, MethodId, Options, Origin, Program, Root, Universe, build,
+};
 
 fn main() {
     let (mut jdk, mut tests, mut algorithm) = (None, None, None);

@@ -14,7 +14,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
-use tamis_calls::{
+use tamis_callgraph::{
     Algorithm, CallGraph, MethodId, Options, Origin, Program, Root, Universe, build,
 };
 

@@ -2,7 +2,7 @@
 
 use crate::support::{Fixture, Libraries, built, options};
 use std::collections::BTreeSet;
-use tamis_calls::{Algorithm, Changes};
+use tamis_callgraph::{Algorithm, Changes};
 
 const TEST: &str =
     "class Case { void t(Base b) { Base c = new Sub(); c.m(); new Sub().own(); b.n(); } }";

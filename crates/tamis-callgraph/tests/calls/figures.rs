@@ -3,7 +3,7 @@
 
 use crate::support::{Fixture, Libraries, built, options};
 use std::collections::BTreeSet;
-use tamis_calls::Algorithm::{self, Cha, Rta, ZeroCfa, ZeroOneCfa};
+use tamis_callgraph::Algorithm::{self, Cha, Rta, ZeroCfa, ZeroOneCfa};
 
 fn check(
     fixture: &Fixture,

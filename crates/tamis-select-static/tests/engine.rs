@@ -2,8 +2,10 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use tamis_jvm::engine::{Recorded, decide, record};
-use tamis_jvm::{Caches, JarCache, Kinds, Libraries, Module, Reason, Settings, TestDecision};
+use tamis_select_static::engine::{Recorded, decide, record};
+use tamis_select_static::{
+    Caches, JarCache, Kinds, Libraries, Module, Reason, Settings, TestDecision,
+};
 use tamis_testjava::{Sources, jdk};
 
 struct Project {
@@ -61,7 +63,7 @@ impl Project {
         }
     }
 
-    fn decide(&self, tests: &[&str]) -> tamis_jvm::engine::Decisions {
+    fn decide(&self, tests: &[&str]) -> tamis_select_static::engine::Decisions {
         let tests: Vec<String> = tests.iter().map(|t| (*t).to_owned()).collect();
         decide(&self.module, &tests, &self.settings, None)
     }

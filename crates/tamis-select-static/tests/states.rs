@@ -5,7 +5,7 @@ mod support;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use support::{frameworks, module, pass_all, selected, settings};
-use tamis_jvm::{EdgeKind, Libraries, Module, Reason, Session, Settings, TestDecision};
+use tamis_select_static::{EdgeKind, Libraries, Module, Reason, Session, Settings, TestDecision};
 use tamis_testjava::{Sources, jdk};
 
 const NOTHING: [&str; 0] = [];

@@ -6,9 +6,9 @@ mod support;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use support::settings;
-use tamis_calls::{Algorithm, Changes};
-use tamis_jvm::engine::{self, Recorded};
-use tamis_jvm::{MethodLevel, Module, Reason, Session, TestDecision, methods};
+use tamis_callgraph::{Algorithm, Changes};
+use tamis_select_static::engine::{self, Recorded};
+use tamis_select_static::{MethodLevel, Module, Reason, Session, TestDecision, methods};
 use tamis_testjava::{Sources, jdk};
 
 const TESTS: [(&str, &str); 3] = [

@@ -2,8 +2,8 @@
 
 use crate::support::{Fixture, Libraries, built, options};
 use std::collections::BTreeSet;
-use tamis_calls::Algorithm::{self, ZeroCfa, ZeroOneCfa};
-use tamis_calls::{Assumptions, Options};
+use tamis_callgraph::Algorithm::{self, ZeroCfa, ZeroOneCfa};
+use tamis_callgraph::{Assumptions, Options};
 
 /// The methods of `Used` that `Case` reaches, by algorithm.
 fn used(source: &str, libraries: Libraries, options: Options) -> BTreeSet<String> {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
-use tamis_calls::{Algorithm, CallGraph, Options, Origin, Program, Root, Universe, build};
+use tamis_callgraph::{Algorithm, CallGraph, Options, Origin, Program, Root, Universe, build};
 use tamis_testjava::{Sources, jdk};
 
 /// Whether libraries and the JDK are read.
