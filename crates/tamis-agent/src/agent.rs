@@ -15,8 +15,10 @@ use std::collections::BTreeSet;
 use std::ffi::CString;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
-use tamis_wire::mark::Mark;
-use tamis_wire::{ClassSeen, FromJvm, Hits, Lookups, Options, Role, StaticState, ToJvm, Window};
+use tamis_jvm_wire::Mark;
+use tamis_jvm_wire::{
+    ClassSeen, FromJvm, Hits, Lookups, Options, Role, StaticState, ToJvm, Window,
+};
 
 /// Deeper stacks are not looked at to their end.
 const DEEPEST: i32 = 2000;
@@ -104,7 +106,7 @@ impl Agent {
     }
 
     /// The first message, then everything that waited for it.
-    pub(crate) fn greet(&self, hello: tamis_wire::Hello) {
+    pub(crate) fn greet(&self, hello: tamis_jvm_wire::Hello) {
         let mut desk = self.desk();
         let early = desk.early.take().unwrap_or_default();
         desk.link.tell(&FromJvm::Hello(hello));

@@ -2,7 +2,7 @@
 
 use crate::jvm::{Jni, Object};
 use std::ffi::CStr;
-use tamis_wire::{Hello, Role, VERSION};
+use tamis_jvm_wire::{Hello, Role, VERSION};
 
 pub(crate) fn hello(jni: Jni, role: Role, blind: Vec<String>) -> Hello {
     let property = |name: &str| property(jni, name);

@@ -48,7 +48,7 @@ use link::Link;
 use load::Offer;
 use std::ffi::{CStr, c_char, c_void};
 use std::panic::catch_unwind;
-use tamis_wire::{Options, Role};
+use tamis_jvm_wire::{Options, Role};
 
 /// The classes of `java/`, compiled; in the order in which they can be defined.
 const CLASSES: [(&CStr, &[u8]); 17] = [

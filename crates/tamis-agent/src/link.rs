@@ -9,7 +9,7 @@ use std::os::fd::AsRawFd;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::time::Duration;
-use tamis_wire::{FromJvm, ToJvm};
+use tamis_jvm_wire::{FromJvm, ToJvm};
 
 /// Sent at the latest when so much is waiting.
 const FULL: usize = 64 << 10;
@@ -37,7 +37,8 @@ impl Link {
         if self.stream.is_none() {
             return;
         }
-        if tamis_wire::write(&mut self.waiting, message).is_err() {
+        let written = message.to_process().and_then(|m| tamis_wire::write(&mut self.waiting, &m));
+        if written.is_err() {
             // A message that cannot be written is one that tamis would miss.
             self.stream = None;
         } else if self.waiting.len() >= FULL {
@@ -111,9 +112,9 @@ mod tests {
         assert!(theirs.read(&mut [0]).is_err());
         link.close();
         theirs.set_nonblocking(false).unwrap();
-        let message = tamis_wire::read::<FromJvm>(&mut theirs).unwrap();
+        let message = tamis_jvm_wire::read(&mut theirs).unwrap();
         assert_eq!(message, Some(FromJvm::Trouble("one".into())));
-        assert_eq!(tamis_wire::read::<FromJvm>(&mut theirs).unwrap(), None);
+        assert_eq!(tamis_jvm_wire::read(&mut theirs).unwrap(), None);
     }
 
     #[test]

@@ -18,7 +18,7 @@ use std::collections::hash_map::Entry;
 use std::sync::{Mutex, PoisonError};
 use tamis_classfile::ClassFile;
 use tamis_classfile::mutf8;
-use tamis_wire::{ClassSeen, Role};
+use tamis_jvm_wire::{ClassSeen, Role};
 use xxhash_rust::xxh3::{xxh3_64, xxh3_128};
 
 /// The ids of every class that has some, for the case that it is redefined, and of its methods, for the

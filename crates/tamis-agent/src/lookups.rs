@@ -3,7 +3,7 @@
 use crate::jvm::{Jni, Object};
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
-use tamis_wire::Lookup;
+use tamis_jvm_wire::Lookup;
 
 /// The numbers of `TamisLookups.java`.
 #[derive(Debug, Clone, Copy)]
@@ -84,7 +84,7 @@ impl Lookups {
 
     /// Ends a window: everything since the last time, and the hooks forget what they told. `None` if
     /// they could not be made to.
-    pub(crate) fn end_window(&self, jni: Jni) -> Option<tamis_wire::Lookups> {
+    pub(crate) fn end_window(&self, jni: Jni) -> Option<tamis_jvm_wire::Lookups> {
         let Some(&[hooks, string]) = self.classes.get() else { return Some(self.drain()) };
         let lookups = self.drain();
         let told = jni.objects(TOLD, string)?;
@@ -94,7 +94,7 @@ impl Lookups {
     }
 
     /// In a fixed order.
-    fn drain(&self) -> tamis_wire::Lookups {
+    fn drain(&self) -> tamis_jvm_wire::Lookups {
         let mut asked = self.asked();
         let mut plain = Vec::new();
         for kind in [Kind::Class, Kind::Reflected, Kind::Variable] {
@@ -120,7 +120,7 @@ impl Lookups {
         for (_, jars) in &mut entries {
             jars.iter_mut().for_each(|jar| *jar = new[jar]);
         }
-        tamis_wire::Lookups::new(plain, used.into_iter().map(path).collect(), entries)
+        tamis_jvm_wire::Lookups::new(plain, used.into_iter().map(path).collect(), entries)
     }
 }
 

@@ -4,7 +4,7 @@ use crate::agent::{Agent, guarded};
 use crate::jvm::{Jni, Object};
 use crate::lookups::Kind;
 use std::ffi::CString;
-use tamis_wire::{FromJvm, Goal, Scanned, ToJvm};
+use tamis_jvm_wire::{FromJvm, Goal, Scanned, ToJvm};
 
 /// `static native void failed()`
 #[unsafe(no_mangle)]

@@ -9,7 +9,7 @@ use crate::agent::guarded;
 use crate::hello;
 use crate::jvm::{Jni, Object};
 use std::path::{Path, PathBuf};
-use tamis_wire::{Options, Role};
+use tamis_jvm_wire::{Options, Role};
 
 /// `private static native String argument(String[] words)`
 #[unsafe(no_mangle)]

@@ -2,7 +2,7 @@
 
 use crate::agent::guarded;
 use crate::jvm::{Jni, Object};
-use tamis_wire::{Candidate, FromJvm, Launch, Role, ToJvm};
+use tamis_jvm_wire::{Candidate, FromJvm, Launch, Role, ToJvm};
 
 /// `static native boolean launched()`
 #[unsafe(no_mangle)]

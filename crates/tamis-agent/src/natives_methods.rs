@@ -2,7 +2,7 @@
 
 use crate::agent::guarded;
 use crate::jvm::{Jni, Object};
-use tamis_wire::{FromJvm, Methods, ToJvm};
+use tamis_jvm_wire::{FromJvm, Methods, ToJvm};
 
 /// `static native boolean on()`
 #[unsafe(no_mangle)]

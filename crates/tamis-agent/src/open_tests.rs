@@ -13,7 +13,7 @@ pub(crate) use stretches::MethodBegins;
 
 use std::time::Instant;
 use stretches::OpenStretch;
-use tamis_wire::{Began, Ended, FromJvm, Verdict};
+use tamis_jvm_wire::{Began, Ended, FromJvm, Verdict};
 
 #[derive(Debug, Default)]
 pub(crate) struct Tests {

@@ -12,7 +12,7 @@ use crate::jvm::{Jni, Object};
 use std::ffi::CString;
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use tamis_classfile::marks::{self, AtFirst, PER_CLASS};
-use tamis_wire::Hits;
+use tamis_jvm_wire::Hits;
 
 /// The family of classes whose bytes are the probes.
 pub(crate) const FAMILY: &str = "java/lang/TamisMarks";

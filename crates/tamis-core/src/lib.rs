@@ -12,15 +12,23 @@
 //! answers.
 
 pub mod decide;
+pub mod key;
+pub mod mark;
+pub mod notice;
 pub mod path;
+pub mod plan;
 pub mod question;
 pub mod record;
 pub mod value;
 
 pub use decide::{Cause, Decision};
+pub use key::{Module, Scope, TestKey, Tool, ToolScope, Unit};
+pub use mark::Mark;
+pub use notice::{Notice, Notices, Silent, Weight};
 pub use path::{PathMap, PortablePath};
+pub use plan::{Difference, Evidence, Planned, Way};
 pub use question::{Question, Scheme};
-pub use record::{Note, Outcome, RecordId, Taint, TestKey};
+pub use record::{Note, Outcome, RecordId, RecordSummary, Taint};
 pub use value::{Hash, Value};
 
 use serde::{Deserialize, Serialize};

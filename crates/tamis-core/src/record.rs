@@ -1,35 +1,12 @@
 //! Records: what one finished run of one test leaves for the next decision.
 
+use crate::key::TestKey;
 use crate::path::PortablePath;
 use crate::question::Question;
 use crate::value::Value;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::sync::Arc;
-
-/// The unit that is selected. Never holds an absolute path.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-pub struct TestKey {
-    /// The suite's name in `tamis.toml`; empty for a bare command.
-    pub suite: String,
-    /// The item's name; for a bare command its words.
-    pub name: String,
-    /// The folder it runs in, relative to the project's root, `.` for the root.
-    pub folder: String,
-}
-
-impl fmt::Display for TestKey {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if !self.suite.is_empty() {
-            write!(f, "{}::", self.suite)?;
-        }
-        write!(f, "{}", self.name)?;
-        if self.suite.is_empty() && self.folder != "." {
-            write!(f, " (in {})", self.folder)?;
-        }
-        Ok(())
-    }
-}
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct RecordId(pub u32);
@@ -273,4 +250,33 @@ pub struct Run {
     pub notes: Vec<Note>,
     /// Files of the project that the run created and left behind.
     pub left_behind: Vec<PortablePath>,
+}
+
+/// One record without its observations.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RecordSummary {
+    pub id: RecordId,
+    pub outcome: Outcome,
+    /// Milliseconds since the Unix epoch.
+    pub started_ms: u64,
+    pub wall_us: u64,
+    pub cpu_us: u64,
+    pub engine: String,
+    /// How many observations there are.
+    pub inputs: u32,
+    pub taints: Vec<Taint>,
+    pub notes: Vec<Note>,
+}
+
+impl RecordSummary {
+    /// Whether the run was observed completely, as far as the record itself knows. Settings can
+    /// only be stricter.
+    pub fn is_complete(&self) -> bool {
+        self.taints.is_empty()
+    }
+
+    /// Whether the test did not pass, and then passed without a change.
+    pub fn is_flaky(&self) -> bool {
+        self.taints.iter().any(|taint| matches!(taint, Taint::Flaky { .. }))
+    }
 }

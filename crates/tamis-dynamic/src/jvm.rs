@@ -18,7 +18,7 @@ use std::sync::Arc;
 use tamis_classfile::mutf8;
 use tamis_core::Hash;
 use tamis_select_static::names::{NameId, Names, dotted};
-use tamis_wire::{ClassSeen, Hits, Lookup, StaticState, Window};
+use tamis_jvm_wire::{ClassSeen, Hits, Lookup, StaticState, Window};
 
 #[derive(Debug)]
 pub struct Jvm {

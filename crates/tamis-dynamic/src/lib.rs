@@ -1,6 +1,6 @@
 //! From what a JVM did while a test ran to what the test depends on.
 //!
-//! The agent tells which methods ran between two boundaries ([`tamis_wire`]). Classes are asked for
+//! The agent tells which methods ran between two boundaries ([`tamis_jvm_wire`]). Classes are asked for
 //! *by name on the classpath of now* ([`ClassIndex`]), so a library upgrade or a class that appears
 //! earlier on the classpath changes exactly the names that it changes.
 //!

@@ -37,15 +37,15 @@ mod interpreter;
 mod moment;
 mod network;
 mod observer;
-mod parts;
 mod programs;
 mod resolve;
 mod result;
+mod split;
 
 pub use network::Services;
 pub use observer::{Context, Observer};
-pub use parts::{Agent, ChildSeen, ClassFiles, Hosts, PartEnded, Parted};
 pub use result::Observations;
+pub use split::{ChildSeen, Cover, CoveredPaths, Marks, Openings, SplitObserver, WindowEnded};
 
 use std::path::Path;
 use tamis_core::Scheme;

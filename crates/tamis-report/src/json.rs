@@ -61,8 +61,8 @@ pub fn start(tests: usize, mode: Mode, out: &mut dyn Write) -> io::Result<()> {
 fn test_line(event: &str, test: &TestReport) -> Line {
     let mut line = Line::new(event);
     line.add("test", test.key.to_string())
-        .add("suite", test.key.suite.as_str())
-        .add("name", test.key.name.as_str())
+        .add("suite", test.key.scope.to_string())
+        .add("name", test.key.unit.to_string())
         .add("folder", test.key.folder.as_str());
     line
 }
@@ -126,8 +126,8 @@ pub fn finished(test: &TestReport, out: &mut dyn Write) -> io::Result<()> {
 pub fn still_failing(failure: &StillFailing, out: &mut dyn Write) -> io::Result<()> {
     let mut line = Line::new("still-failing");
     line.add("test", failure.key.to_string())
-        .add("suite", failure.key.suite.as_str())
-        .add("name", failure.key.name.as_str())
+        .add("suite", failure.key.scope.to_string())
+        .add("name", failure.key.unit.to_string())
         .add("folder", failure.key.folder.as_str());
     add_outcome(&mut line, failure.outcome);
     line.add("flaky", failure.flaky);
@@ -268,7 +268,7 @@ mod tests {
         #[test]
         fn any_text_is_one_line_of_json(name in ".{0,20}", output in prop::collection::vec(any::<u8>(), 0..40)) {
             let mut report = samples::mixed();
-            report.tests[1].key.name.clone_from(&name);
+            report.tests[1].key.unit = tamis_core::Unit::Item(name.clone());
             report.tests[1].output = Some(output);
             for line in lines(&report) {
                 let value: Value = serde_json::from_str(&line).unwrap();

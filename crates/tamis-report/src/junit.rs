@@ -12,7 +12,7 @@ use crate::text::{known_failure_text, outcome_text};
 use std::collections::HashSet;
 use std::io::{self, Write};
 use std::time::Duration;
-use tamis_core::{Outcome, TestKey};
+use tamis_core::{Outcome, Scope, TestKey};
 
 /// The name of the suite of bare commands.
 const COMMANDS: &str = "commands";
@@ -28,8 +28,8 @@ struct Figures {
 }
 
 impl Figures {
-    fn of(report: &RunReport, suite: Option<&str>) -> Self {
-        let is_of = |key: &TestKey| suite.is_none_or(|suite| key.suite == suite);
+    fn of(report: &RunReport, suite: Option<&Scope>) -> Self {
+        let is_of = |key: &TestKey| suite.is_none_or(|suite| key.scope == *suite);
         let mut figures = Self::default();
         for test in report.tests.iter().filter(|test| is_of(&test.key)) {
             figures.tests += 1;
@@ -68,22 +68,25 @@ fn others(report: &RunReport) -> impl Iterator<Item = &StillFailing> {
 pub fn write(report: &RunReport, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>")?;
     writeln!(out, "<testsuites name=\"tamis\" {}>", Figures::of(report, None).attributes())?;
-    let mut suites: Vec<&str> = Vec::new();
+    let mut suites: Vec<&Scope> = Vec::new();
     let keys = report.tests.iter().map(|test| &test.key);
     for key in keys.chain(others(report).map(|failure| &failure.key)) {
-        if !suites.contains(&key.suite.as_str()) {
-            suites.push(&key.suite);
+        if !suites.contains(&&key.scope) {
+            suites.push(&key.scope);
         }
     }
     for suite in suites {
-        let tests = || report.tests.iter().filter(|test| test.key.suite == suite);
-        let name = escape(if suite.is_empty() { COMMANDS } else { suite });
+        let tests = || report.tests.iter().filter(|test| test.key.scope == *suite);
+        let name = match suite {
+            Scope::Command => COMMANDS.to_owned(),
+            other => escape(&other.to_string()),
+        };
         let figures = Figures::of(report, Some(suite)).attributes();
         writeln!(out, "  <testsuite name=\"{name}\" {figures}>")?;
         for test in tests() {
             case(report, test, &name, out)?;
         }
-        for failure in others(report).filter(|failure| failure.key.suite == suite) {
+        for failure in others(report).filter(|failure| failure.key.scope == *suite) {
             head(&failure.key, &name, Duration::ZERO, out)?;
             known_failure(failure, out)?;
             writeln!(out, "</testcase>")?;
@@ -95,9 +98,9 @@ pub fn write(report: &RunReport, out: &mut dyn Write) -> io::Result<()> {
 
 fn head(key: &TestKey, class: &str, wall: Duration, out: &mut dyn Write) -> io::Result<()> {
     // The folder of a bare command belongs to its identity, as in the key's own text.
-    let name = match &key.suite {
-        suite if suite.is_empty() => key.to_string(),
-        _ => key.name.clone(),
+    let name = match &key.scope {
+        Scope::Command => key.to_string(),
+        _ => key.unit.to_string(),
     };
     let time = wall.as_secs_f64();
     let name = escape(&name);
@@ -250,7 +253,7 @@ mod tests {
     fn it_reads_back() {
         let mut report = samples::mixed();
         report.tests[0].outcome = None;
-        report.tests[2].key.suite.clear();
+        report.tests[2].key.scope = Scope::Command;
         report.tests[2].key.folder = "a\"b".into();
         report.tests[2].output = Some(b"fine\n".to_vec());
         let text = xml(&report);
@@ -277,8 +280,8 @@ mod tests {
             output in prop::collection::vec(any::<u8>(), 0..60),
         ) {
             let mut report = samples::mixed();
-            report.tests[1].key.suite.clone_from(&name);
-            report.tests[1].key.name = name;
+            report.tests[1].key.scope = Scope::Suite(name.clone());
+            report.tests[1].key.unit = tamis_core::Unit::Item(name);
             report.tests[1].reason.clone_from(&reason);
             report.tests[4].reason = reason;
             report.tests[1].output = Some(output);

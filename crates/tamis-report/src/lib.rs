@@ -21,12 +21,13 @@ pub mod junit;
 pub mod markdown;
 mod model;
 pub mod progress;
+pub mod reason;
 pub mod style;
 pub mod text;
 
 #[cfg(test)]
 mod samples;
 
-pub use model::{Counts, Mode, Reruns, RunReport, StillFailing, TestReport, Way};
+pub use model::{Counts, Mode, Reruns, RunReport, StillFailing, TestReport};
 pub use progress::Progress;
 pub use style::Style;

@@ -1,8 +1,9 @@
 //! The values that reports are made of.
 
+use crate::reason;
 use std::collections::BTreeMap;
 use std::time::Duration;
-use tamis_core::{Decision, Outcome, RecordId, TestKey};
+use tamis_core::{Decision, Outcome, Planned, RecordId, TestKey, Way};
 
 /// What happened with one test.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -35,14 +36,6 @@ pub struct TestReport {
     pub reruns: Option<Reruns>,
 }
 
-/// The steps from a test to a change that it can reach.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Way {
-    /// One line for people.
-    pub short: String,
-    pub steps: Vec<String>,
-}
-
 /// The runs of one test in one call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Reruns {
@@ -69,6 +62,21 @@ impl TestReport {
             failed_before: 0,
             output: None,
             reruns: None,
+        }
+    }
+
+    /// What was decided, in words.
+    pub fn of(planned: &Planned) -> Self {
+        let Planned { key, decision, evidence } = planned;
+        let proof = evidence.record.as_ref().filter(|_| matches!(decision, Decision::Skip { .. }));
+        Self {
+            way: evidence.way.clone(),
+            saved: proof.map_or(Duration::ZERO, |proof| Duration::from_micros(proof.wall_us)),
+            proof: proof.map(reason::proof),
+            inputs: proof.map(|proof| u64::from(proof.inputs)),
+            notes: proof.into_iter().flat_map(|p| &p.notes).map(ToString::to_string).collect(),
+            failed_before: evidence.failed_before,
+            ..Self::new(key.clone(), decision.clone(), reason::decision(decision, evidence))
         }
     }
 

@@ -123,7 +123,7 @@ impl Progress {
         line += &format!(" {} running", self.running.len());
         for (n, (key, start)) in self.running.iter().enumerate() {
             line += if n == 0 { ": " } else { ", " };
-            line += &human::one_line(&key.name);
+            line += &human::one_line(&key.unit.name());
             let time = now.saturating_duration_since(*start);
             if time >= SLOW {
                 line += &format!(" ({})", human::elapsed(time));

@@ -7,7 +7,10 @@ use tamis_core::record::ProofId;
 use tamis_core::{Decision, Outcome, RecordId, TestKey};
 
 pub(crate) fn key(suite: &str, name: &str) -> TestKey {
-    TestKey { suite: suite.into(), name: name.into(), folder: ".".into() }
+    match suite {
+        "" => TestKey::command(name, "."),
+        _ => TestKey::item(suite, name, "."),
+    }
 }
 
 pub(crate) fn skipped(suite: &str, name: &str, saved_ms: u64) -> TestReport {

@@ -280,10 +280,10 @@ pub fn single(test: &TestReport, style: Style, out: &mut dyn Write) -> io::Resul
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::Way;
     use crate::samples;
     use std::time::Duration;
     use tamis_core::Outcome;
+    use tamis_core::Way;
 
     fn text(report: &RunReport) -> String {
         let mut out = Vec::new();
@@ -424,7 +424,7 @@ tamis: 4 would run, 2 would be skipped: saves 41.2 s
         for test in tests.iter_mut().skip(1).take(10) {
             test.outcome = Some(Outcome::Killed(9));
         }
-        tests[0].key.name = "n".repeat(60);
+        tests[0].key.unit = tamis_core::Unit::Item("n".repeat(60));
         tests[0].taints = vec!["x\ny".into()];
         for test in tests.iter_mut().skip(2) {
             test.taints.clear();

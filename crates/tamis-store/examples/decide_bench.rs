@@ -15,9 +15,10 @@ use std::collections::HashSet;
 use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
+use tamis_core::RecordSummary;
 use tamis_core::record::{Access, Detail, Observed, Run};
 use tamis_core::{Hash, Outcome, PortablePath, Question, Scheme, TestKey, Value};
-use tamis_store::{GcPolicy, RecordSummary, Store};
+use tamis_store::{GcPolicy, Store};
 
 #[derive(Clone, Copy)]
 struct Shape {
@@ -128,11 +129,7 @@ fn value(n: u32, version: u32) -> Value {
 }
 
 fn test_key(n: u32) -> TestKey {
-    TestKey {
-        suite: "unit".into(),
-        name: format!("tests/group{}/test{n}", n / 50),
-        folder: ".".into(),
-    }
+    TestKey::item("unit", format!("tests/group{}/test{n}", n / 50), ".")
 }
 
 fn run(shape: Shape, test: u32) -> Run {

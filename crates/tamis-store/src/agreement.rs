@@ -2,9 +2,10 @@
 //! the same as a reference that knows neither ids nor bitmaps nor an index.
 
 use crate::evidence::Way;
-use crate::{GcPolicy, RecordSummary, Store};
+use crate::{GcPolicy, Store};
 use proptest::prelude::*;
 use std::num::NonZeroUsize;
+use tamis_core::RecordSummary;
 use tamis_core::decide::{Candidate, decide};
 use tamis_core::record::{Access, Detail, Observed, RecordId, Run, Taint};
 use tamis_core::{Hash, Outcome, PortablePath, Question, Scheme, TestKey, Value};
@@ -73,7 +74,7 @@ fn step() -> impl Strategy<Value = Step> {
 }
 
 fn key(test: usize) -> TestKey {
-    TestKey { suite: "s".into(), name: format!("t{test}"), folder: ".".into() }
+    TestKey::item("s", format!("t{test}"), ".")
 }
 
 fn question(n: usize) -> Question {

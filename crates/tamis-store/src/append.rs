@@ -10,14 +10,15 @@ use crate::collect::shrink_if_small;
 use crate::error::{Failure, StoreError};
 use crate::explain::RecordDetail;
 use crate::intern::Interned;
+use crate::key::StoredKey;
 use crate::packed::squeeze;
 use crate::proofs::NewProofs;
 use crate::store::{Store, delete_record, records_of, test_id};
-use crate::summary::{RecordRow, RecordSummary, test_row};
+use crate::summary::RecordRow;
 use roaring::RoaringBitmap;
 use rusqlite::{Connection, OptionalExtension, params};
 use std::collections::HashSet;
-use tamis_core::record::{RecordId, Run, TestKey};
+use tamis_core::record::{RecordId, RecordSummary, Run};
 use xxhash_rust::xxh3::xxh3_64;
 
 impl Store {
@@ -61,7 +62,8 @@ fn append(
     before.optimize();
     after.optimize();
 
-    let test = intern_test(conn, &run.test)?;
+    let key = StoredKey::of(&run.test);
+    let test = intern_test(conn, &key)?;
     let before_bytes = bitmap_bytes(&before);
     let after_bytes = if changed { bitmap_bytes(&after) } else { Vec::new() };
     let row = RecordRow {
@@ -83,7 +85,7 @@ fn append(
     };
     let record = row.summary.id.0;
     conn.prepare_cached("INSERT INTO record (id, test, summary) VALUES (?1, ?2, ?3)")?
-        .execute(params![record, test, row.pack(&run.test)])?;
+        .execute(params![record, test, row.pack(&key)])?;
 
     let looks = RecordDetail::of(&run.observed, &seen, |id| interned.usual_look(id));
     let looks = (!looks.is_empty()).then(|| seal(record.into(), &squeeze(&pack(&looks))));
@@ -95,19 +97,19 @@ fn append(
         )?
         .execute(params![record, looks, left])?;
     }
-    trim(conn, &run.test, keep)?;
+    trim(conn, &key, keep)?;
     Ok(row.summary.id)
 }
 
-fn intern_test(conn: &Connection, test: &TestKey) -> Result<i64, Failure> {
+fn intern_test(conn: &Connection, test: &StoredKey) -> Result<i64, Failure> {
     if let Some(id) = test_id(conn, test)? {
         return Ok(id);
     }
-    let id = test_row(test);
+    let id = test.row();
     conn.prepare_cached(
-        "INSERT OR REPLACE INTO test (id, suite, name, folder) VALUES (?1, ?2, ?3, ?4)",
+        "INSERT OR REPLACE INTO test (id, scope, unit, folder) VALUES (?1, ?2, ?3, ?4)",
     )?
-    .execute(params![id, test.suite, test.name, test.folder])?;
+    .execute(params![id, test.scope, test.unit, test.folder])?;
     Ok(id)
 }
 
@@ -126,7 +128,7 @@ pub(crate) fn next_id(conn: &Connection, table: &str) -> Result<u32, Failure> {
 /// Removes records of a test beyond the number to keep: first older runs that saw just the same as
 /// a newer one, which proves all that they prove, then the oldest. So a test that runs every time
 /// does not push out the records of other branches.
-fn trim(conn: &Connection, test: &TestKey, keep: usize) -> Result<(), Failure> {
+fn trim(conn: &Connection, test: &StoredKey, keep: usize) -> Result<(), Failure> {
     let records = records_of(conn, test)?;
     let mut excess = records.len().saturating_sub(keep);
     if excess == 0 {

@@ -15,17 +15,19 @@ use crate::Ask;
 use crate::codec::{integer, text};
 use crate::error::{Failure, StoreError};
 use crate::index::{Segment, live_segments};
+use crate::key::{KeyColumns, StoredKey};
 use crate::load::{LoadedObservation, load};
 use crate::proofs::Proofs;
 use crate::store::{Store, records_of};
-use crate::summary::{RECORD_COLUMNS, RecordRow, RecordSummary, parts};
+use crate::summary::{RECORD_COLUMNS, RecordRow};
 use roaring::RoaringBitmap;
 use rusqlite::Connection;
 use std::collections::HashMap;
 use std::iter::repeat;
 use std::sync::mpsc;
+use tamis_core::TestKey;
 use tamis_core::decide::{Candidate, Decision, Demand, decide};
-use tamis_core::record::{ProofId, RecordId, TestKey};
+use tamis_core::record::{ProofId, RecordId, RecordSummary};
 use tamis_core::{Question, Value};
 
 /// Up to this many proofs are read one by one without a second thought.
@@ -293,11 +295,12 @@ fn records_of_all(
     conn: &Connection,
     tests: &[TestKey],
 ) -> Result<(Vec<usize>, Vec<Vec<RecordRow>>), Failure> {
+    let stored: Vec<StoredKey> = tests.iter().map(StoredKey::of).collect();
     let mut by_key = HashMap::with_capacity(tests.len());
-    let mut distinct: Vec<&TestKey> = Vec::with_capacity(tests.len());
+    let mut distinct: Vec<&StoredKey> = Vec::with_capacity(tests.len());
     let mut places = Vec::with_capacity(tests.len());
-    for test in tests {
-        let place = *by_key.entry(parts(test)).or_insert_with(|| {
+    for test in &stored {
+        let place = *by_key.entry(test.columns()).or_insert_with(|| {
             distinct.push(test);
             distinct.len() - 1
         });
@@ -318,11 +321,11 @@ fn records_of_all(
 
 fn scan_records(
     conn: &Connection,
-    by_key: &HashMap<(&str, &str, &str), usize>,
-    distinct: &[&TestKey],
+    by_key: &HashMap<KeyColumns<'_>, usize>,
+    distinct: &[&StoredKey],
 ) -> Result<Vec<Vec<RecordRow>>, Failure> {
     let mut place_of: HashMap<i64, usize> = HashMap::with_capacity(distinct.len());
-    let mut statement = conn.prepare_cached("SELECT id, suite, name, folder FROM test")?;
+    let mut statement = conn.prepare_cached("SELECT id, scope, unit, folder FROM test")?;
     let mut rows = statement.query([])?;
     while let Some(row) = rows.next()? {
         let columns = (
@@ -331,8 +334,8 @@ fn scan_records(
             text(row.get_ref(2)?),
             text(row.get_ref(3)?),
         );
-        if let (Some(id), Some(suite), Some(name), Some(folder)) = columns
-            && let Some(&place) = by_key.get(&(suite, name, folder))
+        if let (Some(id), Some(scope), Some(unit), Some(folder)) = columns
+            && let Some(&place) = by_key.get(&KeyColumns { scope, unit, folder })
         {
             place_of.insert(id, place);
         }
@@ -347,7 +350,7 @@ fn scan_records(
         let mut place = None;
         let key = |id| {
             place = place_of.get(&id).copied();
-            place.map(|place| parts(distinct[place]))
+            place.map(|place| distinct[place].columns())
         };
         if let Some(record) = RecordRow::read(row, key)?
             && let Some(place) = place

@@ -6,6 +6,7 @@ use crate::blocks;
 use crate::codec::{QuestionColumns, blob, text, unpack, unseal};
 use crate::error::{Failure, StoreError};
 use crate::evidence::Answered;
+use crate::key::KeyColumns;
 use crate::load::LoadedObservation;
 use crate::packed::expand;
 use crate::proofs::Proofs;
@@ -16,7 +17,8 @@ use rusqlite::{Connection, OptionalExtension};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
-use tamis_core::record::{Access, Detail, Observed, ProofId, RecordId, Run, TestKey};
+use tamis_core::TestKey;
+use tamis_core::record::{Access, Detail, Observed, ProofId, RecordId, Run};
 use tamis_core::{PortablePath, Question, Value};
 
 /// A record with all that was stored of the run. The observations are in the order of their ids.
@@ -186,7 +188,7 @@ impl Store {
 
 fn read_row(conn: &Connection, id: RecordId) -> Result<Option<(TestKey, RecordRow)>, Failure> {
     let sql = format!(
-        "SELECT {RECORD_COLUMNS}, test.suite, test.name, test.folder \
+        "SELECT {RECORD_COLUMNS}, test.scope, test.unit, test.folder \
          FROM record JOIN test ON test.id = record.test WHERE record.id = ?1"
     );
     let mut statement = conn.prepare_cached(&sql)?;
@@ -195,15 +197,14 @@ fn read_row(conn: &Connection, id: RecordId) -> Result<Option<(TestKey, RecordRo
         return Ok(None);
     };
     let key = (text(row.get_ref(3)?), text(row.get_ref(4)?), text(row.get_ref(5)?));
-    let (Some(suite), Some(name), Some(folder)) = key else {
+    let (Some(scope), Some(unit), Some(folder)) = key else {
         return Ok(None);
     };
-    let key = (suite, name, folder);
+    let key = KeyColumns { scope, unit, folder };
     let Some(record) = RecordRow::read(row, |_| Some(key))? else {
         return Ok(None);
     };
-    let [suite, name, folder] = [key.0, key.1, key.2].map(str::to_owned);
-    Ok(Some((TestKey { suite, name, folder }, record)))
+    Ok(key.to_key().map(|key| (key, record)))
 }
 
 fn read_record(conn: &Connection, id: RecordId) -> Result<Option<StoredRecord>, Failure> {

@@ -373,8 +373,8 @@ fn throw_away(conn: &mut Connection) -> Result<(), Failure> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::RecordSummary;
     use crate::evidence::Way;
+    use tamis_core::RecordSummary;
     use tamis_core::record::{Access, Detail, Observed, Run};
     use tamis_core::{Outcome, PortablePath, Question, Scheme, TestKey, Value};
 
@@ -393,7 +393,7 @@ mod tests {
             detail: Detail::None,
         });
         Run {
-            test: TestKey { suite: String::new(), name: format!("t{n}"), folder: ".".into() },
+            test: TestKey::command(format!("t{n}"), "."),
             outcome: Outcome::Passed,
             started_ms: 0,
             wall_us: 0,

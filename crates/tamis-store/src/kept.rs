@@ -5,10 +5,11 @@
 
 use crate::codec::{blob, seal, text, unseal};
 use crate::error::StoreError;
+use crate::key::StoredKey;
 use crate::packed::{expand, squeeze};
 use crate::store::{Store, test_id};
 use rusqlite::{OptionalExtension, params};
-use tamis_core::record::TestKey;
+use tamis_core::TestKey;
 use xxhash_rust::xxh3::xxh3_64;
 
 impl Store {
@@ -19,7 +20,7 @@ impl Store {
             return Ok(());
         }
         self.write(|conn| {
-            let Some(id) = test_id(conn, test)? else { return Ok(()) };
+            let Some(id) = test_id(conn, &StoredKey::of(test))? else { return Ok(()) };
             let sealed = message.map(|text| seal(id.cast_unsigned(), &squeeze(text)));
             conn.prepare_cached("UPDATE test SET message = ?2 WHERE id = ?1")?
                 .execute(params![id, sealed])?;
@@ -30,7 +31,7 @@ impl Store {
     /// What a test said, see [`Store::set_message`].
     pub fn message(&self, test: &TestKey) -> Result<Option<Vec<u8>>, StoreError> {
         self.with(|conn| {
-            let Some(id) = test_id(conn, test)? else { return Ok(None) };
+            let Some(id) = test_id(conn, &StoredKey::of(test))? else { return Ok(None) };
             let mut statement = conn.prepare_cached("SELECT message FROM test WHERE id = ?1")?;
             let message = statement
                 .query_row([id], |row| {

@@ -12,8 +12,7 @@ use crate::summary::RecordRow;
 use roaring::RoaringBitmap;
 use rusqlite::Connection;
 use std::collections::BTreeMap;
-use tamis_core::PortablePath;
-use tamis_core::record::TestKey;
+use tamis_core::{PortablePath, TestKey};
 
 /// A test that asked about a file which another test leaves behind.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]

@@ -39,6 +39,7 @@ mod files;
 mod index;
 mod intern;
 mod kept;
+mod key;
 mod leftovers;
 mod load;
 mod packed;
@@ -54,7 +55,7 @@ pub use evidence::Evidence;
 pub use explain::{Difference, StoredRecord};
 pub use leftovers::LeftoverReader;
 pub use store::Store;
-pub use summary::{RecordSummary, TestSummary};
+pub use summary::TestSummary;
 
 /// How the world answers: one value for each question, in the same order. It must not use the
 /// store that is asking.

@@ -6,12 +6,11 @@ use crate::proofs::Proofs;
 use crate::store::{Store, newest_records};
 use roaring::RoaringBitmap;
 use std::collections::{HashMap, HashSet};
-use tamis_core::PortablePath;
-use tamis_core::record::TestKey;
+use tamis_core::{PortablePath, TestKey};
 
 /// A test class says more than the build around it.
-fn rank(key: &TestKey) -> (bool, &str, &str, &str) {
-    (key.suite.is_empty(), &key.suite, &key.name, &key.folder)
+fn rank(key: &TestKey) -> (bool, &TestKey) {
+    (key.is_command(), key)
 }
 
 impl Store {

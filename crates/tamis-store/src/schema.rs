@@ -11,7 +11,7 @@ use std::time::Duration;
 
 /// "tami"
 const APPLICATION: i32 = 0x7461_6D69;
-const FORMAT: i32 = 2;
+const FORMAT: i32 = 3;
 
 /// How long a writer waits for its turn.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
@@ -26,7 +26,7 @@ const PAGE: u32 = 1_024;
 const TABLES: &str = "
 CREATE TABLE test (
     id INTEGER PRIMARY KEY,
-    suite TEXT NOT NULL, name TEXT NOT NULL, folder TEXT NOT NULL, message BLOB);
+    scope TEXT NOT NULL, unit TEXT NOT NULL, folder TEXT NOT NULL, message BLOB);
 CREATE TABLE block (
     id INTEGER PRIMARY KEY AUTOINCREMENT, observations BLOB NOT NULL, details BLOB);
 CREATE TABLE record (

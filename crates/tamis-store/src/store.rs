@@ -3,7 +3,8 @@
 use crate::codec::{id, integer, text};
 use crate::error::{Failure, SetAside, StoreError};
 use crate::files::{self, FILE, Open};
-use crate::summary::{RECORD_COLUMNS, RecordRow, RecordSummary, TestSummary, parts, test_row};
+use crate::key::{KeyColumns, StoredKey};
+use crate::summary::{RECORD_COLUMNS, RecordRow, TestSummary};
 use roaring::RoaringBitmap;
 use rusqlite::{Connection, TransactionBehavior};
 use std::collections::HashMap;
@@ -11,7 +12,7 @@ use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use tamis_core::TestKey;
+use tamis_core::{RecordSummary, TestKey};
 
 /// How many records of one test are kept unless told otherwise.
 const KEEP_PER_TEST: usize = 16;
@@ -138,7 +139,7 @@ impl Store {
     /// The records of one test, newest first.
     pub fn history(&self, test: &TestKey) -> Result<Vec<RecordSummary>, StoreError> {
         self.with(|conn| {
-            let rows = records_of(conn, test)?;
+            let rows = records_of(conn, &StoredKey::of(test))?;
             Ok(rows.into_iter().map(|row| row.summary).collect())
         })
     }
@@ -146,10 +147,11 @@ impl Store {
     /// Removes all records of one test and says how many there were.
     pub fn forget(&self, test: &TestKey) -> Result<usize, StoreError> {
         self.write(|conn| {
-            let Some(id) = test_id(conn, test)? else {
+            let key = StoredKey::of(test);
+            let Some(id) = test_id(conn, &key)? else {
                 return Ok(0);
             };
-            let records = records_of(conn, test)?;
+            let records = records_of(conn, &key)?;
             for record in &records {
                 delete_record(conn, record.summary.id.0)?;
             }
@@ -173,23 +175,23 @@ pub(crate) fn write<T>(
 }
 
 /// The row of a test; `None` where it has none.
-pub(crate) fn test_id(conn: &Connection, test: &TestKey) -> Result<Option<i64>, Failure> {
-    let id = test_row(test);
+pub(crate) fn test_id(conn: &Connection, test: &StoredKey) -> Result<Option<i64>, Failure> {
+    let id = test.row();
     let mut statement =
-        conn.prepare_cached("SELECT suite, name, folder FROM test WHERE id = ?1")?;
+        conn.prepare_cached("SELECT scope, unit, folder FROM test WHERE id = ?1")?;
     let mut rows = statement.query([id])?;
     let Some(row) = rows.next()? else {
         return Ok(None);
     };
     let columns = (text(row.get_ref(0)?), text(row.get_ref(1)?), text(row.get_ref(2)?));
-    let (Some(suite), Some(name), Some(folder)) = columns else {
+    let (Some(scope), Some(unit), Some(folder)) = columns else {
         return Ok(None);
     };
-    Ok(((suite, name, folder) == parts(test)).then_some(id))
+    Ok((KeyColumns { scope, unit, folder } == test.columns()).then_some(id))
 }
 
 /// The readable records of a test, newest first.
-pub(crate) fn records_of(conn: &Connection, test: &TestKey) -> Result<Vec<RecordRow>, Failure> {
+pub(crate) fn records_of(conn: &Connection, test: &StoredKey) -> Result<Vec<RecordRow>, Failure> {
     let Some(id) = test_id(conn, test)? else {
         return Ok(Vec::new());
     };
@@ -198,7 +200,7 @@ pub(crate) fn records_of(conn: &Connection, test: &TestKey) -> Result<Vec<Record
     let mut rows = statement.query([id])?;
     let mut found = Vec::new();
     while let Some(row) = rows.next()? {
-        found.extend(RecordRow::read(row, |_| Some(parts(test)))?);
+        found.extend(RecordRow::read(row, |_| Some(test.columns()))?);
     }
     Ok(found)
 }
@@ -220,7 +222,7 @@ pub(crate) fn newest_records(
     let mut statement = conn.prepare(&sql)?;
     let mut rows = statement.query([])?;
     while let Some(row) = rows.next()? {
-        let key = |id| keys.get(&id).map(parts);
+        let key = |id| keys.get(&id).map(|(stored, _)| stored.columns());
         let Some(record) = RecordRow::read(row, key)? else {
             continue;
         };
@@ -232,12 +234,13 @@ pub(crate) fn newest_records(
     }
     Ok(keys
         .into_iter()
-        .filter_map(|(id, key)| newest.remove(&id).map(|(counts, row)| (key, counts, row)))
+        .filter_map(|(id, (_, key))| newest.remove(&id).map(|(counts, row)| (key, counts, row)))
         .collect())
 }
 
-pub(crate) fn all_tests(conn: &Connection) -> Result<HashMap<i64, TestKey>, Failure> {
-    let mut statement = conn.prepare("SELECT id, suite, name, folder FROM test")?;
+/// Every test by the id of its row; a row that is damaged is left out.
+pub(crate) fn all_tests(conn: &Connection) -> Result<HashMap<i64, (StoredKey, TestKey)>, Failure> {
+    let mut statement = conn.prepare("SELECT id, scope, unit, folder FROM test")?;
     let mut rows = statement.query([])?;
     let mut keys = HashMap::new();
     while let Some(row) = rows.next()? {
@@ -247,9 +250,10 @@ pub(crate) fn all_tests(conn: &Connection) -> Result<HashMap<i64, TestKey>, Fail
             text(row.get_ref(2)?),
             text(row.get_ref(3)?),
         );
-        if let (Some(id), Some(suite), Some(name), Some(folder)) = columns {
-            let [suite, name, folder] = [suite, name, folder].map(str::to_owned);
-            keys.insert(id, TestKey { suite, name, folder });
+        if let (Some(id), Some(scope), Some(unit), Some(folder)) = columns
+            && let Some(key) = (KeyColumns { scope, unit, folder }).to_key()
+        {
+            keys.insert(id, (StoredKey::of(&key), key));
         }
     }
     Ok(keys)
@@ -275,7 +279,10 @@ pub(crate) fn all_records(
     let mut rows = statement.query([])?;
     while let Some(row) = rows.next()? {
         if let Some(record) = id(row.get_ref(0)?) {
-            visit(record, RecordRow::read(row, |test| keys.get(&test).map(parts))?);
+            visit(
+                record,
+                RecordRow::read(row, |test| keys.get(&test).map(|(stored, _)| stored.columns()))?,
+            );
         }
     }
     Ok(())

@@ -1,40 +1,12 @@
 //! Summaries of records and tests: what lists, decisions and histories need, without the sets.
 
 use crate::codec::{blob, id, integer, outcome, outcome_columns, seal, unseal};
+use crate::key::{KeyColumns, StoredKey};
 use rusqlite::Row;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
-use tamis_core::record::{Note, Outcome, ProofId, RecordId, Taint, TestKey};
-use xxhash_rust::xxh3::xxh3_64_with_seed;
-
-/// One record without its observations.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct RecordSummary {
-    pub id: RecordId,
-    pub outcome: Outcome,
-    /// Milliseconds since the Unix epoch.
-    pub started_ms: u64,
-    pub wall_us: u64,
-    pub cpu_us: u64,
-    pub engine: String,
-    /// How many observations there are.
-    pub inputs: u32,
-    pub taints: Vec<Taint>,
-    pub notes: Vec<Note>,
-}
-
-impl RecordSummary {
-    /// Whether the run was observed completely, as far as the record itself knows. Settings can
-    /// only be stricter.
-    pub fn is_complete(&self) -> bool {
-        self.taints.is_empty()
-    }
-
-    /// Whether the test did not pass, and then passed without a change.
-    pub fn is_flaky(&self) -> bool {
-        self.taints.iter().any(|taint| matches!(taint, Taint::Flaky { .. }))
-    }
-}
+use tamis_core::TestKey;
+use tamis_core::record::{Note, ProofId, RecordId, RecordSummary, Taint};
 
 /// One test and its newest record.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -87,7 +59,7 @@ impl RecordRow {
     /// record to another test.
     pub(crate) fn read<'k>(
         row: &Row<'_>,
-        key: impl FnOnce(i64) -> Option<(&'k str, &'k str, &'k str)>,
+        key: impl FnOnce(i64) -> Option<KeyColumns<'k>>,
     ) -> rusqlite::Result<Option<Self>> {
         let columns = (row.get_ref(0)?, row.get_ref(1)?, row.get_ref(2)?);
         Ok((|| {
@@ -96,7 +68,7 @@ impl RecordRow {
         })())
     }
 
-    fn unpack(record: u32, test: i64, key: (&str, &str, &str), sealed: &[u8]) -> Option<Self> {
+    fn unpack(record: u32, test: i64, key: KeyColumns<'_>, sealed: &[u8]) -> Option<Self> {
         let packed: Packed<'_> = postcard::from_bytes(unseal(seed(record, key), sealed)?).ok()?;
         Some(Self {
             summary: RecordSummary {
@@ -118,7 +90,7 @@ impl RecordRow {
     }
 
     /// The bytes of the row, under a checksum over the record's number and the key of its test.
-    pub(crate) fn pack(&self, test: &TestKey) -> Vec<u8> {
+    pub(crate) fn pack(&self, test: &StoredKey) -> Vec<u8> {
         let summary = &self.summary;
         let packed = Packed {
             outcome: outcome_columns(summary.outcome),
@@ -135,26 +107,12 @@ impl RecordRow {
         };
         // This cannot fail, and an empty blob would be refused on reading.
         let bytes = postcard::to_allocvec(&packed).unwrap_or_default();
-        seal(seed(summary.id.0, parts(test)), &bytes)
+        seal(seed(summary.id.0, test.columns()), &bytes)
     }
 }
 
 /// The seed of a record's checksum. It has nothing in common with the test's id: two tests that
 /// share an id by chance do not read each other's records.
-fn seed(record: u32, key: (&str, &str, &str)) -> u64 {
-    chained(u64::from(record) << 32 | 1, key)
-}
-
-/// The id of a test's row. Where two tests ever got the same, the later one has the row, and the
-/// other is not known.
-pub(crate) fn test_row(test: &TestKey) -> i64 {
-    (chained(0, parts(test)) >> 1).cast_signed()
-}
-
-fn chained(seed: u64, (suite, name, folder): (&str, &str, &str)) -> u64 {
-    [name, suite, folder].iter().fold(seed, |seed, part| xxh3_64_with_seed(part.as_bytes(), seed))
-}
-
-pub(crate) fn parts(key: &TestKey) -> (&str, &str, &str) {
-    (&key.suite, &key.name, &key.folder)
+fn seed(record: u32, key: KeyColumns<'_>) -> u64 {
+    key.hash_from(u64::from(record) << 32 | 1)
 }

@@ -1,7 +1,7 @@
 //! Messages on a byte stream: a length of four bytes, then the message.
 
-use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::io::{self, Read, Write};
 
@@ -34,8 +34,7 @@ impl From<io::Error> for FrameError {
 
 /// Writes one message in one call, so that messages of several threads do not mix.
 pub fn write<T: Serialize>(out: &mut impl Write, message: &T) -> Result<(), FrameError> {
-    let mut frame = vec![0; 4];
-    frame = postcard::to_extend(message, frame).map_err(|e| FrameError::Foreign(e.to_string()))?;
+    let mut frame = postcard::to_extend(message, vec![0; 4]).map_err(foreign)?;
     let length = u32::try_from(frame.len() - 4).ok().filter(|&n| n <= LONGEST);
     let length = length.ok_or_else(|| FrameError::Foreign("too long".into()))?;
     frame[..4].copy_from_slice(&length.to_le_bytes());
@@ -58,7 +57,21 @@ pub fn read<T: DeserializeOwned>(from: &mut impl Read) -> Result<Option<T>, Fram
     if bytes.len() < length as usize {
         return Ok(None);
     }
-    postcard::from_bytes(&bytes).map(Some).map_err(|e| FrameError::Foreign(e.to_string()))
+    from_bytes(&bytes).map(Some)
+}
+
+/// A value as it travels.
+pub fn to_bytes<T: Serialize>(value: &T) -> Result<Vec<u8>, FrameError> {
+    postcard::to_allocvec(value).map_err(foreign)
+}
+
+/// The value that travelled.
+pub fn from_bytes<'de, T: Deserialize<'de>>(bytes: &'de [u8]) -> Result<T, FrameError> {
+    postcard::from_bytes(bytes).map_err(foreign)
+}
+
+fn foreign(error: postcard::Error) -> FrameError {
+    FrameError::Foreign(error.to_string())
 }
 
 fn fill(from: &mut impl Read, buffer: &mut [u8]) -> io::Result<bool> {
@@ -72,26 +85,21 @@ fn fill(from: &mut impl Read, buffer: &mut [u8]) -> io::Result<bool> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Began, FromJvm, Hits, Lookup, Window};
+    use crate::{Began, Ended, FromProcess, Hello, Payload, Verdict};
 
-    fn messages() -> Vec<FromJvm> {
-        let class = "com.acme.FooTest".to_owned();
+    fn messages() -> Vec<FromProcess> {
+        let payload = Payload::of(&("class", vec![1_u32, 40_000])).unwrap();
         vec![
-            FromJvm::Began(Began { test: 7, class, framework: "junit4".into(), stretch: None }),
-            FromJvm::Window(Window {
-                open: vec![7],
-                hits: Hits::from_sorted([0, 1, 40_000, 1_000_000]),
-                lookups: [Lookup::Class("a.B".into()), Lookup::AllVariables].into_iter().collect(),
+            FromProcess::Hello(Hello { pid: 17, payload: payload.clone() }),
+            FromProcess::Began(Began {
+                test: 7,
+                name: "a.FooTest".into(),
+                payload: payload.clone(),
             }),
-            FromJvm::Class(crate::ClassSeen {
-                name: b"a/B".to_vec(),
-                hash: u128::MAX,
-                size: 12,
-                first_probe: 3,
-                probes: 4,
-                problem: None,
-            }),
-            FromJvm::Bye,
+            FromProcess::Payload(payload),
+            FromProcess::Ended(Ended { test: 7, verdict: Verdict::Failed, wall_us: u64::MAX }),
+            FromProcess::Trouble("no".into()),
+            FromProcess::Bye,
         ]
     }
 
@@ -103,9 +111,9 @@ mod tests {
         }
         let mut from = stream.as_slice();
         for message in messages() {
-            assert_eq!(read::<FromJvm>(&mut from).unwrap(), Some(message));
+            assert_eq!(read::<FromProcess>(&mut from).unwrap(), Some(message));
         }
-        assert_eq!(read::<FromJvm>(&mut from).unwrap(), None);
+        assert_eq!(read::<FromProcess>(&mut from).unwrap(), None);
     }
 
     #[test]
@@ -117,7 +125,7 @@ mod tests {
         for cut in 0..stream.len() {
             let mut from = &stream[..cut];
             let mut whole = messages().into_iter();
-            while let Some(message) = read::<FromJvm>(&mut from).unwrap() {
+            while let Some(message) = read::<FromProcess>(&mut from).unwrap() {
                 assert_eq!(Some(message), whole.next());
             }
         }
@@ -125,7 +133,14 @@ mod tests {
 
     #[test]
     fn foreign_bytes_are_an_error() {
-        assert!(read::<FromJvm>(&mut [0xff; 64].as_slice()).is_err());
-        assert!(read::<FromJvm>(&mut [1, 0, 0, 0, 200].as_slice()).is_err());
+        assert!(read::<FromProcess>(&mut [0xff; 64].as_slice()).is_err());
+        assert!(read::<FromProcess>(&mut [1, 0, 0, 0, 200].as_slice()).is_err());
+        assert!(Payload(vec![0xff]).read::<String>().is_err());
+    }
+
+    #[test]
+    fn payloads_come_back() {
+        let payload = Payload::of(&Some("x")).unwrap();
+        assert_eq!(payload.read::<Option<&str>>().unwrap(), Some("x"));
     }
 }

@@ -1,174 +1,53 @@
-//! What an observed JVM and tamis say to each other.
+//! What an observed process and tamis send each other, whatever the language of its tests.
 //!
-//! The agent in a JVM connects to a Unix socket of the tamis process that started the command and
-//! sends [`FromJvm`] messages in order: each class as it is loaded, then what happened between two
-//! boundaries ([`Window`]). Tests that are open at the same time share a window: what cannot be told
-//! apart belongs to all of them. Only hooks in a build tool, and in runners that no build tool prepared,
-//! ask for an answer ([`ToJvm`]).
+//! A part of tamis inside of the process (an agent, a plugin, a wrapper around it) connects to a Unix
+//! socket of the tamis that started the command, and sends [`FromProcess`] messages in order. What is
+//! the same for every language has a message here: that the process is there, that a unit of tests
+//! begins and ends, that something went wrong, that all was sent. Everything else is a payload that
+//! only the language's own front end reads, as are all answers.
 //!
-//! Everything that was sent survives the death of the JVM; a frame that was cut short by it is no
-//! message. Files are not told here: the tracer sees them. So that it can tell which test a file
-//! belongs to, the agent looks at a path that does not exist at each boundary ([`mark`]), which the
-//! tracer sees in order with everything else that the JVM does.
+//! Everything that was sent survives the death of the process; a frame that was cut short by it is no
+//! message. Files are not reported here: the tracer sees them. So that it can attribute a file to a unit,
+//! the process looks at a path that does not exist at each boundary ([`Mark`]), which the tracer sees in
+//! order with everything else that the process does.
 
 mod frame;
-mod hits;
-mod lookups;
-pub mod mark;
-mod options;
 
-pub use frame::{FrameError, read, write};
-pub use hits::Hits;
-pub use lookups::Lookups;
-pub use options::Options;
+pub use frame::{FrameError, from_bytes, read, to_bytes, write};
+
+pub use tamis_core::Mark;
 
 use serde::{Deserialize, Serialize};
 
-/// Both sides are of one build; this tells a stale agent file.
-pub const VERSION: u32 = 4;
-
+/// A message from a process.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub enum FromJvm {
+pub enum FromProcess {
+    /// The first message of every process.
     Hello(Hello),
-    /// A class that was offered for loading, in the order of loading.
-    Class(ClassSeen),
     Began(Began),
     Ended(Ended),
-    Window(Window),
-    /// A static initialiser of the project came to its end: what was passed since it began, by its own
-    /// thread or others. That was told in windows as well.
-    Initialised {
-        probe: u32,
-        hits: Hits,
-    },
-    /// Said right before a test begins while none is open.
-    State(StaticState),
-    /// Nothing that this JVM says is complete from here on, and why.
+    /// Nothing that this process reports is complete from here on, and why.
     Trouble(String),
-    /// A test goal of a build tool starts; answered by [`ToJvm::Goal`].
-    Goal(Goal),
-    /// The test classes that the goal found; answered by [`ToJvm::Skip`].
-    Scanned(Scanned),
-    /// A runner in a launched JVM is about to run its first tests; answered by [`ToJvm::Goal`].
-    Launch(Launch),
-    /// Test classes that the runner is about to run; answered by [`ToJvm::Chosen`].
-    Choose(Vec<Candidate>),
-    /// The test methods of a class that is open; answered by [`ToJvm::Chosen`].
-    Methods(Methods),
-    /// The methods of a test class cannot be told apart, and why.
-    Undivided {
-        class: String,
-        why: String,
-    },
-    /// The goal ended; `error` is what it threw.
-    GoalEnded {
-        goal: u32,
-        error: Option<String>,
-    },
-    /// The JVM ends in good order: everything was sent.
+    /// For the front end of the language alone.
+    Payload(Payload),
+    /// The process ends in good order: everything was sent.
     Bye,
 }
 
-/// The static fields of the project's classes, against what they held when the class had been
-/// initialised. Names of classes are as in `Class.getName`.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct StaticState {
-    /// Classes that are looked at from now on.
-    pub watched: Vec<String>,
-    /// Classes that are loaded and cannot have been used yet.
-    pub waiting: Vec<String>,
-    /// Classes and fields that hold something else; `None` if nobody looked.
-    pub changed: Option<Vec<(String, String)>>,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub enum ToJvm {
-    /// What stands before the fork's own arguments; `None` leaves the goal alone.
-    Goal { arguments: Option<String> },
-    /// Indices into [`Scanned::classes`] that need not run.
-    Skip { classes: Vec<u32> },
-    /// For each of [`FromJvm::Choose`] or [`FromJvm::Methods`] why it need not run, or nothing if it has to.
-    Chosen { skipped: Vec<Option<String>> },
-}
-
-/// The first message of every JVM.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Hello {
-    pub version: u32,
     pub pid: u32,
-    pub role: Role,
-    pub java_home: String,
-    pub java_version: String,
-    /// What was started: main class or jar, and its arguments.
-    pub command: String,
-    pub vm_arguments: Vec<String>,
-    pub class_path: String,
-    /// Places of this JDK that the agent wanted to watch and could not, such as
-    /// `java/util/zip/ZipFile.getEntry`: questions that go through them are not seen.
-    pub blind: Vec<String>,
+    pub payload: Payload,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Role {
-    /// A build tool: its hooks are on, its own classes do not count.
-    Build,
-    /// Runs tests: everything counts.
-    Tests,
-    /// Runs tests: only where they begin and end, and how.
-    Outcomes,
-    /// Runs tests, and nobody decided about them before: its runner asks.
-    Launched,
-    /// Was started by a test in the JVM with this number: everything counts for that test.
-    Child(u32),
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ClassSeen {
-    /// `com/acme/Thing`, as modified UTF-8.
-    #[serde(with = "serde_bytes_vec")]
-    pub name: Vec<u8>,
-    /// xxh3-128 of the bytes that the class loader gave, before anybody changed them.
-    pub hash: u128,
-    pub size: u32,
-    /// The id of the first probe; the methods with code have one each, in file order.
-    pub first_probe: u32,
-    pub probes: u32,
-    /// Why the class has no probes: what it does is not seen.
-    pub problem: Option<String>,
-}
-
-mod serde_bytes_vec {
-    use serde::{Deserialize, Deserializer, Serializer};
-
-    pub(crate) fn serialize<S: Serializer>(bytes: &[u8], s: S) -> Result<S::Ok, S::Error> {
-        s.serialize_bytes(bytes)
-    }
-
-    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(d: D) -> Result<Vec<u8>, D::Error> {
-        <&[u8]>::deserialize(d).map(<[u8]>::to_vec)
-    }
-}
-
+/// A unit of tests, or a part of one, begins.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Began {
-    /// Unique in this JVM.
+    /// Unique in this process, never 0.
     pub test: u32,
-    /// Binary name of the test class, `com.acme.FooTest`.
-    pub class: String,
-    /// Which hook told.
-    pub framework: String,
-    /// A stretch of the test class instead of the class itself.
-    pub stretch: Option<Stretch>,
-}
-
-/// A part of the time in which a test class is open. Where methods are told apart, one follows the other
-/// without a gap: a method, the time between, a method, ...
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Stretch {
-    /// The number of the test class.
-    pub of: u32,
-    /// `com.acme.FooTest#bar`; nothing for the time between methods.
-    pub method: Option<String>,
+    /// As the runner calls it.
+    pub name: String,
+    pub payload: Payload,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -184,97 +63,30 @@ pub enum Verdict {
     Failed,
 }
 
-/// What happened between two boundaries.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct Window {
-    /// The tests that were open; empty outside of tests.
-    pub open: Vec<u32>,
-    /// The probes that were passed.
-    pub hits: Hits,
-    pub lookups: Lookups,
+/// Bytes that only the front end of the language understands.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Payload(pub Vec<u8>);
+
+impl Payload {
+    /// A value of the front end as it travels.
+    pub fn of<T: Serialize>(value: &T) -> Result<Self, FrameError> {
+        to_bytes(value).map(Self)
+    }
+
+    pub fn read<'de, T: Deserialize<'de>>(&'de self) -> Result<T, FrameError> {
+        from_bytes(&self.0)
+    }
 }
 
-/// A question that the program put by name.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-pub enum Lookup {
-    /// A class by its name (`Class.forName`, `loadClass`), found or not.
-    Class(String),
-    /// An entry of a jar by its path, found or not.
-    JarEntry { jar: String, entry: String },
-    /// All names in a jar.
-    JarNames { jar: String },
-    /// A variable of the environment.
-    Variable(String),
-    /// The whole environment.
-    AllVariables,
-    /// A class was looked at by reflection.
-    Reflected(String),
+impl Serialize for Payload {
+    // As one run of bytes: a payload may be large.
+    fn serialize<S: serde::Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
+        s.serialize_bytes(&self.0)
+    }
 }
 
-/// A goal of a build tool that runs tests.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct Goal {
-    pub id: u32,
-    /// Such as `surefire:test`.
-    pub name: String,
-    pub execution: String,
-    /// The module's folder.
-    pub folder: String,
-    /// `group:artifact:version`.
-    pub artifact: String,
-    pub test_classes: String,
-    pub classes: String,
-    /// The tests' classpath in order.
-    pub class_path: Vec<String>,
-    /// All parameters of the goal that are plain values, sorted by name.
-    pub configuration: Vec<(String, String)>,
-    /// Folders that the goal itself writes: reports and working files.
-    pub own_folders: Vec<String>,
-    /// The `java` that the fork is started with.
-    pub java: Option<String>,
-    /// How many JVMs are forked; 0 means that the tests run inside the build tool.
-    pub forks: String,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Scanned {
-    pub goal: u32,
-    pub classes: Vec<String>,
-}
-
-/// A runner of tests in a JVM that no build tool prepared.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct Launch {
-    /// The working folder of the JVM.
-    pub folder: String,
-    /// What the loader of the test classes and those above it search, in order.
-    pub class_path: Vec<String>,
-    /// System properties, sorted by name.
-    pub properties: Vec<(String, String)>,
-    /// Folders that the runner itself writes.
-    pub own_folders: Vec<String>,
-    /// A task of a build tool began in this JVM since its tests were asked about, and may have set other
-    /// properties.
-    pub other_task: bool,
-    /// Why the class path is not known.
-    pub unknown: Option<String>,
-}
-
-/// The test methods that a runner found in a test class.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct Methods {
-    /// Binary name of the test class.
-    pub class: String,
-    /// `com.acme.FooTest#bar`, by the class that they run in.
-    pub methods: Vec<String>,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct Candidate {
-    /// Binary name of the test class, or the name of an entity.
-    pub class: String,
-    /// Which of its tests the runner chose: a text that is the same for the same choice.
-    pub choice: String,
-    /// Why it has to run in any case.
-    pub needed: Option<String>,
+impl<'de> Deserialize<'de> for Payload {
+    fn deserialize<D: serde::Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
+        <&[u8]>::deserialize(d).map(|bytes| Self(bytes.to_vec()))
+    }
 }

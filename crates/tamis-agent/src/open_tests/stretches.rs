@@ -7,7 +7,7 @@
 
 use super::{Boundary, Open, Tests, verdict};
 use std::time::Instant;
-use tamis_wire::{Began, Ended, FromJvm, Stretch};
+use tamis_jvm_wire::{Began, Ended, FromJvm, Stretch};
 
 #[derive(Debug)]
 pub(super) struct OpenStretch {
@@ -118,7 +118,7 @@ impl Open {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tamis_wire::Verdict;
+    use tamis_jvm_wire::Verdict;
 
     fn tests() -> Tests {
         Tests { methods: true, ..Tests::default() }

@@ -1,7 +1,7 @@
 //! JVMs that a test starts have the agent, and the test's JVM is told as their host.
 
 use crate::harness::{Program, Server, Told, class_path, compile, jars, tried_jdks};
-use tamis_wire::{FromJvm, Role};
+use tamis_jvm_wire::{FromJvm, Role};
 
 const SOURCES: [(&str, &str); 2] = [
     ("a/Child.java", "package a; public class Child {

@@ -7,8 +7,8 @@ use std::process::{Command, Output};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use tamis_classfile::ClassFile;
+use tamis_jvm_wire::{ClassSeen, FromJvm, Hello, Lookup, Options, Role, ToJvm, Verdict};
 use tamis_testjava::{Jdk, Sources, class_files, jdk, jdks};
-use tamis_wire::{ClassSeen, FromJvm, Hello, Lookup, Options, Role, ToJvm, Verdict};
 use tempfile::TempDir;
 
 /// How a question is answered; by default goals are left alone and nothing is skipped.
@@ -63,11 +63,11 @@ fn accept(listener: &UnixListener, told: &Arc<Mutex<Vec<(usize, FromJvm)>>>, ans
     let mut readers = Vec::new();
     for jvm in 0.. {
         let (mut stream, _) = listener.accept().expect("a connection");
-        let Ok(Some(first)) = tamis_wire::read::<FromJvm>(&mut stream) else { break };
+        let Ok(Some(first)) = tamis_jvm_wire::read(&mut stream) else { break };
         told.lock().expect("no panic").push((jvm, first));
         let (told, answer) = (told.clone(), answer.clone());
         readers.push(std::thread::spawn(move || {
-            while let Ok(Some(message)) = tamis_wire::read::<FromJvm>(&mut stream) {
+            while let Ok(Some(message)) = tamis_jvm_wire::read(&mut stream) {
                 let reply = match &message {
                     FromJvm::Goal(_) => answer(&message).or(Some(ToJvm::Goal { arguments: None })),
                     FromJvm::Scanned(_) => {
@@ -77,7 +77,7 @@ fn accept(listener: &UnixListener, told: &Arc<Mutex<Vec<(usize, FromJvm)>>>, ans
                 };
                 told.lock().expect("no panic").push((jvm, message));
                 if let Some(reply) = reply {
-                    tamis_wire::write(&mut stream, &reply).expect("the JVM waits for it");
+                    tamis_jvm_wire::write(&mut stream, &reply).expect("the JVM waits for it");
                 }
             }
         }));

@@ -1,8 +1,8 @@
 //! JUnit 3 with its own runner.
 
 use crate::harness::{Program, class_path, jars, tried_jdks};
+use tamis_jvm_wire::Verdict::{Failed, Passed};
 use tamis_testjava::{Sources, jdk};
-use tamis_wire::Verdict::{Failed, Passed};
 
 #[test]
 fn suites_and_cases_of_junit_3() {

@@ -1,8 +1,8 @@
 //! JUnit 4: which methods belong to which test class.
 
 use crate::harness::{Program, class_path, jars, tried_jdks};
+use tamis_jvm_wire::Verdict::{Failed, Passed};
 use tamis_testjava::{Sources, jdk};
-use tamis_wire::Verdict::{Failed, Passed};
 
 const JARS: [&str; 2] = ["junit:junit:4.13.2", "org.hamcrest:hamcrest-core:1.3"];
 

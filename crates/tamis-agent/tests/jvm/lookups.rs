@@ -2,8 +2,8 @@
 
 use crate::harness::{Program, class_path, jars, tried_jdks};
 use std::process::Command;
+use tamis_jvm_wire::Lookup;
 use tamis_testjava::{Sources, jdk};
-use tamis_wire::Lookup;
 
 const JARS: [&str; 2] = ["junit:junit:4.13.2", "org.hamcrest:hamcrest-core:1.3"];
 

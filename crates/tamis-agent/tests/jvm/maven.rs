@@ -8,8 +8,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::Arc;
+use tamis_jvm_wire::{FromJvm, Goal, Role, Scanned, ToJvm, Verdict};
 use tamis_testjava::{Sources, artifact, jdk};
-use tamis_wire::{FromJvm, Goal, Role, Scanned, ToJvm, Verdict};
 use tempfile::TempDir;
 
 struct Project {

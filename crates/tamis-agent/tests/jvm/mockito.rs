@@ -1,8 +1,8 @@
 //! Mockito's inline mocks change classes while they run: the probes stay, the tests pass.
 
 use crate::harness::{Program, class_path, jars, tried_jdks};
+use tamis_jvm_wire::Verdict::Passed;
 use tamis_testjava::{Sources, jdk};
-use tamis_wire::Verdict::Passed;
 
 const JARS: [&str; 6] = [
     "junit:junit:4.13.2",
@@ -68,7 +68,7 @@ fn mocked_classes_keep_their_probes() {
         assert_eq!(told.verdicts("a.MockTest"), [Passed]);
         let mut real = Vec::new();
         for message in &told.messages {
-            if let tamis_wire::FromJvm::Began(began) = message {
+            if let tamis_jvm_wire::FromJvm::Began(began) = message {
                 real.extend((began.class == "a.RealTest").then_some(began.test));
             }
         }
@@ -78,7 +78,7 @@ fn mocked_classes_keep_their_probes() {
         for test in real {
             let hits: usize = (told.messages.iter())
                 .map(|message| match message {
-                    tamis_wire::FromJvm::Window(window) if window.open.contains(&test) => {
+                    tamis_jvm_wire::FromJvm::Window(window) if window.open.contains(&test) => {
                         window.hits.iter().filter(|id| own.contains(id)).count()
                     }
                     _ => 0,

@@ -1,8 +1,8 @@
 //! The JUnit platform: Jupiter, JUnit 4 through its vintage engine, parallel execution.
 
 use crate::harness::{Program, Told, class_path, jars, tried_jdks};
+use tamis_jvm_wire::Verdict::{Failed, Passed};
 use tamis_testjava::{Sources, jdk};
-use tamis_wire::Verdict::{Failed, Passed};
 
 const CONSOLE: &str = "org.junit.platform:junit-platform-console-standalone:1.10.2";
 const JUNIT4: [&str; 2] = ["junit:junit:4.13.2", "org.hamcrest:hamcrest-core:1.3"];

@@ -5,10 +5,10 @@ use std::fmt::Write as _;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use tamis_jvm_wire::Mark;
+use tamis_jvm_wire::Verdict::Passed;
+use tamis_jvm_wire::{FromJvm, Options, Role};
 use tamis_testjava::{Jdk, class_files, jdk};
-use tamis_wire::Verdict::Passed;
-use tamis_wire::mark::Mark;
-use tamis_wire::{FromJvm, Options, Role};
 
 const JARS: [&str; 2] = ["junit:junit:4.13.2", "org.hamcrest:hamcrest-core:1.3"];
 
@@ -314,7 +314,7 @@ fn a_class_that_others_change_keeps_its_probes() {
         assert_eq!(windows.len(), 2, "{windows:?}");
         assert_eq!(windows[0], windows[1]);
         let asked = told.tests["a.UseTest"].lookups.clone();
-        assert!(asked.contains(&tamis_wire::Lookup::Class("a.Thing".into())));
+        assert!(asked.contains(&tamis_jvm_wire::Lookup::Class("a.Thing".into())));
     }
 }
 

@@ -3,7 +3,7 @@
 
 use crate::harness::{Program, Told, class_path, compile, jars, tried_jdks};
 use std::collections::BTreeSet;
-use tamis_wire::FromJvm;
+use tamis_jvm_wire::FromJvm;
 
 const JARS: [&str; 2] = ["junit:junit:4.13.2", "org.hamcrest:hamcrest-core:1.3"];
 

@@ -1,8 +1,8 @@
 //! TestNG: classes open at their first method and end together, which is safe.
 
 use crate::harness::{Program, class_path, jars, tried_jdks};
+use tamis_jvm_wire::Verdict::{Failed, Passed};
 use tamis_testjava::{Sources, jdk};
-use tamis_wire::Verdict::{Failed, Passed};
 
 const OLD: [&str; 3] =
     ["org.testng:testng:6.9.10", "com.beust:jcommander:1.48", "org.beanshell:bsh:2.0b4"];

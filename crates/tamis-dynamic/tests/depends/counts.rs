@@ -5,7 +5,7 @@ use std::sync::Arc;
 use tamis_dynamic::{ClassIndex, Depends, Jvm, Kind};
 use tamis_select_static::{Caches, JarCache};
 use tamis_testjava::{Sources, jdk};
-use tamis_wire::{ClassSeen, Hits, Lookup, Lookups, Window};
+use tamis_jvm_wire::{ClassSeen, Hits, Lookup, Lookups, Window};
 
 fn header(class: &str) -> Kind {
     Kind::Header(class.into())

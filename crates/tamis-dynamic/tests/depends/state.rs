@@ -1,7 +1,7 @@
 //! Static state that the agent looked at, and static initialisers of which it told what ran in them.
 
 use crate::play::{Play, has_body};
-use tamis_wire::StaticState;
+use tamis_jvm_wire::StaticState;
 
 /// A cache that the first test fills: the second never runs the parser.
 const CACHE: [(&str, &str); 3] = [

@@ -1,12 +1,13 @@
 //! A small world of files and runs over it.
 
 use std::collections::BTreeMap;
+use tamis_core::RecordSummary;
 use tamis_core::record::{Access, Detail, Observed, Run, Taint};
 use tamis_core::{Hash, Outcome, PortablePath, Question, Scheme, TestKey, Value};
-use tamis_store::{Evidence, RecordSummary, Store};
+use tamis_store::{Evidence, Store};
 
 pub(crate) fn key(name: &str) -> TestKey {
-    TestKey { suite: "s".into(), name: name.into(), folder: ".".into() }
+    TestKey::item("s", name, ".")
 }
 
 pub(crate) fn file(path: &str) -> Question {

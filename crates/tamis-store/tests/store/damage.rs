@@ -102,7 +102,8 @@ fn the_log_goes_with_the_database_and_who_has_it_open_harms_nobody() {
     new.append(&world.run("newer", &["a"])).unwrap();
     drop(new);
     let store = open(dir.path());
-    let names: Vec<_> = store.tests().unwrap().into_iter().map(|t| t.key.name).collect();
+    let names: Vec<_> =
+        store.tests().unwrap().into_iter().map(|t| t.key.unit.name().into_owned()).collect();
     assert_eq!(names, ["new", "newer"]);
     let conn = rusqlite::Connection::open(moved).unwrap();
     let tests: i64 = conn.query_row("SELECT count(*) FROM test", [], |row| row.get(0)).unwrap();

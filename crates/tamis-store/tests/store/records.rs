@@ -2,10 +2,11 @@
 
 use crate::common::{World, content, evidence, file, key, open, runs, tainted};
 use std::num::NonZeroUsize;
+use tamis_core::RecordSummary;
 use tamis_core::decide::{Cause, Decision};
 use tamis_core::record::{Access, Detail, Note, Observed};
 use tamis_core::{Outcome, PortablePath, Question, Scheme, TestKey, Value};
-use tamis_store::{RecordSummary, Store};
+use tamis_store::Store;
 
 #[test]
 fn a_test_is_skipped_while_nothing_changed() {
@@ -213,8 +214,8 @@ fn tests_are_listed_with_their_newest_record_and_can_be_forgotten() {
     store.append(&last).unwrap();
 
     let tests = store.tests().unwrap();
-    let names: Vec<_> = tests.iter().map(|t| (t.key.name.as_str(), t.records)).collect();
-    assert_eq!(names, [("one", 2), ("two", 1)]);
+    let names: Vec<_> = tests.iter().map(|t| (t.key.unit.name().into_owned(), t.records)).collect();
+    assert_eq!(names, [("one".to_owned(), 2), ("two".to_owned(), 1)]);
     assert_eq!((tests[0].last.outcome, tests[0].last.wall_us), (Outcome::TimedOut, u64::MAX));
 
     assert_eq!(store.forget(&key("one")).unwrap(), 2);
@@ -230,7 +231,7 @@ fn keys_differ_in_each_part() {
     let store = open(dir.path());
     let world = World::new(&[("a", "1")]);
     let mut run = world.run("t", &["a"]);
-    run.test = TestKey { suite: String::new(), name: "t".into(), folder: "sub".into() };
+    run.test = TestKey::command("t", "sub");
     store.append(&run).unwrap();
     assert!(runs(&store, "t", &world));
     assert_eq!(store.history(&run.test).unwrap().len(), 1);

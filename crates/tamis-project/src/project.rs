@@ -1,11 +1,10 @@
 //! The project that a command line is about: its root, settings, store and rules.
 
-use crate::args::Options;
 use anyhow::{Context as _, Result};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use tamis_core::{Hash, PathMap, Scheme};
+use tamis_core::{Hash, Notices, PathMap, Scheme};
 use tamis_fs::Fingerprinter;
 use tamis_observe::{Judgement, Rules, Services};
 use tamis_settings::{Contact, Ignored, PathRules, Places, RuleAnswer, Settings, Treatment};
@@ -13,22 +12,23 @@ use tamis_store::Store;
 
 /// Everything that is settled before the first question is asked.
 #[derive(Debug)]
-pub(crate) struct Project {
+pub struct Project {
     /// The folder that the user is in, canonical.
-    pub(crate) folder: PathBuf,
-    pub(crate) paths: PathMap,
-    pub(crate) settings_file: Option<PathBuf>,
-    pub(crate) settings: Settings,
+    pub folder: PathBuf,
+    pub paths: PathMap,
+    pub settings_file: Option<PathBuf>,
+    pub settings: Settings,
     /// The folder of the records, or why there is none.
-    pub(crate) store_folder: Result<PathBuf, String>,
-    pub(crate) rules: Arc<PathRules>,
-    pub(crate) fingerprinter: Fingerprinter,
-    pub(crate) services: Services,
+    pub store_folder: Result<PathBuf, String>,
+    pub rules: Arc<PathRules>,
+    pub fingerprinter: Fingerprinter,
+    pub services: Services,
     commands: FingerprintCommands,
 }
 
 impl Project {
-    pub(crate) fn find(options: &Options) -> Result<Self> {
+    /// The project of the current folder; `store` is where the user wants the records.
+    pub fn find(store: Option<&Path>) -> Result<Self> {
         let folder = std::env::current_dir()
             .and_then(|f| f.canonicalize())
             .context("the current folder is gone; change to another one")?;
@@ -43,7 +43,7 @@ impl Project {
         };
         let home = std::env::var_os("HOME").map(PathBuf::from).and_then(|h| h.canonicalize().ok());
         let paths = PathMap::new(root, home);
-        let store_folder = store_folder(options, &settings, &paths, &folder);
+        let store_folder = store_folder(store, &settings, &paths, &folder);
         let tmpdir = std::env::var_os("TMPDIR").map(PathBuf::from);
         let places = Places::new(paths.clone(), store_folder.clone().ok(), tmpdir.as_deref());
         let rules = PathRules::new(&settings, &places).map_err(anyhow::Error::msg)?;
@@ -69,58 +69,58 @@ impl Project {
     }
 
     /// The rules as the observer asks for them.
-    pub(crate) fn observer_rules(&self) -> ObserverRules<'_> {
+    pub fn observer_rules(&self) -> ObserverRules<'_> {
         ObserverRules { rules: &self.rules, commands: &self.commands, cache: cache_folder() }
     }
 
-    pub(crate) fn root(&self) -> &Path {
+    pub fn root(&self) -> &Path {
         self.paths.root()
     }
 
     /// The user's folder relative to the root, `.` for the root.
-    pub(crate) fn relative_folder(&self) -> String {
+    pub fn relative_folder(&self) -> String {
         self.paths.to_portable(&self.folder).to_string()
     }
 
     /// Opens the store for writing; a store that cannot be opened is no reason not to run tests.
-    pub(crate) fn open_store(&self) -> Option<Store> {
+    pub fn open_store(&self, notices: &dyn Notices) -> Option<Store> {
         let opened = self
             .store_folder
             .clone()
             .and_then(|folder| Store::open(&folder).map_err(|error| error.to_string()));
         match opened {
             Ok((store, set_aside)) => {
-                tell_set_aside(set_aside);
+                notice_set_aside(notices, set_aside);
                 store.set_keep_per_test(self.settings.keep.records);
                 Some(store)
             }
             Err(error) => {
-                eprintln!("tamis: {error}");
-                eprintln!("tamis: without a store everything runs and nothing is recorded");
+                notices.warn(error);
+                notices.warn("without a store everything runs and nothing is recorded".into());
                 None
             }
         }
     }
 
     /// Opens the store if there is one; makes no file.
-    pub(crate) fn existing_store(&self) -> Result<Option<Store>> {
+    pub fn existing_store(&self, notices: &dyn Notices) -> Result<Option<Store>> {
         let folder = self.store_folder.as_ref().map_err(|why| anyhow::anyhow!(why.clone()))?;
         let opened = Store::open_existing(folder)?;
         Ok(opened.map(|(store, set_aside)| {
-            tell_set_aside(set_aside);
+            notice_set_aside(notices, set_aside);
             store
         }))
     }
 }
 
-pub(crate) fn tell_set_aside(set_aside: Option<tamis_store::SetAside>) {
+/// Says that a store was set aside, where it was.
+pub fn notice_set_aside(notices: &dyn Notices, set_aside: Option<tamis_store::SetAside>) {
     if let Some(aside) = set_aside {
-        eprintln!(
-            "tamis: the records could not be used ({}); they were set aside as {} and everything \
-             runs again",
+        notices.warn(format!(
+            "the records could not be used ({}); they were set aside as {} and everything runs again",
             aside.why,
             aside.moved_to.display()
-        );
+        ));
     }
 }
 
@@ -177,7 +177,7 @@ fn fingerprinter(
 
 /// The settings' rules as the observer asks for them.
 #[derive(Debug)]
-pub(crate) struct ObserverRules<'a> {
+pub struct ObserverRules<'a> {
     rules: &'a PathRules,
     commands: &'a FingerprintCommands,
     cache: Option<PathBuf>,
@@ -203,18 +203,18 @@ impl Rules for ObserverRules<'_> {
 }
 
 /// tamis's folder in the user's cache.
-pub(crate) fn cache_folder() -> Option<PathBuf> {
+pub fn cache_folder() -> Option<PathBuf> {
     let set = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|p| p.is_absolute());
     set("XDG_CACHE_HOME").or_else(|| set("HOME").map(|h| h.join(".cache"))).map(|c| c.join("tamis"))
 }
 
 fn store_folder(
-    options: &Options,
+    store: Option<&Path>,
     settings: &Settings,
     paths: &PathMap,
     folder: &Path,
 ) -> Result<PathBuf, String> {
-    if let Some(store) = &options.common.store {
+    if let Some(store) = store {
         return Ok(folder.join(store));
     }
     if let Some(store) = settings.store_folder(paths.root(), paths.home()) {

@@ -1,8 +1,8 @@
-//! Boundaries in the stream of a tracer: paths that nobody has.
+//! Boundaries between units in the stream of a tracer: paths that do not exist, which a process looks at.
 
 use std::fmt;
 
-/// A test of one JVM begins or ends.
+/// A unit of tests of one process begins or ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Mark {
     pub pid: u32,
@@ -14,14 +14,14 @@ pub struct Mark {
 pub const PREFIX: &str = "/.tamis-mark/";
 
 impl Mark {
-    /// No test has this number: time outside of tests begins anew, and what was before does not count.
+    /// No unit has this number: time outside of units begins anew, and what was before does not count.
     pub const OUTSIDE: u32 = 0;
 
     pub fn outside_anew(pid: u32) -> Self {
         Self { pid, test: Self::OUTSIDE, begins: false }
     }
 
-    /// The path that the agent looks at.
+    /// The path that the process looks at.
     pub fn path(self, token: &str) -> String {
         let kind = if self.begins { 'b' } else { 'e' };
         format!("{PREFIX}{token}/{}/{kind}/{}", self.pid, self.test)

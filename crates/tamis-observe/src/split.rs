@@ -1,97 +1,108 @@
-//! Observes a whole run and, apart from each other, the tests that run inside its processes.
+//! Observes a whole run and, apart from each other, the units of tests that run inside its processes.
 //!
-//! A process that loads our agent is a *host*: it tells by marks in the stream of events
-//! ([`tamis_wire::mark`]) which of its tests begin and end. What a host and the processes that it
-//! started do belongs to the tests that are open in it; with none open, to the time *outside* of
-//! tests, which counts for every later test of that host. Each stretch has an observer of its own, so
-//! a file that one test wrote and another one reads is an input of the reader.
+//! A process that opens a file of ours (an agent's library, the wrapper of a runner) is a *host*: by
+//! *marks* in the stream of events it says which of its units begin and end. What a host and the
+//! processes that it started do belongs to the units that are open in it; with none open, to the time
+//! *outside* of units, which counts for every later unit of that host. Each window has an observer of
+//! its own, so a file that one unit wrote and another one reads is an input of the reader.
 //!
-//! What a host loads as classes is told by its agent in more detail, so the tracer's view of class
-//! files and jars is left out for the host itself ([`Hosts::is_told_otherwise`]), but how often each
-//! class file was opened is counted: who reads one without loading it depends on its bytes. What
-//! processes that the host started do counts as any program's. A process below an open test is never a
-//! host; if it has the agent, it is a *child*: what it reads of the class files of hosts is observed apart
-//! in the tests that were open when it began, and the listener decides, from what its agent told.
+//! What a host reports itself in more detail is *covered* ([`CoveredPaths`]): the tracer's view of such
+//! files is left out for the host itself, but how often each was opened can be counted, because who reads
+//! one in another way than the host reports depends on its bytes. What processes that the host started
+//! do counts as any program's. A process below an open unit is never a host; if it has the agent, it is
+//! a *child*: what it reads of counted files is observed apart in the units that were open when it
+//! began, and the listener decides, from what its agent reported.
 //!
-//! A host may read class files and jars before it is known which of them its agent tells about. Outside
-//! of tests these are observed apart, and the listener decides.
+//! A host may read files before it is known whether they are covered. Outside of units these are
+//! observed apart, and the listener decides.
 //!
-//! A host can also tell that what it did so far is nothing to its tests: a build tool does other work
+//! A host can also say that what it did so far is nothing to its units: a build tool does other work
 //! before it runs tests in its own process.
 //!
-//! A process whose parents are gone may belong to any test: it counts for all that are open.
+//! A process whose parents are gone may belong to any unit: it counts for all that are open.
 
 use crate::observer::{Context, Observer};
 use crate::result::Observations;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::mpsc::Sender;
-use tamis_core::Taint;
+use tamis_core::{Mark, Taint};
 use tamis_trace::{Action, Blind, Event, Peer, Sink, Timing};
-use tamis_wire::mark::Mark;
 
-/// What is known of hosts beforehand.
-pub trait Hosts: Sync {
-    /// Whether the agent tells about this file, so that the tracer need not.
-    fn is_told_otherwise(&self, path: &[u8]) -> bool;
+/// How a host reports about a file that it reads.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Cover {
+    /// Not at all: what the tracer sees counts.
+    None,
+    /// It may: that is not known yet.
+    Undecided,
+    /// In more detail than the tracer.
+    Covered,
+    /// In more detail, if it read it in its usual way: how often it was opened is counted.
+    Counted,
 }
 
-/// Marks and the agent of one run.
+/// What hosts report themselves.
+pub trait CoveredPaths: Sync {
+    fn cover(&self, path: &[u8]) -> Cover;
+}
+
+/// How the hosts of one run are recognised.
 #[derive(Clone, Copy)]
-pub struct Agent<'a> {
+pub struct Marks<'a> {
+    /// Stands in every mark of this run.
     pub token: &'a str,
     /// Who opens this file is a host.
     pub library: &'a [u8],
-    /// Where the agent's sockets are: talking to them is no business of a test.
+    /// Where our sockets are: talking to them is no business of a test.
     pub folder: &'a [u8],
-    pub hosts: &'a dyn Hosts,
+    pub covered: &'a dyn CoveredPaths,
 }
 
-impl std::fmt::Debug for Agent<'_> {
+impl std::fmt::Debug for Marks<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Agent").field("token", &self.token).finish_non_exhaustive()
+        f.debug_struct("Marks").field("token", &self.token).finish_non_exhaustive()
     }
 }
 
-/// A stretch that ended.
+/// A window that ended.
 #[derive(Debug)]
-pub enum PartEnded {
-    /// A time outside of tests.
+pub enum WindowEnded {
+    /// A time outside of units.
     Outside {
         host: u32,
         observations: Observations,
-        /// Of the class files and jars that the host itself read and of which nobody knew whether its
-        /// agent tells about them.
-        class_like: Observations,
+        /// Of the files that the host itself read while it was not known whether they are covered.
+        undecided: Observations,
     },
-    Test {
+    Unit {
         host: u32,
         test: u32,
         observations: Observations,
-        class_files: ClassFiles,
+        openings: Openings,
         children: Vec<ChildSeen>,
     },
 }
 
-/// A process with the agent that began in a test.
+/// A process with the agent that began in a unit.
 #[derive(Debug)]
 pub struct ChildSeen {
     pub pid: u32,
-    /// It was still there when the test ended.
+    /// It was still there when the unit ended.
     pub outlives: bool,
-    /// Of the class files that its agent may tell about; nothing of them is among the test's own.
-    pub class_like: Observations,
-    pub class_files: ClassFiles,
+    /// Of the counted files, which its agent may report about; nothing of them is among the unit's own.
+    pub undecided: Observations,
+    pub openings: Openings,
 }
 
-/// How often a host opened each class file that it looked at.
-pub type ClassFiles = BTreeMap<Vec<u8>, u32>;
+/// How often a host opened each counted file that it looked at.
+pub type Openings = BTreeMap<Vec<u8>, u32>;
 
 /// The sink for a run with hosts.
 #[derive(Debug)]
-pub struct Parted<'a, 's> {
+pub struct SplitObserver<'a, 's> {
     whole: Observer<'a>,
     context: Context<'a>,
-    agent: Agent<'s>,
+    marks: Marks<'s>,
     hosts: HashMap<u32, Host<'a>>,
     /// Processes with the agent below an open test, which has all that they do.
     below_tests: HashSet<u32>,
@@ -101,13 +112,13 @@ pub struct Parted<'a, 's> {
     last_owners: HashMap<u32, Owner>,
     /// The first process of the run.
     first: Option<u32>,
-    ended: Sender<PartEnded>,
+    ended: Sender<WindowEnded>,
 }
 
 #[derive(Debug, Default)]
 struct Host<'a> {
     outside: Option<Outside<'a>>,
-    open: Vec<(u32, Part<'a>)>,
+    open: Vec<(u32, Open<'a>)>,
     /// The hosts that it runs below.
     above: Vec<u32>,
 }
@@ -115,33 +126,33 @@ struct Host<'a> {
 #[derive(Debug)]
 struct Outside<'a> {
     observer: Observer<'a>,
-    class_like: Observer<'a>,
+    undecided: Observer<'a>,
 }
 
 impl<'a> Outside<'a> {
     fn new(context: Context<'a>) -> Self {
-        Self { observer: Observer::new(context), class_like: Observer::new(context) }
+        Self { observer: Observer::new(context), undecided: Observer::new(context) }
     }
 }
 
 #[derive(Debug)]
-struct Part<'a> {
+struct Open<'a> {
     observer: Observer<'a>,
-    class_files: ClassFiles,
+    openings: Openings,
     children: BTreeMap<u32, Child<'a>>,
 }
 
-impl<'a> Part<'a> {
+impl<'a> Open<'a> {
     fn new(context: Context<'a>) -> Self {
         let observer = Observer::new(context);
-        Self { observer, class_files: ClassFiles::new(), children: BTreeMap::new() }
+        Self { observer, openings: Openings::new(), children: BTreeMap::new() }
     }
 }
 
 #[derive(Debug)]
 struct Child<'a> {
-    class_like: Observer<'a>,
-    class_files: ClassFiles,
+    undecided: Observer<'a>,
+    openings: Openings,
 }
 
 impl Child<'_> {
@@ -149,8 +160,8 @@ impl Child<'_> {
         ChildSeen {
             pid,
             outlives: is_alive(pid),
-            class_like: self.class_like.finish(false),
-            class_files: self.class_files,
+            undecided: self.undecided.finish(false),
+            openings: self.openings,
         }
     }
 }
@@ -162,16 +173,16 @@ enum Owner {
     /// A process that a host started: the host, then the process.
     Below(u32, u32),
     /// The build tool and its other children.
-    Nobody,
+    Unattributed,
     Unknown,
 }
 
-impl<'a, 's> Parted<'a, 's> {
-    pub fn new(context: Context<'a>, agent: Agent<'s>, ended: Sender<PartEnded>) -> Self {
+impl<'a, 's> SplitObserver<'a, 's> {
+    pub fn new(context: Context<'a>, marks: Marks<'s>, ended: Sender<WindowEnded>) -> Self {
         Self {
             whole: Observer::new(context),
             context,
-            agent,
+            marks,
             hosts: HashMap::new(),
             below_tests: HashSet::new(),
             owners: HashMap::new(),
@@ -210,7 +221,7 @@ impl<'a, 's> Parted<'a, 's> {
                 return Owner::Below(at, own);
             }
             if at == first {
-                return Owner::Nobody;
+                return Owner::Unattributed;
             }
             at = parent;
             match process(at) {
@@ -241,21 +252,21 @@ impl<'a, 's> Parted<'a, 's> {
         }
         if mark.begins {
             if let Some(outside) = host.outside.take() {
-                let _ = self.ended.send(PartEnded::Outside {
+                let _ = self.ended.send(WindowEnded::Outside {
                     host: mark.pid,
                     observations: outside.observer.finish(false),
-                    class_like: outside.class_like.finish(false),
+                    undecided: outside.undecided.finish(false),
                 });
             }
-            host.open.push((mark.test, Part::new(context)));
+            host.open.push((mark.test, Open::new(context)));
             return;
         }
         let Some(at) = host.open.iter().position(|(test, _)| *test == mark.test) else { return };
-        let (test, part) = host.open.remove(at);
-        let observations = part.observer.finish(false);
-        let class_files = part.class_files;
-        let children = part.children.into_iter().map(|(pid, child)| child.ended(pid)).collect();
-        let ended = PartEnded::Test { host: mark.pid, test, observations, class_files, children };
+        let (test, open) = host.open.remove(at);
+        let observations = open.observer.finish(false);
+        let openings = open.openings;
+        let children = open.children.into_iter().map(|(pid, child)| child.ended(pid)).collect();
+        let ended = WindowEnded::Unit { host: mark.pid, test, observations, openings, children };
         // Nobody listens once the run is being stopped.
         let _ = self.ended.send(ended);
         if host.open.is_empty() {
@@ -273,16 +284,12 @@ impl<'a, 's> Parted<'a, 's> {
             Owner::Host(pid) => {
                 let Some(host) = self.hosts.get_mut(&pid) else { return };
                 let above = host.above.clone();
-                match path_read(&event.action) {
-                    Some(path) if self.agent.hosts.is_told_otherwise(path) => {
-                        if path.ends_with(b".class") {
-                            host.count(path, opened(event));
-                        }
-                    }
-                    Some(path) if path.ends_with(b".class") || path.ends_with(b".jar") => {
-                        host.give_class_like(event);
-                    }
-                    _ => host.give(event),
+                let read = path_read(&event.action);
+                match read.map(|path| (path, self.marks.covered.cover(path))) {
+                    Some((path, Cover::Counted)) => host.count(path, opened(event)),
+                    Some((_, Cover::Covered)) => {}
+                    Some((_, Cover::Undecided)) => host.give_undecided(event),
+                    Some((_, Cover::None)) | None => host.give(event),
                 }
                 self.give_to(&above, event);
             }
@@ -290,23 +297,22 @@ impl<'a, 's> Parted<'a, 's> {
                 let Some(host) = self.hosts.get_mut(&pid) else { return };
                 let mut all = host.above.clone();
                 all.push(pid);
-                let class = path_read(&event.action).filter(|path| {
+                let counted = path_read(&event.action).filter(|path| {
                     self.below_tests.contains(&own)
-                        && path.ends_with(b".class")
-                        && self.agent.hosts.is_told_otherwise(path)
+                        && self.marks.covered.cover(path) == Cover::Counted
                 });
-                match class {
+                match counted {
                     None => self.give_to(&all, event),
                     Some(path) => {
                         for host in all {
                             if let Some(host) = self.hosts.get_mut(&host) {
-                                host.give_class_of(own, path, event);
+                                host.give_counted_of(own, path, event);
                             }
                         }
                     }
                 }
             }
-            Owner::Nobody | Owner::Unknown => {}
+            Owner::Unattributed | Owner::Unknown => {}
         }
     }
 
@@ -334,10 +340,10 @@ impl<'a, 's> Parted<'a, 's> {
             self.below_tests.insert(pid);
             for host in above {
                 let open = self.hosts.get_mut(&host).into_iter().flat_map(|h| &mut h.open);
-                for (_, part) in open {
-                    let class_like = Observer::new(self.context);
-                    let child = Child { class_like, class_files: ClassFiles::new() };
-                    part.children.entry(pid).or_insert(child);
+                for (_, open) in open {
+                    let undecided = Observer::new(self.context);
+                    let child = Child { undecided, openings: Openings::new() };
+                    open.children.entry(pid).or_insert(child);
                 }
             }
             return;
@@ -356,66 +362,65 @@ impl Host<'_> {
             outside.observer.event(event.clone());
             // What was written is no input, whoever reads it.
             if path_read(&event.action).is_none() {
-                outside.class_like.event(event.clone());
+                outside.undecided.event(event.clone());
             }
         }
-        for (_, part) in &mut self.open {
-            part.observer.event(event.clone());
+        for (_, open) in &mut self.open {
+            open.observer.event(event.clone());
             if path_read(&event.action).is_none() {
-                for child in part.children.values_mut() {
-                    child.class_like.event(event.clone());
+                for child in open.children.values_mut() {
+                    child.undecided.event(event.clone());
                 }
             }
         }
     }
 
-    /// A child reads a class file. In tests that began after it, it counts as any program.
-    fn give_class_of(&mut self, child: u32, path: &[u8], event: &Event<'_>) {
+    /// A child reads a counted file. In units that began after it, it counts as any program.
+    fn give_counted_of(&mut self, child: u32, path: &[u8], event: &Event<'_>) {
         if let Some(outside) = &mut self.outside {
             outside.observer.event(event.clone());
         }
-        for (_, part) in &mut self.open {
-            match part.children.get_mut(&child) {
-                None => part.observer.event(event.clone()),
+        for (_, open) in &mut self.open {
+            match open.children.get_mut(&child) {
+                None => open.observer.event(event.clone()),
                 Some(child) => {
-                    child.class_like.event(event.clone());
-                    *child.class_files.entry(path.to_vec()).or_default() +=
-                        u32::from(opened(event));
+                    child.undecided.event(event.clone());
+                    *child.openings.entry(path.to_vec()).or_default() += u32::from(opened(event));
                 }
             }
         }
     }
 
-    fn give_class_like(&mut self, event: &Event<'_>) {
+    fn give_undecided(&mut self, event: &Event<'_>) {
         if let Some(outside) = &mut self.outside {
-            outside.class_like.event(event.clone());
+            outside.undecided.event(event.clone());
         }
-        for (_, part) in &mut self.open {
-            part.observer.event(event.clone());
+        for (_, open) in &mut self.open {
+            open.observer.event(event.clone());
         }
     }
 
     fn count(&mut self, path: &[u8], opened: bool) {
-        for (_, part) in &mut self.open {
-            *part.class_files.entry(path.to_vec()).or_default() += u32::from(opened);
+        for (_, open) in &mut self.open {
+            *open.openings.entry(path.to_vec()).or_default() += u32::from(opened);
         }
     }
 }
 
-impl Sink for Parted<'_, '_> {
+impl Sink for SplitObserver<'_, '_> {
     fn event(&mut self, event: Event<'_>) {
         if let Action::Stat { path, .. } = &event.action
-            && let Some(mark) = Mark::parse(path, self.agent.token)
+            && let Some(mark) = Mark::parse(path, self.marks.token)
         {
             return self.mark(mark);
         }
         if let Action::Connect { peer: Peer::Unix(path) } = &event.action
-            && path.starts_with(self.agent.folder)
+            && path.starts_with(self.marks.folder)
         {
             return;
         }
         if let Action::Open { path, .. } = &event.action
-            && **path == *self.agent.library
+            && **path == *self.marks.library
         {
             self.engaged(event.thread);
         }
@@ -428,7 +433,7 @@ impl Sink for Parted<'_, '_> {
     }
 }
 
-impl Parted<'_, '_> {
+impl SplitObserver<'_, '_> {
     /// Adds a taint from outside the event stream.
     pub fn taint(&mut self, taint: Taint) {
         self.whole.taint(taint);

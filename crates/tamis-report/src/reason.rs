@@ -1,12 +1,12 @@
-//! Decisions in words.
+//! Decisions and differences in words: the only place that makes sentences of them.
+
+use crate::human;
 
 use tamis_core::record::Detail;
-use tamis_core::{Cause, Question, Scheme, Value};
-use tamis_report::human;
-use tamis_store::RecordSummary;
+use tamis_core::{Cause, Decision, Difference, Evidence, Question, RecordSummary, Scheme, Value};
 
 /// What happened to one input, as in "src/a.c changed".
-pub(crate) fn difference(question: &Question, was: Value, is: Value) -> String {
+pub fn difference(question: &Question, was: Value, is: Value) -> String {
     let what = question.to_string();
     match question {
         Question::Path(_, Scheme::Listing) if matches!(is, Value::Listing(_)) => {
@@ -57,7 +57,7 @@ fn path_change(was: Value, is: Value) -> &'static str {
 }
 
 /// A value in words, with what more is known of it.
-pub(crate) fn value(value: Value, detail: &Detail) -> String {
+pub fn value(value: Value, detail: &Detail) -> String {
     match (value, detail) {
         (Value::Content { .. }, Detail::Size(size)) => {
             format!("{value} ({})", human::counted(*size, "byte", "bytes"))
@@ -70,7 +70,7 @@ pub(crate) fn value(value: Value, detail: &Detail) -> String {
 }
 
 /// Names that came and went, for two listings whose names are known.
-pub(crate) fn names_changed(was: &Detail, is: &Detail) -> Option<String> {
+pub fn names_changed(was: &Detail, is: &Detail) -> Option<String> {
     let (Detail::Names(was), Detail::Names(is)) = (was, is) else { return None };
     let text = |sign: char, from: &[Vec<u8>], without: &[Vec<u8>]| {
         from.iter()
@@ -88,38 +88,44 @@ pub(crate) fn names_changed(was: &Detail, is: &Detail) -> Option<String> {
     (!changes.is_empty()).then(|| changes.join(" "))
 }
 
-/// Why a test runs, one line.
-pub(crate) fn cause(
-    cause: &Cause,
-    records: &[RecordSummary],
-    first: Option<(Question, Value, Value)>,
-    incomplete_by_settings: impl Fn(&RecordSummary) -> Option<String>,
-) -> String {
+/// Why a test runs or is skipped, one line.
+pub fn decision(decision: &Decision, evidence: &Evidence) -> String {
+    match decision {
+        Decision::Skip { .. } => "nothing it looked at has changed".into(),
+        Decision::OutOfReach => {
+            evidence.out_of_reach.clone().unwrap_or_else(|| "it reaches no change".into())
+        }
+        Decision::Run(cause) => cause_text(cause, evidence),
+    }
+}
+
+/// What proves a skip: `record #12, 1,034 inputs`.
+pub fn proof(record: &RecordSummary) -> String {
+    let inputs = human::counted(u64::from(record.inputs), "input", "inputs");
+    format!("record {}, {inputs}", record.id)
+}
+
+fn cause_text(cause: &Cause, evidence: &Evidence) -> String {
+    let record = evidence.record.as_ref();
     match cause {
         Cause::New => "never run before".into(),
         Cause::NoStore => "there are no records to go by".into(),
         Cause::Requested => "asked for".into(),
         Cause::AlwaysRun(pattern) => format!("always-run says so ({pattern})"),
         Cause::Effect(what) | Cause::ByGraph(what) | Cause::Module(what) => what.clone(),
-        Cause::DidNotPass(id, outcome) => {
-            let record = records.iter().find(|r| r.id == *id);
-            match record.is_some_and(RecordSummary::is_flaky) {
-                true => format!("it was flaky last time: it {outcome}, then passed"),
-                false => format!("it {outcome} last time"),
-            }
-        }
-        Cause::Incomplete(id) => {
-            let record = records.iter().find(|r| r.id == *id);
-            let why = record.and_then(|r| {
-                r.taints.first().map(ToString::to_string).or_else(|| incomplete_by_settings(r))
-            });
-            match why {
+        Cause::DidNotPass(_, outcome) => match record.is_some_and(RecordSummary::is_flaky) {
+            true => format!("it was flaky last time: it {outcome}, then passed"),
+            false => format!("it {outcome} last time"),
+        },
+        Cause::Incomplete(_) => {
+            let taint = record.and_then(|r| r.taints.first()).map(ToString::to_string);
+            match taint.or_else(|| evidence.refused.clone()) {
                 Some(why) => format!("it was not completely observed last time: {why}"),
                 None => "it was not completely observed last time".into(),
             }
         }
-        Cause::Changed(_) => match first {
-            Some((question, was, is)) => difference(&question, was, is),
+        Cause::Changed(_) => match &evidence.difference {
+            Some(Difference { question, was, is }) => difference(question, *was, *is),
             None => "its record cannot be read completely".into(),
         },
     }

@@ -7,7 +7,9 @@ use std::sync::atomic::AtomicBool;
 use std::sync::mpsc;
 use tamis_core::{PathMap, Question, Scheme, Value};
 use tamis_fs::{Fingerprinter, Options};
-use tamis_observe::{Agent, Context, Hosts, Judgement, PartEnded, Parted, Rules, Services};
+use tamis_observe::{
+    Context, Cover, CoveredPaths, Judgement, Marks, Rules, Services, SplitObserver, WindowEnded,
+};
 use tamis_trace::Command;
 
 struct ProjectOnly<'a>(&'a Path);
@@ -20,9 +22,13 @@ impl Rules for ProjectOnly<'_> {
 
 struct ClassFilesOnly;
 
-impl Hosts for ClassFilesOnly {
-    fn is_told_otherwise(&self, path: &[u8]) -> bool {
-        path.ends_with(b".class")
+impl CoveredPaths for ClassFilesOnly {
+    fn cover(&self, path: &[u8]) -> Cover {
+        match path {
+            _ if path.ends_with(b".class") => Cover::Counted,
+            _ if path.ends_with(b".jar") => Cover::Undecided,
+            _ => Cover::None,
+        }
     }
 }
 
@@ -55,8 +61,8 @@ fn play(engine: &str, script: &str) -> Option<Seen> {
     let fingerprinter = Fingerprinter::new(Options::default());
     let (rules, services) = (ProjectOnly(&root), Services::default());
     let library = root.join("agent").into_os_string().into_encoded_bytes();
-    let agent =
-        Agent { token: "tok", library: &library, folder: b"/nowhere", hosts: &ClassFilesOnly };
+    let covered = &ClassFilesOnly;
+    let marks = Marks { token: "tok", library: &library, folder: b"/nowhere", covered };
     let (tell, told) = mpsc::channel();
     let context = Context {
         paths: &paths,
@@ -64,7 +70,7 @@ fn play(engine: &str, script: &str) -> Option<Seen> {
         fingerprinter: &fingerprinter,
         services: &services,
     };
-    let mut parted = Parted::new(context, agent, tell);
+    let mut split = SplitObserver::new(context, marks, tell);
     let null =
         || Some(fs::File::options().read(true).write(true).open("/dev/null").unwrap().into());
     let command = Command {
@@ -77,7 +83,7 @@ fn play(engine: &str, script: &str) -> Option<Seen> {
         timeout: None,
         watch_stdin: false,
     };
-    engine.run(command, &mut parted, &AtomicBool::new(false)).unwrap();
+    engine.run(command, &mut split, &AtomicBool::new(false)).unwrap();
     let mut seen = Seen::new();
     let mut add = |who: String, observations: tamis_observe::Observations| {
         assert_eq!(observations.taints, [], "{who}");
@@ -92,20 +98,20 @@ fn play(engine: &str, script: &str) -> Option<Seen> {
         files.sort();
         files.dedup();
     };
-    add("whole".into(), parted.into_whole().finish(false));
+    add("whole".into(), split.into_whole().finish(false));
     for ended in told {
         match ended {
-            PartEnded::Outside { host: _, observations, class_like } => {
+            WindowEnded::Outside { host: _, observations, undecided } => {
                 add("outside".into(), observations);
-                add("outside, perhaps told".into(), class_like);
+                add("outside, undecided".into(), undecided);
             }
-            PartEnded::Test { test, observations, class_files, children, .. } => {
+            WindowEnded::Unit { test, observations, openings, children, .. } => {
                 for child in children {
                     let lives = if child.outlives { "live" } else { "dead" };
-                    let times: u32 = child.class_files.values().sum();
-                    add(format!("{test} {lives} child, {times} opened"), child.class_like);
+                    let times: u32 = child.openings.values().sum();
+                    add(format!("{test} {lives} child, {times} opened"), child.undecided);
                 }
-                let counted = class_files.iter().map(|(path, times)| {
+                let counted = openings.iter().map(|(path, times)| {
                     let name = Path::new(std::str::from_utf8(path).unwrap()).file_name().unwrap();
                     format!("{} x{times}", name.to_string_lossy())
                 });
@@ -164,7 +170,7 @@ fn what_was_before_stands_apart(engine: &str) {
         "look start\nend 0\nlook between\nlook c.jar\n(cat d.jar)\nbegin 1\nlook one\nend 1\n";
     let Some(seen) = play(engine, script) else { return };
     expect(&seen, "outside", &["between", "d.jar"]);
-    expect(&seen, "outside, perhaps told", &["c.jar"]);
+    expect(&seen, "outside, undecided", &["c.jar"]);
     expect(&seen, "1", &["one"]);
 }
 

@@ -1,63 +1,88 @@
 //! Answers questions about the world of now: files, variables, globs, settings, commands.
 
-use crate::cases::Case;
-use crate::jvm::goal::GoalFacts;
 use crate::project::Project;
 use crate::stdin::{self, Input};
 use std::collections::HashMap;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 use tamis_core::record::{Access, Detail, Observed};
 use tamis_core::{Hash, PortablePath, Question, Scheme, Value};
-use tamis_dynamic::Fact;
 use tamis_settings::NameGlobs;
 
+/// Answers questions about one scope of a tool: its classes, its packages.
+pub trait ScopeFacts: std::fmt::Debug + Send + Sync {
+    /// `None` for a fact of another scope.
+    fn answer(&self, fact: &str) -> Option<Value>;
+}
+
+/// Finds the scopes of earlier runs, when the first question about one is asked.
+pub trait RestoreScopes: Sync {
+    fn restore(&self, project: &Project) -> Vec<Arc<dyn ScopeFacts>>;
+}
+
 /// The world as one project sees it.
-#[derive(Debug)]
-pub(crate) struct World<'a> {
+pub struct World<'a> {
     project: &'a Project,
     variables: HashMap<Vec<u8>, Vec<u8>>,
     facts: HashMap<String, Value>,
-    /// Test goals of builds, for questions about their classes; loaded when first asked.
-    goals: OnceLock<Vec<GoalFacts>>,
+    restore: &'a dyn RestoreScopes,
+    scopes: OnceLock<Vec<Arc<dyn ScopeFacts>>>,
+}
+
+impl std::fmt::Debug for World<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("World").field("project", &self.project.root()).finish_non_exhaustive()
+    }
 }
 
 /// Whether permissions hold for the user: tests often behave differently for root.
 const ROOT_FACT: &str = "whether the tests run as root";
 
 impl<'a> World<'a> {
-    /// The world; `cases` are the tests whose commands are known now.
-    pub(crate) fn new(project: &'a Project, cases: &[Case]) -> Self {
+    /// The world of now; questions about tools go to the scopes of earlier runs.
+    pub fn new(project: &'a Project, restore: &'a dyn RestoreScopes) -> Self {
         let variables = std::env::vars_os()
             .map(|(name, value)| (name.into_vec(), value.into_vec()))
             .filter(|(name, _)| project.settings.environment.counts(name))
             .collect();
-        let mut facts: HashMap<String, Value> = cases.iter().map(Case::start_fact).collect();
         // SAFETY: geteuid has no precondition.
         let root = unsafe { libc::geteuid() } == 0;
-        facts.insert(ROOT_FACT.into(), Value::text(if root { b"yes" } else { b"no" }));
-        if cases.iter().any(|case| case.key.suite.is_empty()) {
-            let input = Input::of_ours().value(&project.fingerprinter);
-            facts.insert(stdin::FACT.into(), input);
-        }
-        Self { project, variables, facts, goals: OnceLock::new() }
+        let root = Value::text(if root { b"yes" } else { b"no" });
+        let facts = HashMap::from([(ROOT_FACT.to_owned(), root)]);
+        Self { project, variables, facts, restore, scopes: OnceLock::new() }
     }
 
-    /// The world with the classes of one goal as the build gives them now.
-    pub(crate) fn with_goal(mut self, goal: GoalFacts) -> Self {
-        self.goals = OnceLock::from(vec![goal]);
+    /// With facts that the caller knows, such as how its tests are started.
+    pub fn with_facts(mut self, facts: impl IntoIterator<Item = (String, Value)>) -> Self {
+        self.facts.extend(facts);
         self
     }
 
-    fn class_fact(&self, name: &str) -> Value {
-        let Some(fact) = Fact::parse(name) else { return Value::Absent };
-        let goals = self.goals.get_or_init(|| crate::jvm::saved::load(self.project));
-        goals.iter().find_map(|goal| goal.answer(&fact)).unwrap_or(Value::Absent)
+    /// With what is on our own standard input, which bare commands inherit.
+    pub fn with_standard_input(mut self) -> Self {
+        let input = Input::of_ours().value(&self.project.fingerprinter);
+        self.facts.insert(stdin::FACT.into(), input);
+        self
+    }
+
+    /// The world with one scope as its tool reports it now, instead of those of earlier runs.
+    pub fn with_scope(mut self, scope: Arc<dyn ScopeFacts>) -> Self {
+        self.scopes = OnceLock::from(vec![scope]);
+        self
+    }
+
+    pub fn project(&self) -> &'a Project {
+        self.project
+    }
+
+    fn scope_fact(&self, fact: &str) -> Value {
+        let scopes = self.scopes.get_or_init(|| self.restore.restore(self.project));
+        scopes.iter().find_map(|scope| scope.answer(fact)).unwrap_or(Value::Absent)
     }
 
     /// One answer for each question.
-    pub(crate) fn ask(&self, questions: &[Question]) -> Vec<Value> {
+    pub fn ask(&self, questions: &[Question]) -> Vec<Value> {
         let mut values = vec![Value::Absent; questions.len()];
         let mut paths = Vec::with_capacity(questions.len());
         for (n, question) in questions.iter().enumerate() {
@@ -77,7 +102,7 @@ impl<'a> World<'a> {
     }
 
     /// The answer to one question.
-    pub(crate) fn answer(&self, question: &Question) -> Value {
+    pub fn answer(&self, question: &Question) -> Value {
         match question {
             Question::Path(path, scheme) => {
                 let path = self.project.paths.to_absolute(path);
@@ -92,13 +117,13 @@ impl<'a> World<'a> {
             Question::Glob(glob) => self.glob(glob),
             Question::Rules => Value::Text(self.project.settings.observation_digest()),
             Question::Fact(name) => {
-                self.facts.get(&**name).copied().unwrap_or_else(|| self.class_fact(name))
+                self.facts.get(&**name).copied().unwrap_or_else(|| self.scope_fact(name))
             }
         }
     }
 
     /// More about an answer, for explanations.
-    pub(crate) fn detail(&self, question: &Question) -> Detail {
+    pub fn detail(&self, question: &Question) -> Detail {
         match question {
             Question::Path(path, scheme) => {
                 let path = self.project.paths.to_absolute(path);
@@ -119,41 +144,30 @@ impl<'a> World<'a> {
         names
     }
 
-    /// What counts for every test: the environment, the rules, the user.
-    pub(crate) fn surroundings(&self, case: &Case) -> Vec<Observed> {
-        let mut questions: Vec<Question> = self
-            .names()
-            .into_iter()
-            .filter(|name| !crate::cases::sets(case, OsStr::from_bytes(name)))
-            .map(Question::Variable)
-            .collect();
+    /// What counts for every test: the environment without what the test's own settings give
+    /// (`own`), the rules, the user.
+    pub fn surroundings(&self, own: &[(OsString, OsString)]) -> Vec<Observed> {
+        let is_own = |name: &[u8]| own.iter().any(|(n, _)| n == OsStr::from_bytes(name));
+        let mut questions: Vec<Question> =
+            self.names().into_iter().filter(|n| !is_own(n)).map(Question::Variable).collect();
         questions.push(Question::VariableNames);
         questions.push(Question::Rules);
         questions.push(Question::Fact(ROOT_FACT.into()));
-        let mut observed: Vec<Observed> = questions
-            .into_iter()
-            .map(|question| Observed {
-                before: self.answer(&question),
-                detail: match &question {
-                    Question::VariableNames => self.detail(&question),
-                    _ => Detail::None,
-                },
-                question,
-                after: None,
-                access: Access::default(),
-                program: "tamis".into(),
-            })
-            .collect();
-        observed.extend(case.given(|question| self.answer(question)));
-        observed
+        let observed = |question: Question| {
+            let detail = match &question {
+                Question::VariableNames => self.detail(&question),
+                _ => Detail::None,
+            };
+            let before = self.answer(&question);
+            Observed { detail, ..given(question, before) }
+        };
+        questions.into_iter().map(observed).collect()
     }
 
-    /// The environment that the test gets.
-    pub(crate) fn environment(case: &Case) -> Vec<(OsString, OsString)> {
-        let mut environment: Vec<(OsString, OsString)> =
-            std::env::vars_os().filter(|(name, _)| !crate::cases::sets(case, name)).collect();
-        environment.extend(case.variables.iter().cloned());
-        environment
+    /// The globs whose files count for a test, whether it looked at them or not.
+    pub fn globs(&self, globs: &[String]) -> Vec<Observed> {
+        let questions = globs.iter().cloned().map(Question::Glob);
+        questions.map(|question| given(question.clone(), self.answer(&question))).collect()
     }
 
     /// The names and contents of all files below the root that match.
@@ -185,5 +199,17 @@ impl<'a> World<'a> {
             parts.push([&[tag], hash.to_le_bytes().as_slice()].concat());
         }
         Value::Text(Hash::of_parts(parts.iter().map(Vec::as_slice)))
+    }
+}
+
+/// An input that counts without having been looked at through the file system.
+pub fn given(question: Question, before: Value) -> Observed {
+    Observed {
+        question,
+        before,
+        after: None,
+        access: Access::default(),
+        program: "tamis".into(),
+        detail: Detail::None,
     }
 }

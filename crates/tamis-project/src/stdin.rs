@@ -15,11 +15,11 @@ use tamis_core::{Hash, Question, Scheme, Value};
 use tamis_fs::Fingerprinter;
 
 /// The fact under which records know it.
-pub(crate) const FACT: &str = "the standard input";
+pub const FACT: &str = "the standard input";
 
 /// What is on our own standard input, which a bare command inherits.
 #[derive(Debug)]
-pub(crate) enum Input {
+pub enum Input {
     Nothing,
     /// A file, and how much of it was read by others already.
     File(PathBuf, i64),
@@ -27,7 +27,7 @@ pub(crate) enum Input {
 }
 
 impl Input {
-    pub(crate) fn of_ours() -> Self {
+    pub fn of_ours() -> Self {
         let Ok(metadata) = std::fs::metadata("/proc/self/fd/0") else { return Self::Nothing };
         let kind = metadata.file_type();
         if kind.is_file() {
@@ -43,7 +43,7 @@ impl Input {
     }
 
     /// The answer to the question about [`FACT`].
-    pub(crate) fn value(&self, fingerprinter: &Fingerprinter) -> Value {
+    pub fn value(&self, fingerprinter: &Fingerprinter) -> Value {
         match self {
             Self::Nothing => Value::text(b"nothing"),
             Self::File(path, begin) => {
@@ -62,7 +62,7 @@ impl Input {
 }
 
 /// The input as a record keeps it.
-pub(crate) fn observed(value: Value) -> Observed {
+pub fn observed(value: Value) -> Observed {
     Observed {
         question: Question::Fact(FACT.into()),
         before: value,

@@ -1,0 +1,78 @@
+//! A decision with what it rests on, before it is put into words.
+
+use crate::decide::{Cause, Decision};
+use crate::key::TestKey;
+use crate::question::Question;
+use crate::record::RecordSummary;
+use crate::value::Value;
+use std::time::Duration;
+
+/// What is decided about one test.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Planned {
+    pub key: TestKey,
+    pub decision: Decision,
+    pub evidence: Evidence,
+}
+
+/// What a decision rests on, as far as it is known.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Evidence {
+    /// The test's newest record.
+    pub newest: Option<RecordSummary>,
+    /// The record that the decision names: what proves the skip, or what no longer holds.
+    pub record: Option<RecordSummary>,
+    /// The first input that is different now.
+    pub difference: Option<Difference>,
+    /// Why the settings of now do not accept a record that was observed completely.
+    pub refused: Option<String>,
+    /// How many of the newest runs, one after the other, did not pass.
+    pub failed_before: u32,
+    /// How a graph leads from the test to the change.
+    pub way: Option<Way>,
+    /// Why a module is not affected, where that is why the test is skipped.
+    pub out_of_reach: Option<String>,
+}
+
+/// One input that has another value than in the record.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Difference {
+    pub question: Question,
+    pub was: Value,
+    pub is: Value,
+}
+
+/// The steps from a test to a change that it can reach.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Way {
+    /// One line for people.
+    pub short: String,
+    pub steps: Vec<String>,
+}
+
+impl Planned {
+    /// A decision that needs no evidence.
+    pub fn new(key: TestKey, decision: Decision) -> Self {
+        Self { key, decision, evidence: Evidence::default() }
+    }
+
+    pub fn skips(&self) -> bool {
+        !self.decision.is_run()
+    }
+
+    /// How long its newest run took; one that never ran may take for ever.
+    pub fn expected(&self) -> Duration {
+        let newest = self.evidence.newest.as_ref();
+        newest.map_or(Duration::MAX, |record| Duration::from_micros(record.wall_us))
+    }
+
+    /// To run whatever else the records say, where the newest run did not pass; else nothing.
+    pub fn if_failed(mut self) -> Option<Self> {
+        let newest = self.evidence.newest.as_ref().filter(|newest| !newest.outcome.passed())?;
+        if !self.decision.is_run() {
+            self.decision = Decision::Run(Cause::DidNotPass(newest.id, newest.outcome));
+            self.evidence.record = Some(newest.clone());
+        }
+        Some(self)
+    }
+}

@@ -1,0 +1,14 @@
+//! The project that a call is about, and the answers that its world gives.
+//!
+//! [`Project`] is everything that is settled before the first question is asked: the root, the settings,
+//! the rules for paths, the fingerprints, the place of the store. [`World`] answers questions about the
+//! world of now: files, variables, globs, facts. Both are below the front ends for languages, which ask
+//! them, and know nothing of tests.
+
+mod project;
+mod stdin;
+mod world;
+
+pub use project::{ObserverRules, Project, cache_folder, notice_set_aside};
+pub use stdin::{FACT as STANDARD_INPUT, Input, observed as standard_input};
+pub use world::{RestoreScopes, ScopeFacts, World, given};
