@@ -4,15 +4,11 @@
 //! here is missing; what could not be read is listed in [`Universe::problems`].
 
 use crate::image::{self, Mapped};
-use libdeflater::Decompressor;
-use rawzip::{CompressionMethod, ZipArchive};
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
-
-/// Deflate cannot do better than this; a header that promises more lies.
-const BEST_RATIO: u64 = 1_032;
+use tamis_classpath::jar::{EntryReader, Jar, SERVICES};
 
 /// Who wrote a class.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -178,9 +174,6 @@ impl Universe {
 /// Names with files.
 type Named = Vec<(Vec<u8>, Vec<u8>)>;
 
-/// Where the providers of services are listed.
-const SERVICES: &str = "META-INF/services/";
-
 /// The classes and services of one entry.
 #[derive(Debug, Default)]
 struct Found {
@@ -215,53 +208,29 @@ fn folder(root: &Path) -> std::io::Result<Found> {
 
 /// All classes of a jar, as a JVM of this release sees them.
 fn jar(bytes: &[u8], release: u32) -> Result<Found, String> {
-    let broken = |e: rawzip::Error| format!("not a readable jar: {e}");
-    let archive = ZipArchive::from_slice(bytes).map_err(broken)?;
-    let mut decompressor = Decompressor::new();
-    let mut multi_release = false;
+    let jar = Jar::open(bytes).map_err(|e| e.to_string())?;
+    let multi_release = jar.is_multi_release();
+    let mut reader = EntryReader::default();
     // The class with the release it is for.
-    let mut found: Vec<(Vec<u8>, u32, Vec<u8>)> = Vec::new();
+    let mut found: Vec<(&[u8], u32, Vec<u8>)> = Vec::new();
     let mut services = Vec::new();
-    let mut listing = archive.entries();
-    while let Some(entry) = listing.next_entry().map_err(broken)? {
-        let path = entry.file_path().as_ref().to_vec();
-        let manifest = path == b"META-INF/MANIFEST.MF";
-        let service = path.strip_prefix(SERVICES.as_bytes()).filter(|name| !name.is_empty());
-        let other = manifest || service.is_some();
-        let Some(place) = class_place(&path).or(other.then_some((&[], 0))) else { continue };
-        let (method, size) = (entry.compression_method(), entry.uncompressed_size_hint());
-        let data = archive.get_entry(entry.wayfinder()).map_err(broken)?;
-        let data = data.data();
-        let content = match method {
-            CompressionMethod::STORE => data.to_vec(),
-            CompressionMethod::DEFLATE => {
-                if size > (data.len() as u64).saturating_mul(BEST_RATIO).saturating_add(64) {
-                    return Err("the jar promises more bytes than it can hold".into());
-                }
-                let mut content = vec![0; size as usize];
-                let len = decompressor
-                    .deflate_decompress(data, &mut content)
-                    .map_err(|e| format!("an entry cannot be decompressed: {e}"))?;
-                content.truncate(len);
-                content
-            }
-            _ => return Err("an entry is compressed in an unknown way".into()),
+    for entry in jar.entries() {
+        let path = &entry.path;
+        let mut read = || {
+            let content = reader.read(&jar, entry).map(<[u8]>::to_vec);
+            content.map_err(|why| format!("{}: {why}", String::from_utf8_lossy(path)))
         };
-        if manifest {
-            multi_release = content.split(|&b| b == b'\n').any(|line| {
-                let line = line.trim_ascii().to_ascii_lowercase();
-                line.strip_prefix(b"multi-release:").is_some_and(|v| v.trim_ascii() == b"true")
-            });
-        } else if let Some(name) = service {
-            services.push((name.to_vec(), content));
-        } else {
-            found.push((place.0.to_vec(), place.1, content));
+        if let Some((name, of)) = class_place(path) {
+            if of == 0 || (multi_release && of <= release) {
+                found.push((name, of, read()?));
+            }
+        } else if let Some(name) = path.strip_prefix(SERVICES.as_bytes()) {
+            services.push((name.to_vec(), read()?));
         }
     }
-    found.retain(|&(_, of, _)| of == 0 || (multi_release && of <= release));
-    found.sort_by(|a, b| a.0.cmp(&b.0).then(b.1.cmp(&a.1)));
+    found.sort_by(|a, b| a.0.cmp(b.0).then(b.1.cmp(&a.1)));
     found.dedup_by(|later, first| later.0 == first.0);
-    let classes = found.into_iter().map(|(name, _, content)| (name, content)).collect();
+    let classes = found.into_iter().map(|(name, _, content)| (name.to_vec(), content)).collect();
     Ok(Found { classes, services })
 }
 

@@ -4,12 +4,12 @@
 //! together from numbers, and texts are made when a fact is met for the first time.
 
 use crate::facts::{Fact, Kind, answer};
-use crate::index::ClassIndex;
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
 use tamis_classfile::mutf8;
+use tamis_classpath::ClassIndex;
+use tamis_classpath::names::{NameId, Names, dotted};
 use tamis_core::Value;
-use tamis_select_static::names::{NameId, Names, dotted};
 
 /// A fact with what the classpath says to it.
 #[derive(Debug, Clone, PartialEq, Eq)]

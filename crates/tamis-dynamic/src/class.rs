@@ -5,7 +5,7 @@ use tamis_classfile::{
     ClassFile, Fresh, Malformed, Member, Source, Tag, ValueUses, body_uses, classes_in, flags,
     value_uses,
 };
-use tamis_select_static::names::{NameId, Names};
+use tamis_classpath::names::{NameId, Names};
 
 /// A class file, its names interned.
 #[derive(Debug, Clone, PartialEq, Eq)]

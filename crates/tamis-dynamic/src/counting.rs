@@ -8,7 +8,7 @@ use crate::seen::{Counted, Depends, Place, Seen};
 use roaring::RoaringBitmap;
 use rustc_hash::FxHashSet;
 use tamis_classfile::mutf8;
-use tamis_select_static::names::NameId;
+use tamis_classpath::names::NameId;
 
 /// All that a test can have used.
 struct Closed {

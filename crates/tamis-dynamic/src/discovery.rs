@@ -7,9 +7,9 @@
 //! long as nothing else of the project ran outside of tests, such as an extension or an orderer: that may
 //! have looked at anything for any reason.
 
-use crate::index::ClassIndex;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeSet;
+use tamis_classpath::ClassIndex;
 
 #[derive(Debug, Default)]
 pub(crate) struct Discovery {

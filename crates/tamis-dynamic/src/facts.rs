@@ -2,8 +2,8 @@
 //!
 //! A fact is `SCOPE: KIND NAME`; the scope is the suite whose classpath is meant.
 
-use crate::index::ClassIndex;
 use std::fmt;
+use tamis_classpath::ClassIndex;
 use tamis_core::{Hash, Value};
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]

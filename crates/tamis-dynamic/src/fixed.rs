@@ -13,7 +13,7 @@ use crate::class::{Class, Field, Value};
 use crate::known::Known;
 use crate::reach::Calls;
 use rustc_hash::{FxHashMap, FxHashSet};
-use tamis_select_static::names::{NameId, Names};
+use tamis_classpath::names::{NameId, Names};
 
 /// What can be told of the loaded classes.
 #[derive(Debug)]

@@ -4,7 +4,6 @@ use crate::answers::{Answers, class_id};
 use crate::class::Class;
 use crate::discovery::{Discovery, outermost};
 use crate::facts::Kind;
-use crate::index::ClassIndex;
 use crate::kept::Kept;
 use crate::kinds::Kinds;
 use crate::methods::Divided;
@@ -16,8 +15,9 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 use tamis_classfile::mutf8;
+use tamis_classpath::ClassIndex;
+use tamis_classpath::names::{NameId, Names, dotted};
 use tamis_core::Hash;
-use tamis_select_static::names::{NameId, Names, dotted};
 use tamis_jvm_wire::{ClassSeen, Hits, Lookup, StaticState, Window};
 
 #[derive(Debug)]

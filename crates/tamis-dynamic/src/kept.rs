@@ -21,12 +21,12 @@
 use crate::answers::class_id;
 use crate::class::{Field, takes_objects};
 use crate::fixed::Fixed;
-use crate::index::ClassIndex;
 use crate::kinds::Kinds;
 use crate::reach::{Calls, MARKERS};
 use roaring::RoaringBitmap;
 use rustc_hash::{FxHashMap, FxHashSet};
-use tamis_select_static::names::{NameId, Names, dotted};
+use tamis_classpath::ClassIndex;
+use tamis_classpath::names::{NameId, Names, dotted};
 
 /// JDK types whose objects do not change, or count only.
 const INERT: &[&[u8]] = &[

@@ -6,7 +6,7 @@
 use crate::known::Known;
 use crate::reach::{Calls, MARKERS};
 use rustc_hash::{FxHashMap, FxHashSet};
-use tamis_select_static::names::{NameId, Names};
+use tamis_classpath::names::{NameId, Names};
 
 /// By their position.
 #[derive(Debug, Default)]

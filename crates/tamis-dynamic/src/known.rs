@@ -3,7 +3,7 @@
 //! Of any other type that is not the project's everything is thought possible.
 
 use rustc_hash::{FxHashMap, FxHashSet};
-use tamis_select_static::names::{NameId, Names};
+use tamis_classpath::names::{NameId, Names};
 
 /// A type, the types that it extends, and the names of the methods that it has.
 type Entry = (&'static [u8], &'static [&'static [u8]], &'static [&'static [u8]]);

@@ -22,7 +22,7 @@ use crate::jvm::Jvm;
 use crate::seen::{Counted, Depends, Seen};
 use rustc_hash::FxHashSet;
 use std::collections::{BTreeMap, BTreeSet};
-use tamis_select_static::names::{NameId, dotted};
+use tamis_classpath::names::{NameId, dotted};
 
 /// Annotations that make methods depend on each other.
 const TOGETHER: &[&str] = &[

@@ -12,7 +12,7 @@ use crate::class::{Class, Method};
 use crate::kinds::Kinds;
 use roaring::RoaringBitmap;
 use rustc_hash::{FxHashMap, FxHashSet};
-use tamis_select_static::names::{NameId, Names};
+use tamis_classpath::names::{NameId, Names};
 
 /// Types that nobody calls an object by, but for what every object has.
 pub(crate) const MARKERS: &[&[u8]] =

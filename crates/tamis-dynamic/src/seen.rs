@@ -5,7 +5,7 @@ use roaring::RoaringBitmap;
 use rustc_hash::FxHashSet;
 use std::collections::BTreeSet;
 use std::sync::Arc;
-use tamis_select_static::names::NameId;
+use tamis_classpath::names::NameId;
 
 /// What one test depends on, as far as classes go.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

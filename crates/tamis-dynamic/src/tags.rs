@@ -8,9 +8,9 @@
 //! Texts are taken from all constants of a class that carries such an annotation, classes from all that
 //! it refers to: rather one too many.
 
-use crate::ClassIndex;
 use std::collections::BTreeSet;
 use tamis_classfile::{ClassFile, Tag, mutf8};
+use tamis_classpath::ClassIndex;
 
 /// Annotations whose text names tags.
 const WITH_TEXT: [&str; 3] =

@@ -3,8 +3,9 @@
 
 use std::path::{Path, PathBuf};
 use std::time::Instant;
+use tamis_classpath::{Caches, JarCache};
 use tamis_select_static::graph::{Edge, EdgeKind, Graph};
-use tamis_select_static::{Caches, JarCache, Kinds, Libraries, Module, Session, Settings};
+use tamis_select_static::{Kinds, Libraries, Module, Session, Settings};
 
 fn best(runs: usize, mut work: impl FnMut() -> String) {
     let mut times = Vec::new();

@@ -1,11 +1,11 @@
 //! What changed between a snapshot and the world of now.
 
-use crate::names::NameId;
 use crate::state::{NodeState, Snapshot};
 use crate::world::World;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fmt;
+use tamis_classpath::names::NameId;
 use tamis_core::Hash;
 
 /// What is different in one type or file.

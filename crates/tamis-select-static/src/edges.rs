@@ -4,12 +4,12 @@
 //! files misses; each kind can be switched off. Edges lead only to names that are, or were when a
 //! test was last proven, defined on the classpath: `java/lang/String` is no node.
 
-use crate::block::List;
 use crate::graph::{Edge, EdgeKind, Graph};
-use crate::names::{NameId, NameSet};
 use crate::world::{Origin, World};
 use rayon::prelude::*;
 use rustc_hash::{FxHashMap, FxHashSet};
+use tamis_classpath::block::List;
+use tamis_classpath::names::{NameId, NameSet};
 
 /// A set of kinds of edges.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -4,20 +4,14 @@
 //! inside the *firewall*; the test classes in there are selected. No JVM is started for that and
 //! nothing of the build is changed.
 
-pub mod archive;
-pub mod block;
 pub mod diff;
-mod disk;
 pub mod edges;
 pub mod engine;
 pub mod explain;
-pub mod folder;
 pub mod graph;
-pub mod jars;
 pub mod lock;
 pub mod maven;
 pub mod methods;
-pub mod names;
 pub mod naming;
 pub mod recognise;
 pub mod render;
@@ -29,8 +23,7 @@ pub mod world;
 
 pub use edges::Kinds;
 pub use graph::EdgeKind;
-pub use jars::JarCache;
 pub use methods::MethodLevel;
 pub use naming::Naming;
 pub use select::{Changed, Libraries, Reason, Session, Settings, Step, TestDecision};
-pub use world::{Caches, Module, World};
+pub use world::{Module, World};

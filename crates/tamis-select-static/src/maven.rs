@@ -4,13 +4,13 @@
 //! and the naming that Surefire is told. The classpath is what `dependency:build-classpath` gives,
 //! kept for as long as no pom, `.mvn` file or user setting of Maven changes.
 
-use crate::disk;
 use crate::naming::{self, Exclusion, Naming};
 use crate::world::Module;
 use roxmltree::{Document, Node};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use tamis_classpath::disk;
 use tamis_core::Hash;
 
 /// Where each module's classpath is left by Maven; below `target`, so a clean removes it.

@@ -13,10 +13,7 @@
 //! * A test whose own class, superclasses or nested classes changed always runs.
 
 use crate::diff::Change;
-use crate::disk;
-use crate::names::NameId;
 use crate::select::{Reason, Session, Step, TestDecision};
-use crate::surroundings;
 use crate::world::{Module, Origin as Place};
 use rustc_hash::FxHashMap;
 use std::collections::{BTreeMap, BTreeSet};
@@ -25,6 +22,8 @@ use std::path::{Path, PathBuf};
 use tamis_callgraph::{
     Algorithm, CallGraph, Callers, Changes, MethodId, Options, Origin, Program, Root, Universe,
 };
+use tamis_classpath::disk;
+use tamis_classpath::names::NameId;
 use tamis_core::Hash;
 
 /// How the call graph is made and changes are told.
@@ -71,7 +70,8 @@ fn entries<'m>(module: &'m Module, session: &Session) -> (Vec<&'m Path>, Vec<&'m
 }
 
 fn release() -> u32 {
-    surroundings::jdk_release().unwrap_or(17)
+    let release = tamis_jdk::home().and_then(|home| tamis_jdk::Release::of(&home));
+    release.and_then(|release| release.feature()).unwrap_or(17)
 }
 
 /// Keeps the class files of the state that a session sees, for the graphs of later selections. False where
@@ -125,7 +125,7 @@ fn kept(session: &Session, digest: Hash) -> Option<Universe> {
 
 fn add_libraries(universe: &mut Universe, session: &Session, module: &Module) {
     universe.add_entries(&entries(module, session).1, Origin::Library, release());
-    match surroundings::jdk_home() {
+    match tamis_jdk::home() {
         Some(home) => universe.add_jdk(&home),
         None => universe.problems.push("no JDK is found; set JAVA_HOME".into()),
     }

@@ -9,12 +9,12 @@
 //! the usual naming decides (`Test*`, `*Test`, `*Tests`, `*TestCase`). Too many tests are harmless.
 //! What the build is told about names comes on top ([`crate::naming`]).
 
-use crate::block::List;
-use crate::names::NameId;
 use crate::naming::Rules;
 use crate::world::{Origin, Type, World};
 use rustc_hash::{FxHashMap, FxHashSet};
 use tamis_classfile::flags;
+use tamis_classpath::block::List;
+use tamis_classpath::names::NameId;
 
 /// Annotations on members or classes that make a test.
 const TEST_ANNOTATIONS: &[&str] = &[

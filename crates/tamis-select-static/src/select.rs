@@ -13,15 +13,16 @@
 use crate::diff::{self, Change};
 use crate::edges::{self, Kinds, TypeGraph};
 use crate::graph::{EdgeKind, Firewall};
-use crate::names::{NameId, NameSet};
 use crate::recognise;
 use crate::state::{self, Proof, Proofs, Snapshot, State};
-use crate::world::{Caches, Module, Origin, World};
+use crate::world::{Module, Origin, World};
 use rustc_hash::FxHashMap;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
+use tamis_classpath::Caches;
+use tamis_classpath::names::{NameId, NameSet};
 use tamis_core::Hash;
 
 /// Whether types of libraries are nodes.

@@ -7,13 +7,13 @@
 //!
 //! Nothing in here is a path of one machine.
 
-use crate::disk;
-use crate::names::{NameId, Names};
 use crate::world::{Origin, World};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
+use tamis_classpath::disk;
+use tamis_classpath::names::{NameId, Names};
 use tamis_core::Hash;
 
 /// Raised whenever the meaning of stored proofs changes; older ones then prove nothing.

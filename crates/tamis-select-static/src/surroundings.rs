@@ -4,37 +4,16 @@ use roxmltree::Document;
 use std::collections::BTreeMap;
 use std::io;
 use std::os::unix::fs::MetadataExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-/// The JDK (its `release` file) and the variables that give every JVM options.
+/// The JDK and the variables that give every JVM options.
 pub fn environment() -> Vec<String> {
-    let mut parts = vec![
-        jdk_home()
-            .and_then(|h| std::fs::read_to_string(h.join("release")).ok())
-            .unwrap_or_default(),
-    ];
+    let jdk = tamis_jdk::home().map(|home| tamis_jdk::identity(&home)).unwrap_or_default();
+    let mut parts = vec![String::from_utf8_lossy(&jdk).into_owned()];
     for name in ["JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS"] {
         parts.push(std::env::var(name).unwrap_or_default());
     }
     parts
-}
-
-/// The JDK that Maven and runners take: `JAVA_HOME`, else that of the `java` on the `PATH`.
-pub fn jdk_home() -> Option<PathBuf> {
-    if let Some(home) = std::env::var_os("JAVA_HOME").filter(|h| !h.is_empty()) {
-        return Some(home.into());
-    }
-    std::env::split_paths(&std::env::var_os("PATH")?)
-        .find_map(|folder| folder.join("java").canonicalize().ok())
-        .and_then(|java| java.parent()?.parent().map(Path::to_path_buf))
-}
-
-/// The release of that JDK: 17 for `17.0.2`, 8 for `1.8.0`.
-pub(crate) fn jdk_release() -> Option<u32> {
-    let text = std::fs::read_to_string(jdk_home()?.join("release")).ok()?;
-    let version = text.lines().find_map(|l| l.strip_prefix("JAVA_VERSION="))?.trim_matches('"');
-    let version = version.strip_prefix("1.").unwrap_or(version);
-    version.split(|c: char| !c.is_ascii_digit()).next()?.parse().ok()
 }
 
 /// Test classes that finished, with whether they passed, out of Surefire's reports

@@ -9,14 +9,14 @@
 //! behind the project; where the real classpath has it the other way round, a type that both define
 //! changes when either does.
 
-use crate::block::{Block, ClassFacts, List, ResourceFacts};
-use crate::folder::{self, Folder};
-use crate::jars::JarCache;
-use crate::names::{NameId, Names};
 use crate::naming::Naming;
 use rayon::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
+use tamis_classpath::Caches;
+use tamis_classpath::block::{Block, ClassFacts, List, ResourceFacts};
+use tamis_classpath::folder::{self, Folder};
+use tamis_classpath::names::{NameId, Names};
 use tamis_core::Hash;
 
 /// A module: where its classes are. Paths that do not exist are empty, as for the JVM.
@@ -32,13 +32,6 @@ pub struct Module {
     pub environment: Vec<String>,
     /// What the build says about the names of test classes.
     pub naming: Naming,
-}
-
-/// Where blocks are kept between runs.
-#[derive(Debug, Clone)]
-pub struct Caches {
-    pub folders: Option<PathBuf>,
-    pub jars: JarCache,
 }
 
 /// Which part of the classpath a block is from.
@@ -352,7 +345,7 @@ impl World {
 pub(crate) fn display(name: &[u8]) -> String {
     match name.strip_prefix(b"/") {
         Some(path) => tamis_classfile::mutf8::decode(path).into_owned(),
-        None => crate::names::dotted(name),
+        None => tamis_classpath::names::dotted(name),
     }
 }
 

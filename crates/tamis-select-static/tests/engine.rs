@@ -2,10 +2,9 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use tamis_classpath::{Caches, JarCache};
 use tamis_select_static::engine::{Recorded, decide, record};
-use tamis_select_static::{
-    Caches, JarCache, Kinds, Libraries, Module, Reason, Settings, TestDecision,
-};
+use tamis_select_static::{Kinds, Libraries, Module, Reason, Settings, TestDecision};
 use tamis_testjava::{Sources, jdk};
 
 struct Project {

@@ -22,12 +22,8 @@ impl Jdk {
         if !home.join("bin/javac").is_file() {
             return None;
         }
-        let text = std::fs::read_to_string(home.join("release")).ok()?;
-        let version = text.lines().find_map(|l| l.strip_prefix("JAVA_VERSION="))?;
-        let version = version.trim_matches('"');
-        let version = version.strip_prefix("1.").unwrap_or(version);
-        let digits = version.split(|c: char| !c.is_ascii_digit()).next()?;
-        Some(Self { home, release: digits.parse().ok()? })
+        let release = tamis_jdk::Release::of(&home)?.feature()?;
+        Some(Self { home, release })
     }
 
     pub fn tool(&self, name: &str) -> PathBuf {

@@ -2,8 +2,8 @@
 
 use crate::play::{Play, has_body};
 use std::sync::Arc;
-use tamis_dynamic::{ClassIndex, Depends, Jvm, Kind};
-use tamis_select_static::{Caches, JarCache};
+use tamis_classpath::{Caches, ClassIndex, JarCache};
+use tamis_dynamic::{Depends, Jvm, Kind};
 use tamis_testjava::{Sources, jdk};
 use tamis_jvm_wire::{ClassSeen, Hits, Lookup, Lookups, Window};
 

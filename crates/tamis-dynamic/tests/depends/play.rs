@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 use tamis_classfile::ClassFile;
+use tamis_classpath::{Caches, ClassIndex, JarCache};
 use tamis_core::Hash;
-use tamis_dynamic::{ClassIndex, Depends, Jvm, Kind};
-use tamis_select_static::{Caches, JarCache};
+use tamis_dynamic::{Depends, Jvm, Kind};
 use tamis_testjava::{Sources, class_files, jdk};
 use tamis_jvm_wire::{ClassSeen, Hits, Lookups, Window};
 

@@ -81,18 +81,9 @@ impl Surroundings {
     }
 }
 
-/// The version in the `release` file of the JDK that Maven would take.
+/// The version of the JDK that Maven would take.
 fn java_version() -> Option<String> {
-    let home = std::env::var_os("JAVA_HOME").map(PathBuf::from).or_else(|| {
-        let path = std::env::var_os("PATH")?;
-        let java = std::env::split_paths(&path).map(|f| f.join("java")).find(|j| j.is_file())?;
-        Some(java.canonicalize().ok()?.parent()?.parent()?.to_path_buf())
-    })?;
-    // A JRE of Java 8 stands inside its JDK.
-    let release = |home: &Path| std::fs::read_to_string(home.join("release")).ok();
-    let text = release(&home).or_else(|| release(home.parent()?))?;
-    let line = text.lines().find_map(|l| l.strip_prefix("JAVA_VERSION="))?;
-    Some(line.trim_matches('"').to_owned())
+    Some(tamis_jdk::Release::of(&tamis_jdk::home()?)?.version()?.to_owned())
 }
 
 #[cfg(test)]

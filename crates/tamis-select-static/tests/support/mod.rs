@@ -2,9 +2,8 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use tamis_select_static::{
-    Caches, JarCache, Kinds, Libraries, Module, Session, Settings, TestDecision,
-};
+use tamis_classpath::{Caches, JarCache};
+use tamis_select_static::{Kinds, Libraries, Module, Session, Settings, TestDecision};
 use tamis_testjava::Sources;
 
 /// Annotations and base classes of the test frameworks, as far as recognition needs them.

@@ -17,11 +17,12 @@ use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
+use tamis_classpath::{Caches, JarCache};
 use tamis_report::style::Role;
 use tamis_select_static::render::{self, Detail, DiffJson, ImpactedJson, SelectionJson};
 use tamis_select_static::{
-    Caches, EdgeKind, JarCache, Kinds, Libraries, MethodLevel, Module, Naming, Session, Settings,
-    TestDecision, explain, maven, methods, surroundings,
+    EdgeKind, Kinds, Libraries, MethodLevel, Module, Naming, Session, Settings, TestDecision,
+    explain, maven, methods, surroundings,
 };
 
 #[derive(Debug, Args)]

@@ -6,12 +6,11 @@
 use crate::jvm::goal::GoalFacts;
 use crate::project::Project;
 use std::collections::BTreeMap;
+use tamis_classpath::{Caches, JarCache};
 use tamis_core::{Cause, Decision, Hash, TestKey};
 use tamis_report::{TestReport, Way};
 use tamis_select_static::engine::{self, Recorded};
-use tamis_select_static::{
-    Caches, JarCache, Kinds, Libraries, MethodLevel, Module, Settings, explain,
-};
+use tamis_select_static::{Kinds, Libraries, MethodLevel, Module, Settings, explain};
 
 /// One goal between its decision and its end.
 #[derive(Debug)]

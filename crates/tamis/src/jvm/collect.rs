@@ -241,7 +241,7 @@ impl<'env> Collector<'env> {
         let Some(host) = self.hosts.get_mut(&pid) else { return };
         match message {
             FromJvm::Class(class) => {
-                let name = tamis_select_static::names::dotted(&class.name);
+                let name = tamis_classpath::names::dotted(&class.name);
                 if self.goals[host.goal].units.contains_key(&name) {
                     host.loaded.insert(name);
                 }

@@ -4,9 +4,9 @@ use crate::project::Project;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError, RwLock};
+use tamis_classpath::{Caches, ClassIndex, JarCache};
 use tamis_core::{Hash, Value};
-use tamis_dynamic::{ClassIndex, Fact, Kind};
-use tamis_select_static::{Caches, JarCache};
+use tamis_dynamic::{Fact, Kind};
 use tamis_wire::Goal;
 
 /// A goal that is known: enough to answer every question about its classes.
@@ -117,7 +117,7 @@ fn configuration(project: &Project, goal: &Goal, java_home: &str, modules: Vec<V
     }
     // The `java` of the fork is in its JDK's `bin`.
     let home = goal.java.as_deref().map(Path::new).and_then(|java| java.parent()?.parent());
-    parts.push(jdk(home.unwrap_or(Path::new(java_home))));
+    parts.push(tamis_jdk::identity(home.unwrap_or(Path::new(java_home))));
     Value::Text(Hash::of_parts(parts.iter().map(Vec::as_slice)))
 }
 
@@ -139,14 +139,6 @@ pub(crate) fn module_descriptors(
         found.extend(names.map(|name| name.as_encoded_bytes().to_vec()));
     }
     found
-}
-
-/// What tells one JDK from another.
-pub(crate) fn jdk(home: &Path) -> Vec<u8> {
-    std::fs::read(home.join("release")).unwrap_or_else(|_| {
-        let place = home.canonicalize().unwrap_or_else(|_| home.to_path_buf());
-        place.into_os_string().into_encoded_bytes()
-    })
 }
 
 /// Why the test classes of a goal are neither skipped nor recorded, where that is so.

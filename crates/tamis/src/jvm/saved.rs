@@ -11,9 +11,9 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
+use tamis_classpath::ClassIndex;
 use tamis_core::decide::Demand;
 use tamis_core::{Hash, PortablePath, TestKey, Value};
-use tamis_dynamic::ClassIndex;
 use tamis_store::Store;
 
 #[derive(Debug, Serialize, Deserialize)]

@@ -9,16 +9,17 @@
 //! of its own: what it does counts for those around it.
 
 use super::{Collector, GoalState, Host, Said, key};
-use crate::jvm::goal::{GoalFacts, caches, jdk, module_descriptors};
+use crate::jvm::goal::{GoalFacts, caches, module_descriptors};
 use crate::jvm::saved;
 use crate::project::Project;
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use tamis_classpath::ClassIndex;
 use tamis_core::record::Observed;
 use tamis_core::{Cause, Decision, Hash, PortablePath, Question, Scheme, Taint, Value};
-use tamis_dynamic::{ClassIndex, Jvm};
+use tamis_dynamic::Jvm;
 use tamis_report::TestReport;
 use tamis_wire::{Candidate, FromJvm, Hello, Launch, ToJvm, VERSION};
 
@@ -431,7 +432,7 @@ const NO_PROPERTY: &[&str] = &[
 fn facts(project: &Project, launch: &Launch, hello: &Hello) -> GoalFacts {
     let class_path: Vec<PathBuf> = launch.class_path.iter().map(PathBuf::from).collect();
     let folder = project.paths.to_portable(Path::new(&launch.folder)).to_string();
-    let mut parts: Vec<Vec<u8>> = vec![jdk(Path::new(&hello.java_home))];
+    let mut parts: Vec<Vec<u8>> = vec![tamis_jdk::identity(Path::new(&hello.java_home))];
     let mut add = |text: &str| parts.push(project.paths.neutral_text(text.as_bytes()));
     // Their own arguments choose tests and name working files.
     match hello.command.split(' ').next() {

@@ -1,13 +1,13 @@
 //! The classes of one classpath by name, first definition first.
 
+use crate::Caches;
+use crate::block::{Block, ClassFacts, List};
+use crate::folder;
+use crate::names::dotted;
 use rustc_hash::FxHashMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use tamis_core::{Hash, Value};
-use tamis_select_static::block::{Block, ClassFacts, List};
-use tamis_select_static::folder;
-use tamis_select_static::names::dotted;
-use tamis_select_static::world::Caches;
 
 #[derive(Debug)]
 pub struct ClassIndex {
@@ -86,7 +86,7 @@ impl ClassIndex {
     }
 
     /// The names of all classes in folders.
-    pub(crate) fn project_classes(&self) -> impl Iterator<Item = &str> {
+    pub fn project_classes(&self) -> impl Iterator<Item = &str> {
         let in_folder = |entry: u32| self.entries[entry as usize].is_folder;
         self.classes
             .iter()

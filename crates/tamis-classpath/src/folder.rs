@@ -5,9 +5,12 @@
 //! carry the same time; such files are read again. The cache is only a cache: without it everything
 //! is read, and its loss changes no answer.
 
+mod reader;
+
 use crate::block::{Added, BLOCK_VERSION, Block, ClassFacts, ResourceFacts};
 use crate::disk;
 use rayon::prelude::*;
+use reader::FolderReader;
 use serde::{Deserialize, Serialize};
 use std::fs::Metadata;
 use std::os::unix::ffi::OsStrExt;
@@ -252,7 +255,7 @@ fn read(folder: &Path, found: &[Found], to_read: &[usize]) -> (Block, Vec<Read>)
         .map(|files| {
             let mut analyser = Analyser::default();
             let mut block = Block::default();
-            let mut reader = disk::FolderReader::new(folder);
+            let mut reader = FolderReader::new(folder);
             let places = files
                 .iter()
                 .map(|&i| {

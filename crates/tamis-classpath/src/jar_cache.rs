@@ -4,10 +4,10 @@
 //! jar by its size and times, `jar-<content hash>` holds what is in it. Both are only caches, and
 //! several processes may write them at once: each file is replaced as a whole.
 
-use crate::archive::Archive;
 use crate::block::{BLOCK_VERSION, Block};
 use crate::disk;
 use crate::folder::{Stat, now_ns};
+use crate::jar_facts::block_of_jar;
 use serde::{Deserialize, Serialize};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -76,7 +76,7 @@ impl JarCache {
         if Hash::of(&bytes) != content {
             return Err("changed while it was read".into());
         }
-        let block = Archive::read(&bytes).map_err(|e| e.to_string())?;
+        let block = block_of_jar(&bytes).map_err(|e| e.to_string())?;
         if let Some(file) = file {
             disk::save(&file, &(BLOCK_VERSION, &block)).ok();
         }
