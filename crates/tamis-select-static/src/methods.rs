@@ -245,7 +245,9 @@ fn judge(
     let changes = session.changes(digest)?;
     let (classes, others) = split(session, digest, changes);
     let mut universe = kept(session, digest).ok_or_else(|| {
-        unknown("the classes of its last run were not kept; record with --level method".into())
+        unknown(
+            "the classes of its last run were not kept; record with --granularity method".into(),
+        )
     })?;
     if level.libraries {
         if session.libraries_differ(digest) {

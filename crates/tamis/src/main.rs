@@ -19,7 +19,7 @@ mod terminal;
 mod words;
 mod world;
 
-use args::{Arguments, Verb};
+use args::{Arguments, CommandTraits, Verb};
 use clap::Parser;
 
 /// The exit code for a mistake in the call, the settings or the surroundings.
@@ -38,17 +38,20 @@ fn main() {
 }
 
 fn dispatch(arguments: Arguments) -> anyhow::Result<i32> {
-    let options = &arguments.options().map_err(anyhow::Error::msg)?;
+    let options = &arguments.resolve(&traits)?;
+    if let Some(advice) = &options.advice {
+        terminal::say(options, advice);
+    }
     match arguments.verb {
         None => commands::run::suites(options, false),
         Some(Verb::Command(words)) => commands::run::command(options, &words, false),
         Some(Verb::Run(command)) => commands::run::either(options, &command.command.words, false),
         Some(Verb::Record(command)) => commands::run::either(options, &command.command.words, true),
         Some(Verb::Select(select)) => commands::select::select(options, &select),
-        Some(Verb::Why(name)) => commands::why::why(options, &name.name),
-        Some(Verb::WhyNot(name)) => commands::why::why_not(options, &name.name),
+        Some(Verb::Why(why)) => commands::why::why(options, &why.name.name),
+        Some(Verb::WhyNot(why)) => commands::why::why_not(options, &why.name.name),
         Some(Verb::Deps(deps)) => commands::deps::deps(options, &deps),
-        Some(Verb::Status) => commands::status::status(options),
+        Some(Verb::Status(_)) => commands::status::status(options),
         Some(Verb::History(name)) => commands::status::history(options, &name.name),
         Some(Verb::Forget(name)) => commands::clean::forget(options, &name.name),
         Some(Verb::Clean(clean)) => commands::clean::clean(options, clean.old),
@@ -57,4 +60,9 @@ fn dispatch(arguments: Arguments) -> anyhow::Result<i32> {
         Some(Verb::Modules(arguments)) => commands::modules::modules(options, &arguments),
         Some(Verb::Static(arguments)) => commands::static_select::run(options, &arguments),
     }
+}
+
+/// What the options of a call have to know of a user's command.
+fn traits(words: &[std::ffi::OsString]) -> CommandTraits {
+    CommandTraits { test_classes: jvm::has_agent(words), maven: jvm::is_maven(words) }
 }

@@ -1,9 +1,8 @@
 //! Runs what is selected, several tests at once, and reports.
 
 use crate::again::{Failed, execute_and_again};
-use crate::args::{EngineName, Options};
+use crate::args::{Options, Strategy};
 use crate::cases::Case;
-use crate::commands::static_methods::LevelName;
 use crate::engine::Engines;
 use crate::execute::{Executed, Job, Streams};
 use crate::failures;
@@ -87,8 +86,7 @@ pub(crate) fn run(
         let selected = all.filter(|(_, p)| p.report.decision.is_run());
         let tests = selected.map(|(case, p)| (case, p.newest.as_ref()));
         // What is decided by the graph of types is proven by no observation.
-        let by_graph = options.running.engine == Some(EngineName::Static);
-        let engines = match runner.collects && !by_graph {
+        let engines = match runner.collects && !options.is_static() {
             true => Engines::new(options, &project.settings, tests)?,
             false => Engines::none(),
         };
@@ -107,7 +105,7 @@ pub(crate) fn run(
         still_failing: Vec::new(),
     };
     // What the graph of types decides about has outcomes of its own.
-    if options.running.engine != Some(EngineName::Static) {
+    if !options.is_static() {
         let reports: Vec<TestReport> = report.tests.iter().chain(&inside).cloned().collect();
         report.still_failing =
             failures::still_failing(project, store.as_ref(), cases, left_out, &reports);
@@ -218,8 +216,8 @@ impl Runner<'_> {
         let most_reruns = self.options.running.rerun_failed.unwrap_or(settings.rerun_failed);
         let wishes = &Wishes {
             quiet: self.options.common.quiet,
-            by_graph: self.options.running.engine == Some(EngineName::Static),
-            by_methods: self.options.running.level == Some(LevelName::Method),
+            by_graph: self.options.is_static(),
+            by_methods: self.options.strategy() == Strategy::Static { calls: true },
             collect: self.collects,
             only: crate::commands::run::only(self.options)?,
             failed: self.options.selecting.failed,

@@ -1,6 +1,6 @@
 //! `tamis`, `tamis COMMAND`, `tamis run`, `tamis record`.
 
-use crate::args::{EngineName, Options};
+use crate::args::{Options, Strategy};
 use crate::cases::{self, Case};
 use crate::jvm;
 use crate::jvm::always::AlwaysRun;
@@ -63,55 +63,20 @@ pub(crate) fn suite_cases(
     Ok((cases, others.into_iter().map(|case| case.key).collect()))
 }
 
-/// `--level` says how the static engine decides, so it needs that engine.
-fn check_level(options: &Options) -> Result<()> {
-    if options.running.level.is_some() && options.running.engine != Some(EngineName::Static) {
-        bail!("--level needs --engine static (tamis --engine static --level method mvn test)");
-    }
-    if options.selecting.granularity.is_some() && options.running.engine == Some(EngineName::Static)
-    {
-        bail!("--granularity is for records of runs; with --engine static, --level says it");
-    }
-    if options.selecting.by_methods() && options.running.rerun_failed.is_some() {
-        bail!("--rerun-failed tries test classes again; leave out --granularity method");
-    }
-    Ok(())
-}
-
 pub(crate) fn suites(options: &Options, in_any_case: bool) -> Result<i32> {
-    check_level(options)?;
-    if options.running.engine == Some(EngineName::Static) {
-        bail!("--engine static needs a Maven command: tamis --engine static mvn test");
-    }
-    if matches!(options.running.engine, Some(EngineName::Modules | EngineName::Hybrid)) {
-        bail!("--engine modules and hybrid need a command: tamis --engine hybrid mvn test");
-    }
-    if options.selecting.since.is_some() {
-        bail!("--since needs --engine modules or --engine hybrid, and a command");
-    }
     let project = Project::find(options)?;
     let (cases, left_out) = suite_cases(&project, options, &demand(options, in_any_case))?;
     run(&project, options, &cases, Shape::Suites, &left_out)
 }
 
 pub(crate) fn command(options: &Options, words: &[OsString], in_any_case: bool) -> Result<i32> {
-    check_level(options)?;
-    if matches!(options.running.engine, Some(EngineName::Modules | EngineName::Hybrid)) {
+    if matches!(options.strategy(), Strategy::Modules | Strategy::Hybrid) {
         return crate::modules::run::command(options, words, in_any_case);
-    }
-    if options.selecting.since.is_some() {
-        bail!("--since needs --engine modules or --engine hybrid");
     }
     let project = Project::find(options)?;
     let demand = demand(options, in_any_case);
-    if options.running.engine == Some(EngineName::Static) && !jvm::is_maven(words) {
-        bail!("--engine static is for Maven (tamis --engine static mvn test); see `tamis static`");
-    }
     let mut case = command_case(&project, options, words, demand)?;
     if options.selecting.failed && jvm::has_agent(words) {
-        if options.running.engine == Some(EngineName::Static) {
-            bail!("--failed needs records of outcomes, which --engine static has not");
-        }
         if !any_failed(&project, &case.key)? {
             terminal::say(options, "nothing failed the last time");
             return Ok(0);
@@ -139,24 +104,9 @@ pub(crate) fn command_case(
     words: &[OsString],
     demand: Demand,
 ) -> Result<Case> {
-    if !options.selecting.only.is_empty() && !jvm::has_agent(words) {
-        bail!("--only chooses among the tests of suites; a command is one test");
-    }
-    if options.selecting.granularity.is_some() && !jvm::has_agent(words) {
-        bail!(
-            "--granularity is for commands whose test classes are known, such as mvn, ant and java"
-        );
-    }
-    if options.selecting.no_command_skip && !jvm::has_agent(words) {
-        bail!(
-            "--no-command-skip is for commands whose test classes are known (tamis --no-command-skip \
-             mvn test); --all runs any command"
-        );
-    }
     let mut case = cases::of_command(project, words, demand, timeout(options)?);
     if case.demand == Demand::None && jvm::has_agent(words) {
-        let by_graph = options.running.engine == Some(EngineName::Static);
-        if options.selecting.no_command_skip || by_graph {
+        if options.selecting.no_command_skip || options.is_static() {
             case.demand = Demand::Requested;
         } else if AlwaysRun::new(project).is_set() {
             case.demand = Demand::AlwaysRun("[jvm]".into());

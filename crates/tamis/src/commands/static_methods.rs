@@ -1,8 +1,8 @@
-//! `tamis static ... --level method` and `tamis static callgraph`: call graphs instead of the graph of
+//! `tamis static ... --granularity method` and `tamis static callgraph`: call graphs instead of the graph of
 //! types.
 
 use super::static_select::LibrariesWhen;
-use crate::args::Options;
+use crate::args::{GraphUnit, Options};
 use anyhow::{Result, bail};
 use clap::{Args, ValueEnum};
 use serde::Serialize;
@@ -11,15 +11,6 @@ use std::io::Write;
 use tamis_callgraph::{Algorithm, Changes, MethodId};
 use tamis_select_static::methods::{self, Calls, MethodLevel};
 use tamis_select_static::{Module, Session, render};
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum LevelName {
-    /// The graph of types: a test is selected when its class can reach a changed type
-    Class,
-    /// A call graph: when its methods can reach a changed one. Can miss tests (reflection, callbacks
-    /// from libraries that are left out); never the default
-    Method,
-}
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum CallGraphName {
@@ -46,10 +37,10 @@ enum ChangesName {
 /// How a call graph is made.
 #[derive(Debug, Clone, Args)]
 pub(super) struct GraphOptions {
-    /// With --level method: how receivers of calls are told [default: 0-cfa]
+    /// With --granularity method: how receivers of calls are told [default: 0-cfa]
     #[arg(long, value_name = "NAME")]
     callgraph: Option<CallGraphName>,
-    /// With --level method: objects made by reflection with constants (`X.class`, `Class.forName("x")`)
+    /// With --granularity method: objects made by reflection with constants (`X.class`, `Class.forName("x")`)
     /// count
     #[arg(long)]
     reflection: bool,
@@ -58,13 +49,11 @@ pub(super) struct GraphOptions {
 /// Which graph decides.
 #[derive(Debug, Clone, Args)]
 pub(super) struct LevelArguments {
-    /// What the graph is made of. `method` can miss tests: it does not see reflection, nor callbacks
-    /// from libraries that are left out
-    #[arg(long, value_name = "LEVEL", default_value = "class")]
-    level: LevelName,
+    #[command(flatten)]
+    pub(super) unit: GraphUnit,
     #[command(flatten)]
     graph: GraphOptions,
-    /// With --level method: how finely changes are told [default: class]
+    /// With --granularity method: how finely changes are told [default: class]
     #[arg(long, value_name = "LEVEL")]
     changes: Option<ChangesName>,
 }
@@ -103,9 +92,9 @@ impl GraphOptions {
 impl LevelArguments {
     /// The method level if it is asked for. Options of it without it are a mistake of the call.
     pub(super) fn methods(&self, libraries: LibrariesWhen) -> Result<Option<MethodLevel>> {
-        if self.level == LevelName::Class {
+        if !self.unit.calls() {
             if self.graph.callgraph.is_some() || self.graph.reflection || self.changes.is_some() {
-                bail!("--callgraph, --reflection and --changes need --level method");
+                bail!("--callgraph, --reflection and --changes need --granularity method");
             }
             return Ok(None);
         }
@@ -148,7 +137,7 @@ pub(super) fn impacted(
             writeln!(out, "{}:", session.module)?;
         }
         if !known {
-            writeln!(out, "everything: no finished run was recorded with --level method")?;
+            writeln!(out, "everything: no finished run was recorded with --granularity method")?;
         }
         for name in &methods {
             writeln!(out, "{name}")?;

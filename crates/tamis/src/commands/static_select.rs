@@ -4,7 +4,7 @@
 //! otherwise the project is a Maven build and its poms tell the modules. Every verb works module by
 //! module; types of other modules and of libraries are seen through each module's classpath.
 
-use crate::args::Options;
+use crate::args::{GraphUnit, Options};
 use crate::commands::static_methods::{self, CallGraphArguments, LevelArguments};
 use crate::commands::static_offline as offline;
 use crate::commands::static_starts::{self, CompareArguments, ExportArguments};
@@ -87,7 +87,7 @@ enum Kind {
 pub(super) enum StaticVerb {
     /// Types and files that changed since the last update, and what changed in them
     Diff,
-    /// All types and files that can reach a change; with --level method, methods
+    /// All types and files that can reach a change; with --granularity method, methods
     Impacted(LevelArguments),
     /// Test classes to run
     Select(SelectArguments),
@@ -132,6 +132,18 @@ pub(super) struct SelectArguments {
     level: LevelArguments,
 }
 
+impl StaticArguments {
+    /// Whether the unit of the graph is given by its old word.
+    pub(crate) fn uses_level(&self) -> bool {
+        match &self.verb {
+            StaticVerb::Impacted(level) => level.unit.uses_level(),
+            StaticVerb::Select(select) => select.level.unit.uses_level(),
+            StaticVerb::Record(record) => record.unit.uses_level(),
+            _ => false,
+        }
+    }
+}
+
 impl SelectArguments {
     /// Whether the state is written to.
     pub(super) fn writes(&self) -> bool {
@@ -160,9 +172,8 @@ pub(super) struct RecordArguments {
     /// Write down the tests that finished and do the rest in the background
     #[arg(long)]
     offline: bool,
-    /// With `method` the class files are kept as well, for the call graph of the next selection
-    #[arg(long, value_name = "LEVEL", default_value = "class")]
-    level: static_methods::LevelName,
+    #[command(flatten)]
+    unit: GraphUnit,
 }
 
 #[derive(Debug, Args)]
@@ -492,7 +503,7 @@ fn record(
                 .collect(),
             None => reported(session, module, arguments, project)?,
         };
-        if arguments.level == static_methods::LevelName::Method {
+        if arguments.unit.calls() {
             written(session.record_finished(&finished))?;
             written(methods::keep(session, module))?;
         } else if arguments.offline {

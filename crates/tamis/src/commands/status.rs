@@ -2,7 +2,9 @@
 
 use crate::args::Options;
 use crate::cases;
+use crate::commands::run::only;
 use crate::commands::why::{known_cases, print_or_pipe_closed};
+use crate::jvm::collect::Wishes;
 use crate::plan::{self, Planned};
 use crate::project::Project;
 use crate::terminal;
@@ -33,9 +35,14 @@ pub(crate) fn when(started_ms: u64) -> String {
 pub(crate) fn status(options: &Options) -> Result<i32> {
     let project = Project::find(options)?;
     let store = project.existing_store()?;
-    let known = known_cases(&project, store.as_ref())?;
+    let mut known = known_cases(&project, store.as_ref())?;
+    let asked = Wishes { only: only(options)?, ..Wishes::default() };
+    known.retain(|case| asked.wants(&case.key));
     let world = World::new(&project, &known);
-    let planned = plan::decide(&project, store.as_ref(), &world, &known)?;
+    let mut planned = plan::decide(&project, store.as_ref(), &world, &known)?;
+    if options.selecting.failed {
+        (_, planned) = plan::only_failed(&known, planned);
+    }
     // Losing this cache costs time only.
     let _ = project.fingerprinter.flush();
     if options.common.json {
@@ -61,12 +68,18 @@ pub(crate) fn status(options: &Options) -> Result<i32> {
         project.store_folder.as_ref().map_or_else(Clone::clone, |f| f.display().to_string());
     let _ = writeln!(text, "store     {place} ({size})");
     if planned.is_empty() {
-        let _ = writeln!(text, "tests     none yet; try `tamis ./check.sh`");
+        let none = match options.selecting.only.is_empty() && !options.selecting.failed {
+            true => "none yet; try `tamis ./check.sh`",
+            false => "none of those that are asked for",
+        };
+        let _ = writeln!(text, "tests     {none}");
     } else {
         text += &tests_text(&planned, terminal::output_style(options));
     }
     if let Some(store) = &store {
-        text += &flaky_text(&store.tests()?);
+        let mut tests = store.tests()?;
+        tests.retain(|test| planned.iter().any(|p| p.report.key == test.key));
+        text += &flaky_text(&tests);
     }
     print_or_pipe_closed(&text);
     Ok(0)

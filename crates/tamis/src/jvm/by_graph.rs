@@ -1,4 +1,4 @@
-//! `tamis --engine static mvn test`: the test classes of a goal by the graph of types alone.
+//! `tamis --select static mvn test`: the test classes of a goal by the graph of types alone.
 //!
 //! Nothing of what a test does is looked at but its outcome. The state moves on only for test classes
 //! that finished, so a build that is stopped in the middle loses nothing.

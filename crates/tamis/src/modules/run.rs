@@ -1,6 +1,6 @@
-//! `tamis --engine modules COMMAND` and `tamis --engine hybrid COMMAND`.
+//! `tamis --select modules COMMAND` and `tamis --select hybrid COMMAND`.
 
-use crate::args::{EngineName, Options};
+use crate::args::{Options, Strategy};
 use crate::cases::Case;
 use crate::commands::run::{command_case, demand};
 use crate::failures;
@@ -22,7 +22,7 @@ pub(crate) fn command(options: &Options, words: &[OsString], in_any_case: bool) 
     let given = text_words(words)?;
     if given.first().is_none_or(|w| kind_of_program(w).is_none()) {
         bail!(
-            "--engine modules and hybrid are for mvn, gradle, cargo, go, npm, pnpm and yarn commands"
+            "--select modules and hybrid are for mvn, gradle, cargo, go, npm, pnpm and yarn commands"
         );
     }
     let alone = project.settings.modules.downstream == When::AsTold
@@ -52,7 +52,7 @@ pub(crate) fn command(options: &Options, words: &[OsString], in_any_case: bool) 
     }
     write_affected(&found, &project)?;
     let demand = demand(options, in_any_case);
-    let by_records = options.running.engine == Some(EngineName::Hybrid) && demand == Demand::None;
+    let by_records = options.strategy() == Strategy::Hybrid && demand == Demand::None;
     let case = match found.graph.kind {
         Kind::Maven => maven_case(&found, &project, options, &given, by_records, &say)?,
         _ => other_case(&found, &project, options, &given, by_records, &say)?,

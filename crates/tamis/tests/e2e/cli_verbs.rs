@@ -124,6 +124,12 @@ fn only_what_failed_the_last_time() {
     let failed = project.tamis(&["--failed"]);
     assert_eq!((failed.code, failed.text().as_str()), (1, "2\n"), "{}", failed.stderr);
     assert_eq!(project.answer(&["select", "--failed", "--plain"]), "tests/two.sh\n");
+    let told = project.answer(&["status", "--failed"]);
+    assert!(told.contains("tests     1: 1 would run") && !told.contains("one.sh"), "{told}");
+    let told = project.answer(&["status", "--only", "*one*"]);
+    assert!(told.contains("one.sh") && !told.contains("two.sh"), "{told}");
+    let told = project.answer(&["status", "--failed", "--only", "*one*"]);
+    assert!(told.contains("none of those that are asked for"), "{told}");
     std::fs::remove_file(project.path("broken")).expect("a file");
     let mended = project.tamis(&["--failed"]);
     assert_eq!((mended.code, mended.text().as_str()), (0, "2\n"), "{}", mended.stderr);

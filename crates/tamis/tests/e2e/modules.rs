@@ -186,7 +186,7 @@ fn settings_of_the_project() {
 
 /// What a stand-in for a tool was called with.
 fn handed(project: &Project, words: &[&str]) -> String {
-    let mut all = vec!["--engine", "modules", "--since", "HEAD"];
+    let mut all = vec!["--select", "modules", "--since", "HEAD"];
     all.extend(words);
     let got = project.tamis(&all);
     assert_eq!(got.code, 0, "{}", got.stderr);
@@ -226,7 +226,7 @@ fn cargo_gets_packages() {
     assert_eq!(handed(&project, &["cargo", "test"]), "", "a version alone");
     // Records decide about the command that comes of it.
     project.write("c/src/lib.rs", "// x");
-    let hybrid = ["--engine", "hybrid", "--since", "HEAD", "cargo", "test"];
+    let hybrid = ["--select", "hybrid", "--since", "HEAD", "cargo", "test"];
     assert_eq!(project.tamis(&hybrid).text(), "test -p c\n");
     let again = project.tamis(&hybrid);
     assert!(again.text().is_empty() && again.stderr.contains("skipped"), "{again:?}");
@@ -266,8 +266,8 @@ fn go_gets_packages() {
     ]);
     project.set("GOCACHE", &project.beside("gocache").display().to_string());
     project.set("GOFLAGS", "-buildvcs=false");
-    let go = |engine: &str| {
-        let got = project.tamis(&["--engine", engine, "--since", "HEAD", "go", "test", "./..."]);
+    let go = |strategy: &str| {
+        let got = project.tamis(&["--select", strategy, "--since", "HEAD", "go", "test", "./..."]);
         assert_eq!(got.code, 0, "{}{}", got.text(), got.stderr);
         got
     };
@@ -284,11 +284,12 @@ fn go_gets_packages() {
 fn mistakes_of_the_call() {
     let project = Project::with(&[("build.sh", "#!/bin/sh\n")]);
     for (words, expected) in [
-        (&["--since", "HEAD", "./build.sh"][..], "--since needs --engine modules"),
-        (&["--engine", "modules", "./build.sh"], "are for mvn, gradle, cargo, go, npm"),
-        (&["--engine", "hybrid"], "need a command"),
+        (&["--since", "HEAD", "./build.sh"][..], "--since needs --select modules"),
+        (&["--select", "modules", "./build.sh"], "are for mvn, gradle, cargo, go, npm"),
+        (&["--select", "hybrid"], "need a command"),
+        (&["--engine", "hybrid", "./build.sh"], "old word: write --select hybrid"),
         (&["modules", "--since", "HEAD"], "no pom.xml, settings.gradle, Cargo.toml"),
-        (&["select", "--since", "HEAD", "x"], "--since is for `tamis modules`"),
+        (&["select", "--since", "HEAD", "x"], "--since needs --select modules"),
     ] {
         let got = project.tamis(words);
         assert_eq!(got.code, 2, "{words:?}: {}", got.stderr);
@@ -328,8 +329,8 @@ fn gradle_is_asked_once_and_gets_tasks() {
         (".gitignore", "told\n"),
         ("gradlew", GRADLE),
     ]);
-    let words = |engine: &'static str| {
-        ["--engine", engine, "--since", "HEAD", "./gradlew", "--offline", "test"]
+    let words = |strategy: &'static str| {
+        ["--select", strategy, "--since", "HEAD", "./gradlew", "--offline", "test"]
     };
     let told = || std::fs::read_to_string(project.path("told")).unwrap_or_default();
     let nothing = project.tamis(&words("modules"));

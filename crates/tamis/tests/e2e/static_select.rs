@@ -225,9 +225,9 @@ fn at_method_level_calls_decide_and_the_answer_says_that_it_can_miss() {
     ]);
     tool(&project, &project.path("."), &["javac", "-d", "classes", "src/TestCase.java"]);
     compile(&project);
-    answer(&project, &["select", "--level", "method", "--update"]);
-    answer(&project, &["record", "--level", "method", "--passed", "passed"]);
-    let by_methods = ["select", "--level", "method", "--plain"];
+    answer(&project, &["select", "--granularity", "method", "--update"]);
+    answer(&project, &["record", "--granularity", "method", "--passed", "passed"]);
+    let by_methods = ["select", "--granularity", "method", "--plain"];
     assert_eq!(answer(&project, &by_methods), "");
 
     project.write("src/B.java", "public class B { int two() { return 7; } }");
@@ -237,20 +237,21 @@ fn at_method_level_calls_decide_and_the_answer_says_that_it_can_miss() {
         let words = [&by_methods[..], &["--callgraph", graph]].concat();
         assert_eq!(answer(&project, &words), "ATest\n", "{graph}");
     }
-    let explained = answer(&project, &["select", "--level", "method", "--explain"]);
+    let explained = answer(&project, &["select", "--granularity", "method", "--explain"]);
     assert!(
         explained.contains("run   ATest  (B#two changed: ATest#test -> A#one -> B#two)"),
         "{explained}"
     );
-    let said = project.tamis(&[&["static", "select", "--level", "method"], &PLACES[..]].concat());
+    let said =
+        project.tamis(&[&["static", "select", "--granularity", "method"], &PLACES[..]].concat());
     assert!(said.stderr.contains("  1  B#two changed\n"), "grouped: {}", said.stderr);
-    let all = answer(&project, &["select", "--level", "method", "--json"]);
+    let all = answer(&project, &["select", "--granularity", "method", "--json"]);
     assert!(all.contains("\"name\":\"A#one()I\",\"by\":\"calls\""), "every step: {all}");
     let said = project.tamis(&[&["static"], &by_methods[..], &PLACES].concat());
     assert!(said.stderr.contains("can miss tests"), "{}", said.stderr);
-    let methods = answer(&project, &["impacted", "--level", "method", "--changes", "method"]);
+    let methods = answer(&project, &["impacted", "--granularity", "method", "--changes", "method"]);
     assert_eq!(methods, "A#one()I\nATest#test()V\nB#two()I\n");
-    let words = ["static", "impacted", "--level", "method", "--changes", "method"];
+    let words = ["static", "impacted", "--granularity", "method", "--changes", "method"];
     let said = project.tamis(&[&words[..], &PLACES].concat()).stderr;
     assert!(said.contains("3 methods of 3 classes can reach a change"), "{said}");
 

@@ -28,14 +28,14 @@ fn recorded(figure: u32, tests: &[&str]) -> Option<Project> {
     made.compile();
     assert_eq!(run(&made, tests).len(), tests.len(), "all run the first time");
     made.write("passed", &tests.iter().map(|t| format!("a.{t}\n")).collect::<String>());
-    select(&made, &["--level", "method", "--update"]);
-    let record = ["static", "record", "--level", "method", "--passed", "passed"];
+    select(&made, &["--granularity", "method", "--update"]);
+    let record = ["static", "record", "--granularity", "method", "--passed", "passed"];
     let class_path = made.jars();
     let places = ["--test-classes", "classes", "--classpath", &class_path];
     let got = made.tamis(&[&record[..], &places].concat());
     assert_eq!(got.code, 0, "{}", got.stderr);
     assert!(run(&made, tests).is_empty(), "nothing changed");
-    assert!(select(&made, &["--level", "method"]).is_empty(), "nothing changed");
+    assert!(select(&made, &["--granularity", "method"]).is_empty(), "nothing changed");
     Some(made)
 }
 
@@ -64,7 +64,7 @@ fn select(project: &Project, words: &[&str]) -> Vec<String> {
 }
 
 fn by_methods(project: &Project, graph: &str, libraries: &str) -> Vec<String> {
-    select(project, &["--level", "method", "--callgraph", graph, "--libraries", libraries])
+    select(project, &["--granularity", "method", "--callgraph", graph, "--libraries", libraries])
 }
 
 const GRAPHS: [&str; 4] = ["cha", "rta", "0-cfa", "0-1-cfa"];

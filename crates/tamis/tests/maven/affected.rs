@@ -1,4 +1,4 @@
-//! `tamis --engine modules mvn test` and `--engine hybrid`: what git says changed leads to modules, and
+//! `tamis --select modules mvn test` and `--select hybrid`: what git says changed leads to modules, and
 //! real Maven builds them. The two failures of the paper about such selection are here.
 
 use crate::ended::{Ended, ended};
@@ -40,18 +40,18 @@ fn project(name: &str) -> Option<Maven> {
     Some(maven)
 }
 
-fn build(maven: &Maven, engine: &str, more: &[&str]) -> Build {
-    maven.build(&["--engine", engine, "--since", "HEAD"], more)
+fn build(maven: &Maven, strategy: &str, more: &[&str]) -> Build {
+    maven.build(&["--select", strategy, "--since", "HEAD"], more)
 }
 
 /// The same from a folder of the project.
-fn build_in(maven: &Maven, folder: &str, engine: &str) -> Build {
+fn build_in(maven: &Maven, folder: &str, strategy: &str) -> Build {
     let words = maven.words(&["test"]);
     let got: Ended = ended(
         maven
             .command(env!("CARGO_BIN_EXE_tamis"))
             .current_dir(maven.path(folder))
-            .args(["--json", "--engine", engine, "--since", "HEAD"])
+            .args(["--json", "--select", strategy, "--since", "HEAD"])
             .args(words),
     );
     maven.read(&got)

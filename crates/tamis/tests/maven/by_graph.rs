@@ -1,11 +1,11 @@
-//! `tamis --engine static mvn test`: the graph of types decides, inside the one Maven run.
+//! `tamis --select static mvn test`: the graph of types decides, inside the one Maven run.
 
 use crate::harness::{Build, Maven, is_resolved};
 
 const D: &str = "core/src/main/java/m/D.java";
 
 fn build(maven: &Maven) -> Build {
-    maven.build(&["--engine", "static"], &["test"])
+    maven.build(&["--select", "static"], &["test"])
 }
 
 #[test]
@@ -51,7 +51,7 @@ fn at_method_level_the_call_graph_decides() {
     let Some(maven) = Maven::copy_of("maven-modules", &tamis_testjava::jdk(), "calls") else {
         return;
     };
-    let build = || maven.build(&["--engine", "static", "--level", "method"], &["test"]);
+    let build = || maven.build(&["--select", "static", "--granularity", "method"], &["test"]);
     let first = build();
     if !is_resolved(&first) {
         return;
@@ -65,5 +65,9 @@ fn at_method_level_the_call_graph_decides() {
     assert!(edited.names().contains("TestP") && edited.ran.len() < all, "{edited:?}");
     assert!(edited.ran["m.TestP"].contains("m.TestP#"), "a path of methods: {edited:?}");
     assert!(edited.stderr.contains("can miss tests"), "{}", edited.stderr);
-    assert_ne!(maven.build(&["--level", "method"], &["test"]).code, 0, "--level needs its engine");
+    assert_ne!(
+        maven.build(&["--level", "method"], &["test"]).code,
+        0,
+        "--level belonged to static"
+    );
 }

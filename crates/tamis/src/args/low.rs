@@ -1,8 +1,9 @@
-//! The command line. tamis's own options stand before the user's command; the first word that is
-//! no verb of tamis starts that command.
+//! The command line as it is written. tamis's own options stand before the user's command; the first
+//! word that is no verb of tamis starts that command.
+//!
+//! What the options mean together is not known here; see [`super::resolved`].
 
 use crate::again::MOST;
-use crate::commands::static_methods::LevelName;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -36,11 +37,11 @@ use std::path::PathBuf;
 )]
 pub(crate) struct Arguments {
     #[command(flatten)]
-    common: Common,
+    pub(super) common: Common,
     #[command(flatten)]
-    selecting: Selecting,
+    pub(super) selecting: Selecting,
     #[command(flatten)]
-    running: Running,
+    pub(super) running: Running,
     #[command(subcommand)]
     pub(crate) verb: Option<Verb>,
 }
@@ -78,11 +79,22 @@ pub(crate) struct Selecting {
     /// still decided about one by one
     #[arg(long)]
     pub(crate) no_command_skip: bool,
-    /// With Maven and JVMs: what is decided about and recorded, test classes or also each test method
-    /// [default: class]
+    #[command(flatten)]
+    pub(crate) choice: Choice,
+}
+
+/// How tests are chosen.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Args)]
+pub(crate) struct Choice {
+    /// How tests are chosen [default: records]
+    #[arg(long, value_name = "STRATEGY")]
+    pub(crate) select: Option<SelectName>,
+    /// With Maven and JVMs: what is decided about and recorded, test classes or also each test method.
+    /// With --select static: which graph decides; `method` (0-CFA without libraries) can miss tests,
+    /// because it sees neither reflection nor callbacks from libraries [default: class]
     #[arg(long, value_name = "UNIT")]
     pub(crate) granularity: Option<Granularity>,
-    /// With --engine modules or hybrid: the branch, tag or commit to compare with
+    /// With --select modules or hybrid: the branch, tag or commit to compare with
     #[arg(long, value_name = "REF")]
     pub(crate) since: Option<String>,
 }
@@ -92,11 +104,10 @@ pub(crate) struct Selecting {
 pub(crate) struct Running {
     /// How processes are observed [default: auto, the best that works here]
     #[arg(long, value_name = "ENGINE")]
-    pub(crate) engine: Option<EngineName>,
-    /// With --engine static: which graph decides. `method` (0-CFA without libraries) can miss tests: it
-    /// does not see reflection, nor callbacks from libraries
-    #[arg(long, value_name = "LEVEL")]
-    pub(crate) level: Option<LevelName>,
+    pub(crate) engine: Option<EngineWord>,
+    /// The word for --granularity that belonged to --engine static
+    #[arg(long, value_name = "UNIT", hide = true)]
+    pub(crate) level: Option<Granularity>,
     /// How many tests run at once [default: one per core]
     #[arg(short, long, value_name = "N")]
     pub(crate) jobs: Option<std::num::NonZeroUsize>,
@@ -122,35 +133,32 @@ pub(crate) struct Running {
     pub(crate) flaky_ok: bool,
 }
 
-/// All options of a call, wherever they stood.
-#[derive(Debug, Clone)]
-pub(crate) struct Options {
-    pub(crate) common: Common,
-    pub(crate) selecting: Selecting,
-    pub(crate) running: Running,
-}
-
 impl Selecting {
     /// These options and those that stood behind the verb.
-    fn and(mut self, other: &Self) -> Self {
+    pub(super) fn and(mut self, other: &Self) -> Self {
         self.all |= other.all;
         self.failed |= other.failed;
         self.no_command_skip |= other.no_command_skip;
         self.only.extend(other.only.iter().cloned());
-        self.since = other.since.clone().or(self.since);
-        self.granularity = other.granularity.or(self.granularity);
+        self.choice = self.choice.and(&other.choice);
         self
     }
+}
 
-    /// Whether test methods are told apart.
-    pub(crate) fn by_methods(&self) -> bool {
-        self.granularity == Some(Granularity::Method)
+impl Choice {
+    /// These options and those that stood behind the verb, which come first.
+    pub(super) fn and(self, other: &Self) -> Self {
+        Self {
+            select: other.select.or(self.select),
+            granularity: other.granularity.or(self.granularity),
+            since: other.since.clone().or(self.since),
+        }
     }
 }
 
 impl Running {
     /// These options and those that stood behind the verb, which come first.
-    fn and(self, other: &Self) -> Self {
+    pub(super) fn and(self, other: &Self) -> Self {
         Self {
             engine: other.engine.or(self.engine),
             level: other.level.or(self.level),
@@ -165,50 +173,11 @@ impl Running {
     }
 }
 
-impl Arguments {
-    /// The options, before and behind the verb together. An option that the verb has no use for is
-    /// a mistake of the call.
-    pub(crate) fn options(&self) -> Result<Options, String> {
-        let (mut selecting, mut running) = (self.selecting.clone(), self.running.clone());
-        match &self.verb {
-            None | Some(Verb::Command(_)) => {}
-            Some(Verb::Run(words) | Verb::Record(words)) => {
-                selecting = selecting.and(&words.selecting);
-                running = running.and(&words.running);
-            }
-            Some(Verb::Select(select)) => {
-                selecting = selecting.and(&select.selecting);
-                if running != Running::default() {
-                    return Err(useless(
-                        "--engine, --level, --jobs, --timeout and --junit",
-                        "select",
-                    ));
-                }
-                if selecting.since.is_some() {
-                    return Err("--since is for `tamis modules` and --engine modules".into());
-                }
-            }
-            Some(Verb::Modules(_))
-                if running == Running::default()
-                    && Selecting { since: None, ..selecting.clone() } == Selecting::default() => {}
-            Some(_) if selecting != Selecting::default() || running != Running::default() => {
-                return Err(useless("options for running tests", "this verb"));
-            }
-            Some(_) => {}
-        }
-        Ok(Options { common: self.common.clone(), selecting, running })
-    }
-}
-
-fn useless(options: &str, verb: &str) -> String {
-    format!("{options} have no meaning for {verb}; leave them out")
-}
-
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Granularity {
-    /// Test classes
+    /// Test classes; with --select static, the graph of types
     Class,
-    /// Test methods, where those of a class can be told apart
+    /// Test methods, where those of a class can be distinguished; with --select static, a call graph
     Method,
 }
 
@@ -219,27 +188,69 @@ pub(crate) enum Color {
     Never,
 }
 
+/// What `--select` takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum EngineName {
+pub(crate) enum SelectName {
+    /// By what each test looked at when it last ran
+    Records,
+    /// For Maven: test classes by the graph of their class files alone, without looking at what they
+    /// do; can miss what a program finds at run time
+    Static,
+    /// All tests of the modules that a change can affect (--since), for Maven, Gradle, Cargo, Go and npm
+    Modules,
+    /// Modules first, then what the records say about each test inside them
+    Hybrid,
+}
+
+/// What `--engine` takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum EngineWord {
     /// The best one that works here
     Auto,
     /// seccomp user notification: no privilege needed
     Notify,
     /// notify, with a log inside of the processes for calls that only look (x86-64, GNU C library);
-    /// builds whose test classes are told apart take notify all the same
+    /// builds whose test classes are distinguished take notify all the same
     Patch,
-    /// eBPF: the cheapest, needs CAP_BPF and CAP_PERFMON; builds whose test classes are told apart take
-    /// notify all the same
+    /// eBPF: the cheapest, needs CAP_BPF and CAP_PERFMON; builds whose test classes are distinguished
+    /// take notify all the same
     Ebpf,
     /// ptrace: the last resort
     Ptrace,
-    /// For Maven: test classes by the graph of their class files alone, without looking at what they
-    /// do; can miss what a program finds at run time
+    /// The old word for --select static
+    #[value(hide = true)]
     Static,
-    /// All tests of the modules that a change can affect (--since), for Maven, Cargo, Go and npm
+    /// The old word for --select modules
+    #[value(hide = true)]
     Modules,
-    /// Modules first, then what the records say about each test inside them
+    /// The old word for --select hybrid
+    #[value(hide = true)]
     Hybrid,
+}
+
+/// Which graph decides in `tamis static`.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct GraphUnit {
+    /// What the graph is made of: `class`, types; `method`, calls, for which `record` keeps the class
+    /// files as well. `method` can miss tests: it sees neither reflection nor callbacks from libraries
+    /// that are left out [default: class]
+    #[arg(long, value_name = "UNIT", hide_possible_values = true)]
+    granularity: Option<Granularity>,
+    /// The old word for --granularity
+    #[arg(long, value_name = "UNIT", hide = true, conflicts_with = "granularity")]
+    level: Option<Granularity>,
+}
+
+impl GraphUnit {
+    /// Whether a call graph decides.
+    pub(crate) fn calls(&self) -> bool {
+        self.granularity.or(self.level) == Some(Granularity::Method)
+    }
+
+    /// Whether it is given by its old word.
+    pub(crate) fn uses_level(&self) -> bool {
+        self.level.is_some()
+    }
 }
 
 #[derive(Debug, Subcommand)]
@@ -251,13 +262,13 @@ pub(crate) enum Verb {
     /// Run and record in any case
     Record(RunArguments),
     /// Why a test would run now: which input, what it was, what it is, who looked at it
-    Why(Name),
+    Why(WhyArguments),
     /// Why a test may be skipped: the record that proves it, input by input
-    WhyNot(Name),
+    WhyNot(WhyArguments),
     /// The inputs of a test by kind
     Deps(DepsArguments),
     /// The project, its store and its tests at a glance
-    Status,
+    Status(StatusArguments),
     /// The recorded runs of one test, or of all
     History(OptionalName),
     /// Drop the records of a test: it runs next time
@@ -279,9 +290,9 @@ pub(crate) enum Verb {
 #[derive(Debug, Args)]
 pub(crate) struct RunArguments {
     #[command(flatten)]
-    selecting: Selecting,
+    pub(super) selecting: Selecting,
     #[command(flatten)]
-    running: Running,
+    pub(super) running: Running,
     #[command(flatten)]
     pub(crate) command: CommandWords,
 }
@@ -299,9 +310,29 @@ pub(crate) struct SelectArguments {
     #[arg(long)]
     pub(crate) plain: bool,
     #[command(flatten)]
-    selecting: Selecting,
+    pub(super) selecting: Selecting,
     #[command(flatten)]
     pub(crate) command: CommandWords,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct WhyArguments {
+    #[command(flatten)]
+    pub(super) choice: Choice,
+    #[command(flatten)]
+    pub(crate) name: Name,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct StatusArguments {
+    /// Only tests whose name matches this glob (may be given several times)
+    #[arg(long, value_name = "GLOB")]
+    pub(super) only: Vec<String>,
+    /// Only tests that did not pass when they last ran
+    #[arg(long)]
+    pub(super) failed: bool,
+    #[command(flatten)]
+    pub(super) choice: Choice,
 }
 
 #[derive(Debug, Args)]

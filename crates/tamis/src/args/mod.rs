@@ -1,0 +1,13 @@
+//! The command line: words -> [`low`] arguments, as clap reads them -> [`resolved`] options.
+//!
+//! Commands see resolved options alone. Every rule about which options have a meaning for which verb,
+//! with which other options, and for which commands is in [`resolved`]; a command refuses an option for
+//! what it finds in the world only (no test matches `--only`, no module file is there).
+
+mod low;
+mod resolved;
+#[cfg(test)]
+mod tests;
+
+pub(crate) use low::{Arguments, Color, DepsArguments, GraphUnit, SelectArguments, Verb};
+pub(crate) use resolved::{CommandTraits, EngineName, Options, Running, Strategy};

@@ -1,0 +1,388 @@
+//! What a command line means: options from before and behind the verb together, old words as new ones,
+//! and the refusal of what has no meaning. The one place with such rules.
+//!
+//! An option is refused rather than ignored, so that nobody believes in an effect that it does not have.
+
+use super::low::{self, Arguments, Choice, Common, EngineWord, Granularity, SelectName, Verb};
+use anyhow::{Result, bail, ensure};
+use std::ffi::OsString;
+use std::num::{NonZeroU32, NonZeroUsize};
+use std::path::PathBuf;
+
+/// How tests are chosen.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) enum Strategy {
+    /// By what each test looked at when it last ran.
+    #[default]
+    Records,
+    /// By the graph of types of the class files, or by their call graph.
+    Static { calls: bool },
+    /// All tests of affected modules.
+    Modules,
+    /// The affected modules, and in them by records.
+    Hybrid,
+}
+
+/// How processes are watched.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum EngineName {
+    Auto,
+    Notify,
+    Patch,
+    Ebpf,
+    Ptrace,
+}
+
+/// Which of the tests are asked for.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Selecting {
+    pub(crate) all: bool,
+    pub(crate) only: Vec<String>,
+    pub(crate) failed: bool,
+    pub(crate) no_command_skip: bool,
+    pub(crate) since: Option<String>,
+    /// Of records; [`Strategy::Static`] has its own.
+    granularity: Option<Granularity>,
+}
+
+/// How tests run.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Running {
+    pub(crate) engine: Option<EngineName>,
+    pub(crate) jobs: Option<NonZeroUsize>,
+    pub(crate) timeout: Option<String>,
+    pub(crate) junit: Option<PathBuf>,
+    pub(crate) no_collect: bool,
+    pub(crate) collect_every: Option<NonZeroU32>,
+    pub(crate) rerun_failed: Option<u32>,
+    pub(crate) flaky_ok: bool,
+}
+
+/// All options of a call, wherever they stood, checked.
+#[derive(Debug, Clone)]
+pub(crate) struct Options {
+    pub(crate) common: Common,
+    pub(crate) selecting: Selecting,
+    pub(crate) running: Running,
+    strategy: Strategy,
+    /// What to write instead of old words.
+    pub(crate) advice: Option<String>,
+}
+
+/// What the rules have to know of a user's command.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct CommandTraits {
+    /// Its test classes are known one by one.
+    pub(crate) test_classes: bool,
+    pub(crate) maven: bool,
+}
+
+impl Selecting {
+    /// Whether test methods are distinguished.
+    pub(crate) fn by_methods(&self) -> bool {
+        self.granularity == Some(Granularity::Method)
+    }
+}
+
+impl Options {
+    /// How tests are chosen.
+    pub(crate) fn strategy(&self) -> Strategy {
+        self.strategy
+    }
+
+    /// Whether class files alone decide.
+    pub(crate) fn is_static(&self) -> bool {
+        matches!(self.strategy, Strategy::Static { .. })
+    }
+}
+
+impl Arguments {
+    /// What the call means. `traits` tells about a command by its words.
+    pub(crate) fn resolve(&self, traits: &dyn Fn(&[OsString]) -> CommandTraits) -> Result<Options> {
+        let (selecting, running) = self.both_sides();
+        has_a_use(self.verb.as_ref(), &given(&selecting, &running))?;
+        let options = self.options(selecting, &running)?;
+        together(&options, self.verb.as_ref())?;
+        if let Some(words) = self.target() {
+            match words {
+                [] => for_suites(&options)?,
+                words => for_command(&options, traits(words))?,
+            }
+        }
+        Ok(options)
+    }
+
+    /// The options before and behind the verb together.
+    fn both_sides(&self) -> (low::Selecting, low::Running) {
+        let (selecting, running) = (self.selecting.clone(), self.running.clone());
+        let chosen =
+            |choice: &Choice| low::Selecting { choice: choice.clone(), ..Default::default() };
+        match &self.verb {
+            Some(Verb::Run(run) | Verb::Record(run)) => {
+                (selecting.and(&run.selecting), running.and(&run.running))
+            }
+            Some(Verb::Select(select)) => (selecting.and(&select.selecting), running),
+            Some(Verb::Why(why) | Verb::WhyNot(why)) => {
+                (selecting.and(&chosen(&why.choice)), running)
+            }
+            Some(Verb::Status(status)) => {
+                let (only, failed) = (status.only.clone(), status.failed);
+                let behind = low::Selecting { only, failed, ..chosen(&status.choice) };
+                (selecting.and(&behind), running)
+            }
+            _ => (selecting, running),
+        }
+    }
+
+    /// The words of the command that is run or decided about, none for the suites; `None` for verbs
+    /// that are about neither.
+    fn target(&self) -> Option<&[OsString]> {
+        match &self.verb {
+            None => Some(&[]),
+            Some(Verb::Command(words)) => Some(words),
+            Some(Verb::Run(run) | Verb::Record(run)) => Some(&run.command.words),
+            Some(Verb::Select(select)) => Some(&select.command.words),
+            Some(_) => None,
+        }
+    }
+
+    fn options(&self, selecting: low::Selecting, running: &low::Running) -> Result<Options> {
+        let choice = selecting.choice;
+        let strategy = strategy(&choice, running)?;
+        let level_in_static = matches!(&self.verb, Some(Verb::Static(s)) if s.uses_level());
+        Ok(Options {
+            common: self.common.clone(),
+            advice: advice(running, level_in_static),
+            selecting: Selecting {
+                all: selecting.all,
+                only: selecting.only,
+                failed: selecting.failed,
+                no_command_skip: selecting.no_command_skip,
+                since: choice.since,
+                granularity: choice
+                    .granularity
+                    .filter(|_| !matches!(strategy, Strategy::Static { .. })),
+            },
+            running: Running {
+                engine: running.engine.and_then(|word| engine(word).ok()),
+                jobs: running.jobs,
+                timeout: running.timeout.clone(),
+                junit: running.junit.clone(),
+                no_collect: running.no_collect,
+                collect_every: running.collect_every,
+                rerun_failed: running.rerun_failed,
+                flaky_ok: running.flaky_ok,
+            },
+            strategy,
+        })
+    }
+}
+
+/// An engine, or the way of choosing for which the word stood before there was `--select`.
+fn engine(word: EngineWord) -> Result<EngineName, SelectName> {
+    match word {
+        EngineWord::Auto => Ok(EngineName::Auto),
+        EngineWord::Notify => Ok(EngineName::Notify),
+        EngineWord::Patch => Ok(EngineName::Patch),
+        EngineWord::Ebpf => Ok(EngineName::Ebpf),
+        EngineWord::Ptrace => Ok(EngineName::Ptrace),
+        EngineWord::Static => Err(SelectName::Static),
+        EngineWord::Modules => Err(SelectName::Modules),
+        EngineWord::Hybrid => Err(SelectName::Hybrid),
+    }
+}
+
+fn word(select: SelectName) -> &'static str {
+    match select {
+        SelectName::Records => "records",
+        SelectName::Static => "static",
+        SelectName::Modules => "modules",
+        SelectName::Hybrid => "hybrid",
+    }
+}
+
+fn strategy(choice: &Choice, running: &low::Running) -> Result<Strategy> {
+    let old = running.engine.and_then(|word| engine(word).err());
+    if let (Some(old), Some(_)) = (old, choice.select) {
+        let old = word(old);
+        bail!("--engine {old} is the old word for --select {old}; leave it out beside --select");
+    }
+    let select = choice.select.or(old).unwrap_or(SelectName::Records);
+    if running.level.is_some() {
+        let records = select != SelectName::Static;
+        ensure!(
+            !records,
+            "--level is the old word for --granularity with --select static; write that"
+        );
+        let both = choice.granularity.is_some();
+        ensure!(!both, "--level is the old word for --granularity; leave it out beside that");
+    }
+    Ok(match select {
+        SelectName::Records => Strategy::Records,
+        SelectName::Static => {
+            let unit = choice.granularity.or(running.level);
+            Strategy::Static { calls: unit == Some(Granularity::Method) }
+        }
+        SelectName::Modules => Strategy::Modules,
+        SelectName::Hybrid => Strategy::Hybrid,
+    })
+}
+
+/// One line about all old words of the call.
+fn advice(running: &low::Running, level_in_static: bool) -> Option<String> {
+    let old = running.engine.and_then(|word| engine(word).err()).map(word);
+    let level = running.level.is_some() || level_in_static;
+    let mut pairs = Vec::new();
+    pairs.extend(old.map(|old| (format!("--engine {old}"), format!("--select {old}"))));
+    pairs.extend(level.then(|| ("--level".to_owned(), "--granularity".to_owned())));
+    let (old, new): (Vec<_>, Vec<_>) = pairs.into_iter().unzip();
+    let words = if old.len() > 1 { "are old words" } else { "is an old word" };
+    (!old.is_empty()).then(|| format!("{} {words}: write {}", old.join(" and "), new.join(" and ")))
+}
+
+/// The options that the user gave, of those that some verbs have no use for.
+fn given(selecting: &low::Selecting, running: &low::Running) -> Vec<&'static str> {
+    let choice = &selecting.choice;
+    let all = [
+        ("--all", selecting.all),
+        ("--only", !selecting.only.is_empty()),
+        ("--failed", selecting.failed),
+        ("--no-command-skip", selecting.no_command_skip),
+        ("--select", choice.select.is_some()),
+        ("--granularity", choice.granularity.is_some()),
+        ("--since", choice.since.is_some()),
+        ("--engine", running.engine.is_some()),
+        ("--level", running.level.is_some()),
+        ("--jobs", running.jobs.is_some()),
+        ("--timeout", running.timeout.is_some()),
+        ("--junit", running.junit.is_some()),
+        ("--no-collect", running.no_collect),
+        ("--collect-every", running.collect_every.is_some()),
+        ("--rerun-failed", running.rerun_failed.is_some()),
+        ("--flaky-ok", running.flaky_ok),
+    ];
+    all.into_iter().filter(|(_, given)| *given).map(|(name, _)| name).collect()
+}
+
+/// A verb's name, and the options of [`given`] that it takes; `None` is all of them.
+fn takes(verb: &Verb) -> (&'static str, Option<&'static [&'static str]>) {
+    const NONE: Option<&[&str]> = Some(&[]);
+    const CHOICE: Option<&[&str]> = Some(&["--select", "--granularity", "--since"]);
+    match verb {
+        Verb::Command(_) => ("COMMAND", None),
+        Verb::Run(_) => ("run", None),
+        Verb::Record(_) => ("record", None),
+        Verb::Select(_) => (
+            "select",
+            Some(&[
+                "--all",
+                "--only",
+                "--failed",
+                "--no-command-skip",
+                "--select",
+                "--granularity",
+                "--since",
+            ]),
+        ),
+        Verb::Why(_) => ("why", CHOICE),
+        Verb::WhyNot(_) => ("why-not", CHOICE),
+        Verb::Status(_) => {
+            ("status", Some(&["--only", "--failed", "--select", "--granularity", "--since"]))
+        }
+        Verb::Modules(_) => ("modules", Some(&["--since"])),
+        Verb::Deps(_) => ("deps", NONE),
+        Verb::History(_) => ("history", NONE),
+        Verb::Forget(_) => ("forget", NONE),
+        Verb::Clean(_) => ("clean", NONE),
+        Verb::Doctor => ("doctor", NONE),
+        Verb::Init(_) => ("init", NONE),
+        Verb::Static(_) => ("static", NONE),
+    }
+}
+
+/// Every option is one that the verb takes.
+fn has_a_use(verb: Option<&Verb>, given: &[&'static str]) -> Result<()> {
+    let Some((verb, Some(takes))) = verb.map(takes) else { return Ok(()) };
+    let useless: Vec<&str> = given.iter().copied().filter(|name| !takes.contains(name)).collect();
+    match useless.as_slice() {
+        [] => Ok(()),
+        [one] => bail!("{one} has no meaning for `tamis {verb}`; leave it out"),
+        several => {
+            bail!("{} have no meaning for `tamis {verb}`; leave them out", several.join(", "))
+        }
+    }
+}
+
+/// Rules about options beside each other.
+fn together(options: &Options, verb: Option<&Verb>) -> Result<()> {
+    let Options { selecting, running, strategy, .. } = options;
+    let by_modules = matches!(strategy, Strategy::Modules | Strategy::Hybrid);
+    if selecting.since.is_some() && !by_modules && !matches!(verb, Some(Verb::Modules(_))) {
+        bail!("--since needs --select modules or --select hybrid, and a command");
+    }
+    if selecting.by_methods() && running.rerun_failed.is_some() {
+        bail!("--rerun-failed tries test classes again; leave out --granularity method");
+    }
+    if options.is_static() && selecting.failed {
+        bail!("--failed needs records of outcomes, which --select static has not");
+    }
+    if options.is_static() && !matches!(running.engine, None | Some(EngineName::Auto)) {
+        bail!("--select static watches no process; leave out --engine");
+    }
+    match verb {
+        Some(verb @ (Verb::Select(_) | Verb::Why(_) | Verb::WhyNot(_) | Verb::Status(_))) => {
+            by_records(options, takes(verb).0)
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Verbs that answer by records alone.
+fn by_records(options: &Options, verb: &str) -> Result<()> {
+    if options.strategy != Strategy::Records {
+        bail!(
+            "`tamis {verb}` answers by records; see `tamis static` and `tamis modules` for the others"
+        );
+    }
+    if verb != "select" && options.selecting.granularity.is_some() {
+        bail!("`tamis {verb}` takes the unit from the test's name; leave out --granularity");
+    }
+    Ok(())
+}
+
+fn for_suites(options: &Options) -> Result<()> {
+    match options.strategy {
+        Strategy::Records => Ok(()),
+        Strategy::Static { .. } => {
+            bail!("--select static needs a Maven command: tamis --select static mvn test")
+        }
+        Strategy::Modules | Strategy::Hybrid => {
+            bail!("--select modules and hybrid need a command: tamis --select hybrid mvn test")
+        }
+    }
+}
+
+fn for_command(options: &Options, command: CommandTraits) -> Result<()> {
+    let selecting = &options.selecting;
+    if options.is_static() && !command.maven {
+        bail!("--select static is for Maven (tamis --select static mvn test); see `tamis static`");
+    }
+    if command.test_classes {
+        return Ok(());
+    }
+    if !selecting.only.is_empty() {
+        bail!("--only chooses among the tests of suites; a command is one test");
+    }
+    if selecting.granularity.is_some() {
+        bail!(
+            "--granularity is for commands whose test classes are known, such as mvn, ant and java"
+        );
+    }
+    if selecting.no_command_skip {
+        bail!(
+            "--no-command-skip is for commands whose test classes are known (tamis --no-command-skip \
+             mvn test); --all runs any command"
+        );
+    }
+    Ok(())
+}
