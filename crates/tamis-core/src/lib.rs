@@ -19,6 +19,7 @@ pub mod path;
 pub mod plan;
 pub mod question;
 pub mod record;
+pub mod strategy;
 pub mod value;
 
 pub use decide::{Cause, Decision};
@@ -29,6 +30,7 @@ pub use path::{PathMap, PortablePath};
 pub use plan::{Difference, Evidence, Planned, Way};
 pub use question::{Question, Scheme};
 pub use record::{Note, Outcome, RecordId, RecordSummary, Taint};
+pub use strategy::Strategy;
 pub use value::{Hash, Value};
 
 use serde::{Deserialize, Serialize};

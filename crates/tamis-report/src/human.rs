@@ -109,6 +109,19 @@ fn char_width(c: char) -> usize {
     if c < '\u{1100}' { 1 } else { 2 }
 }
 
+/// How long ago something was, in words; `started_ms` is in milliseconds since the Unix epoch.
+pub fn ago(started_ms: u64) -> String {
+    let now = std::time::SystemTime::now();
+    let now = now.duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+    let ago = now.saturating_sub(Duration::from_millis(started_ms)).as_secs();
+    match ago {
+        0..60 => "just now".into(),
+        60..3600 => format!("{} min ago", ago / 60),
+        3600..86_400 => format!("{} h ago", ago / 3600),
+        _ => counted(ago / 86_400, "day", "days") + " ago",
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

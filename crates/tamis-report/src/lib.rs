@@ -15,6 +15,7 @@
 //! Names and outputs come from foreign programs. On a terminal control characters are shown
 //! escaped, in XML and JSON what the format forbids is replaced.
 
+pub mod event;
 pub mod human;
 pub mod json;
 pub mod junit;
@@ -22,12 +23,14 @@ pub mod markdown;
 mod model;
 pub mod progress;
 pub mod reason;
+pub mod reporters;
 pub mod style;
 pub mod text;
 
 #[cfg(test)]
 mod samples;
 
+pub use event::{Event, Reporter, Reporters, Shape};
 pub use model::{Counts, Mode, Reruns, RunReport, StillFailing, TestReport};
 pub use progress::Progress;
 pub use style::Style;

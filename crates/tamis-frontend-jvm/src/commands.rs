@@ -1,0 +1,118 @@
+//! Which commands start JVMs with tests, and what they do besides.
+
+use crate::launch;
+use std::ffi::OsString;
+use std::path::Path;
+use tamis_core::Tool;
+
+pub const MAVEN: Tool = Tool::new("mvn");
+pub const JAVA: Tool = Tool::new("java");
+pub const ANT: Tool = Tool::new("ant");
+pub const GRADLE: Tool = Tool::new("gradle");
+
+/// How a command starts the JVMs of its tests.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Launcher {
+    Maven,
+    Java,
+    Ant,
+    Gradle,
+    /// A program that the user named.
+    Other,
+}
+
+impl Launcher {
+    /// The launcher that a command is.
+    pub fn of(words: &[OsString]) -> Option<Self> {
+        match program(words)? {
+            "mvn" | "mvnw" => Some(Self::Maven),
+            "java" => Some(Self::Java),
+            "ant" => Some(Self::Ant),
+            "gradle" | "gradlew" => Some(Self::Gradle),
+            other => launch::is_named(other).then_some(Self::Other),
+        }
+    }
+
+    /// The tool whose tests it runs.
+    pub fn tool(self) -> Tool {
+        match self {
+            Self::Maven => MAVEN,
+            Self::Ant => ANT,
+            Self::Gradle => GRADLE,
+            Self::Java | Self::Other => JAVA,
+        }
+    }
+
+    /// Whether what it makes has to be there still for it to be skipped.
+    pub fn is_build(self) -> bool {
+        self != Self::Java
+    }
+}
+
+/// The name of a command's program.
+pub(crate) fn program(words: &[OsString]) -> Option<&str> {
+    words.first().and_then(|w| Path::new(w).file_name()).and_then(|n| n.to_str())
+}
+
+/// What a build does elsewhere than in its own folders, if anything: it must not be skipped.
+pub(crate) fn effect_elsewhere(launcher: Launcher, words: &[OsString]) -> Option<String> {
+    match launcher {
+        Launcher::Maven => maven_effect(words),
+        Launcher::Ant | Launcher::Gradle => launch::effect(words),
+        Launcher::Java | Launcher::Other => None,
+    }
+}
+
+fn maven_effect(words: &[OsString]) -> Option<String> {
+    const PHASES: &[&str] = &["install", "deploy", "site-deploy"];
+    // Options that take the next word, which may well hold a colon.
+    const WITH_VALUE: &[&str] =
+        &["-pl", "--projects", "-rf", "--resume-from", "-f", "--file", "-s", "-P"];
+    let words: Vec<&str> = words.iter().skip(1).filter_map(|w| w.to_str()).collect();
+    let is_value = |at: usize| at > 0 && WITH_VALUE.contains(&words[at - 1]);
+    words.iter().enumerate().filter(|(at, _)| !is_value(*at)).find_map(|(_, word)| {
+        let goal = !word.starts_with('-') && word.contains(':');
+        (PHASES.contains(word) || goal)
+            .then(|| format!("what `{word}` does elsewhere is not known"))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words(text: &str) -> Vec<OsString> {
+        text.split(' ').map(OsString::from).collect()
+    }
+
+    fn launcher(text: &str) -> Option<Launcher> {
+        Launcher::of(&words(text))
+    }
+
+    #[test]
+    fn launchers_by_the_name_of_their_program() {
+        for maven in ["mvn test", "./mvnw -q verify"] {
+            assert_eq!(launcher(maven), Some(Launcher::Maven), "{maven}");
+        }
+        assert_eq!(launcher("java -jar x.jar"), Some(Launcher::Java));
+        assert_eq!(launcher("/opt/jdk/bin/java A"), Some(Launcher::Java));
+        assert_eq!(launcher("ant test"), Some(Launcher::Ant));
+        assert_eq!(launcher("./gradlew test"), Some(Launcher::Gradle));
+        for other in ["mvnd test", "make mvn", "javac A.java", "ants test"] {
+            assert_eq!(launcher(other), None, "{other}");
+        }
+        assert_eq!(Launcher::of(&[]), None);
+    }
+
+    #[test]
+    fn effects_elsewhere() {
+        let effect = |text: &str| effect_elsewhere(Launcher::Maven, &words(text));
+        for none in ["mvn test", "mvn -o -B clean verify", "mvn -Dx=a:b test", "mvn -pl :core test"]
+        {
+            assert_eq!(effect(none), None, "{none}");
+        }
+        for some in ["mvn install", "mvn -q deploy", "mvn dependency:copy"] {
+            assert!(effect(some).is_some(), "{some}");
+        }
+    }
+}

@@ -1,0 +1,210 @@
+//! One test goal of a build: its name, classpath and configuration.
+
+use crate::commands::MAVEN;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use tamis_classpath::{Caches, ClassIndex, JarCache};
+use tamis_core::{Hash, Module, TestKey, ToolScope, Unit, Value};
+use tamis_dynamic::{Fact, Kind};
+use tamis_jvm_wire::Goal;
+use tamis_project::Project;
+
+/// A goal that is known: enough to answer every question about its classes.
+#[derive(Debug, Clone)]
+pub(crate) struct GoalFacts {
+    /// What its test classes belong to.
+    pub(crate) scope: ToolScope,
+    /// How facts about its classes begin.
+    pub(crate) id: String,
+    /// The module's folder, portable.
+    pub(crate) folder: String,
+    /// `group:artifact`, where a build tool names it.
+    pub(crate) artifact: Option<String>,
+    /// The folder of the compiled tests, where a build tool names it.
+    pub(crate) test_classes: Option<PathBuf>,
+    pub(crate) class_path: Vec<PathBuf>,
+    pub(crate) index: Arc<ClassIndex>,
+    pub(crate) configuration: Value,
+    /// Which tests of a test class the runner chose, where it tells.
+    pub(crate) choices: Arc<BTreeMap<String, Value>>,
+}
+
+impl GoalFacts {
+    pub(crate) fn new(project: &Project, goal: &Goal, java_home: &str) -> Self {
+        let class_path: Vec<PathBuf> = goal.class_path.iter().map(PathBuf::from).collect();
+        let folder = project.paths.to_portable(Path::new(&goal.folder)).to_string();
+        let index = Arc::new(ClassIndex::load(&class_path, &caches(project)));
+        let modules = module_descriptors(&class_path, &index, Path::new(&goal.classes));
+        let scope = scope(goal, &folder);
+        let artifact: Vec<&str> = goal.artifact.split(':').take(2).collect();
+        Self {
+            id: scope.id(),
+            scope,
+            artifact: Some(artifact.join(":")),
+            test_classes: Some(PathBuf::from(&goal.test_classes)),
+            index,
+            class_path,
+            folder,
+            configuration: configuration(project, goal, java_home, modules),
+            choices: Arc::default(),
+        }
+    }
+
+    /// The answer to a question about this goal's classes; `None` for other questions.
+    pub(crate) fn answer(&self, fact: &Fact) -> Option<Value> {
+        if fact.scope != self.id {
+            return None;
+        }
+        match fact.kind {
+            Kind::Configuration => Some(self.configuration),
+            Kind::Choice(ref class) => {
+                Some(self.choices.get(class).copied().unwrap_or(Value::Absent))
+            }
+            ref kind => tamis_dynamic::answer(&self.index, kind),
+        }
+    }
+
+    /// The fact of this goal, and its answer now.
+    pub(crate) fn fact(&self, kind: Kind) -> (Fact, Value) {
+        let fact = Fact { scope: self.id.clone(), kind };
+        let value = self.answer(&fact).unwrap_or(Value::Absent);
+        (fact, value)
+    }
+
+    /// The key of a test class or method of this goal.
+    pub(crate) fn key(&self, unit: Unit) -> TestKey {
+        TestKey { scope: self.scope.clone().into(), unit, folder: self.folder.clone() }
+    }
+
+    pub(crate) fn class_key(&self, class: &str) -> TestKey {
+        self.key(Unit::Class(class.to_owned()))
+    }
+}
+
+pub(crate) fn caches(project: &Project) -> Caches {
+    Caches {
+        folders: project.store_folder.as_ref().ok().map(|store| store.join("classes")),
+        jars: JarCache::of_user(),
+    }
+}
+
+/// The module by its folder, at the root by its artifact; with the execution where it is not the usual
+/// one, and the plugin where it is not Surefire.
+fn scope(goal: &Goal, folder: &str) -> ToolScope {
+    let artifact = goal.artifact.split(':').nth(1).unwrap_or("tests");
+    let plugin = goal.name.split(':').next().unwrap_or_default();
+    let execution = match (plugin, goal.execution.as_str()) {
+        ("surefire", "" | "default-test" | "default-cli") => String::new(),
+        ("surefire", other) => other.to_owned(),
+        (plugin, other) => format!("{plugin}:{other}"),
+    };
+    ToolScope { tool: MAVEN, module: Module::of(folder, artifact), execution }
+}
+
+/// Parameters that choose which test classes run, or what is done with their results: a test class
+/// sees nothing of them. Anything else counts.
+const CHOOSES: &[&str] = &[
+    "test",
+    "user:test",
+    "user:it.test",
+    "user:skipTests",
+    "user:skipITs",
+    "user:failIfNoTests",
+    "user:surefire.failIfNoSpecifiedTests",
+    "user:failsafe.failIfNoSpecifiedTests",
+    "includes",
+    "excludes",
+    "includesFile",
+    "excludesFile",
+    "failIfNoTests",
+    "failIfNoSpecifiedTests",
+    "skip",
+    "skipTests",
+    "skipITs",
+    "skipExec",
+    "testFailureIgnore",
+    "specificTests",
+    "runOrder",
+    "reportsDirectory",
+    "printSummary",
+    "disableXmlReport",
+    "pluginArtifactMap",
+    "forkCount",
+    "forkMode",
+    "effectiveForkCount",
+    "reuseForks",
+];
+
+/// How the tests are started, without what is different from machine to machine.
+fn configuration(project: &Project, goal: &Goal, java_home: &str, modules: Vec<Vec<u8>>) -> Value {
+    let mut parts = modules;
+    for (name, value) in &goal.configuration {
+        if !CHOOSES.contains(&name.as_str()) {
+            parts.push(name.clone().into_bytes());
+            parts.push(project.paths.neutral_text(value.as_bytes()));
+        }
+    }
+    // The `java` of the fork is in its JDK's `bin`.
+    let home = goal.java.as_deref().map(Path::new).and_then(|java| java.parent()?.parent());
+    parts.push(tamis_jdk::identity(home.unwrap_or(Path::new(java_home))));
+    Value::Text(Hash::of_parts(parts.iter().map(Vec::as_slice)))
+}
+
+/// The descriptors of modules: what they open, export and provide concerns every test, and the JVM reads them as
+/// no class. `classes` is where the classes under test are, a folder or a jar. Of libraries only the names count:
+/// another version has another one.
+pub(crate) fn module_descriptors(
+    class_path: &[PathBuf],
+    index: &ClassIndex,
+    classes: &Path,
+) -> Vec<Vec<u8>> {
+    let in_folder = |entry: &PathBuf| std::fs::read(entry.join("module-info.class")).ok();
+    let mut found: Vec<Vec<u8>> = class_path.iter().filter_map(in_folder).collect();
+    let in_jar = index.find_dotted("module-info").filter(|at| !at.is_project && at.path == classes);
+    found.extend(in_jar.map(|at| at.facts.raw.0.to_le_bytes().to_vec()));
+    if !found.is_empty() {
+        let jars = class_path.iter().filter(|entry| entry.extension().is_some_and(|e| e == "jar"));
+        let names = jars.filter_map(|jar| jar.file_name());
+        found.extend(names.map(|name| name.as_encoded_bytes().to_vec()));
+    }
+    found
+}
+
+/// Why the test classes of a goal are neither skipped nor recorded, where that is so.
+pub(crate) fn refusal(goal: &Goal, index: &ClassIndex) -> Option<String> {
+    if goal.forks.trim() == "0" || goal.forks.trim() == "never" {
+        return Some("its tests run inside Maven itself (forkCount=0)".into());
+    }
+    let chosen = goal.configuration.iter().find(|(name, _)| name == "test").map(|(_, v)| v);
+    if let Some(chosen) = chosen.filter(|c| c.contains('#')) {
+        return Some(format!("-Dtest={chosen} runs parts of test classes"));
+    }
+    index.blind().first().map(|why| format!("its classpath cannot be read: {why}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn executions_modules_and_plugins_have_scopes_of_their_own() {
+        let goal = |name: &str, execution: &str| Goal {
+            name: name.into(),
+            execution: execution.into(),
+            artifact: "g:a:1".into(),
+            ..Goal::default()
+        };
+        let scopes = [
+            scope(&goal("surefire:test", "b"), "a"),
+            scope(&goal("surefire:test", "default-test"), "a/b"),
+            scope(&goal("surefire:test", "default-test"), "a"),
+            scope(&goal("surefire:test", "default-test"), "."),
+            scope(&goal("failsafe:integration-test", "b"), "a"),
+            scope(&goal("failsafe:integration-test", "default-test"), "a"),
+        ];
+        let ids: std::collections::HashSet<String> = scopes.iter().map(ToolScope::id).collect();
+        assert_eq!(ids.len(), scopes.len(), "{ids:?}");
+        assert_eq!(scopes[3].to_string(), "mvn:a");
+    }
+}

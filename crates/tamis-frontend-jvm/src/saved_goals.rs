@@ -1,0 +1,70 @@
+//! The goals of earlier runs, kept beside the records, so that questions about classes can be
+//! answered without starting the build: for `why`, `select`, `status`.
+
+use crate::goal::{GoalFacts, caches};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+use tamis_classpath::ClassIndex;
+use tamis_core::{Hash, PortablePath, Silent, ToolScope, Value};
+use tamis_project::Project;
+use tamis_store::Store;
+
+#[derive(Debug, Serialize, Deserialize)]
+struct Saved {
+    version: u32,
+    scope: ToolScope,
+    folder: String,
+    artifact: Option<String>,
+    test_classes: Option<PortablePath>,
+    class_path: Vec<PortablePath>,
+    configuration: Value,
+    choices: BTreeMap<String, Value>,
+}
+
+const VERSION: u32 = 2;
+
+/// What goals are kept as, beside the records.
+const KIND: &str = "goal";
+
+/// Remembers a goal. Losing it costs explanations, not safety.
+pub(crate) fn save(project: &Project, goal: &GoalFacts) -> Option<()> {
+    let portable = |path: &PathBuf| project.paths.to_portable(path);
+    let saved = Saved {
+        version: VERSION,
+        scope: goal.scope.clone(),
+        folder: goal.folder.clone(),
+        artifact: goal.artifact.clone(),
+        test_classes: goal.test_classes.as_ref().map(portable),
+        class_path: goal.class_path.iter().map(portable).collect(),
+        configuration: goal.configuration,
+        choices: (*goal.choices).clone(),
+    };
+    let key = Hash::of_parts([goal.id.as_bytes(), goal.folder.as_bytes()]);
+    let store = project.existing_store(&Silent).ok()??;
+    store.keep(KIND, &key.to_string(), &serde_json::to_vec(&saved).ok()?).ok()
+}
+
+/// The goals of earlier runs with their classes of now.
+pub(crate) fn load(project: &Project, store: &Store) -> Vec<GoalFacts> {
+    let kept = store.kept(KIND).unwrap_or_default().into_iter();
+    let saved = kept.filter_map(|(_, bytes)| serde_json::from_slice::<Saved>(&bytes).ok());
+    saved.filter(|saved| saved.version == VERSION).map(|saved| facts(project, saved)).collect()
+}
+
+fn facts(project: &Project, saved: Saved) -> GoalFacts {
+    let absolute = |path: &PortablePath| project.paths.to_absolute(path);
+    let class_path: Vec<PathBuf> = saved.class_path.iter().map(absolute).collect();
+    GoalFacts {
+        id: saved.scope.id(),
+        scope: saved.scope,
+        folder: saved.folder,
+        artifact: saved.artifact,
+        test_classes: saved.test_classes.as_ref().map(absolute),
+        index: Arc::new(ClassIndex::load(&class_path, &caches(project))),
+        class_path,
+        configuration: saved.configuration,
+        choices: Arc::new(saved.choices),
+    }
+}

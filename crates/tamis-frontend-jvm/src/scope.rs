@@ -1,0 +1,55 @@
+//! A goal as a scope that the plan asks about.
+
+use crate::always_run::always_run;
+use crate::goal::GoalFacts;
+use crate::methods;
+use crate::static_strategy;
+use anyhow::Result;
+use tamis_core::{Question, TestKey, ToolScope, Unit, Value};
+use tamis_dynamic::Fact;
+use tamis_project::{Project, ScopeFacts};
+use tamis_session::{GraphDecision, KnownScope};
+use tamis_settings::Settings;
+
+impl ScopeFacts for GoalFacts {
+    fn answer(&self, fact: &str) -> Option<Value> {
+        Self::answer(self, &Fact::parse(fact)?)
+    }
+}
+
+impl KnownScope for GoalFacts {
+    fn scope(&self) -> &ToolScope {
+        &self.scope
+    }
+
+    fn folder(&self) -> &str {
+        &self.folder
+    }
+
+    fn module_name(&self) -> Option<&str> {
+        self.artifact.as_deref()
+    }
+
+    fn always_run(&self, settings: &Settings, unit: &Unit) -> Option<String> {
+        always_run(&settings.jvm, unit, &self.index)
+    }
+
+    fn wholes_of(&self, part: &Unit) -> Vec<Unit> {
+        methods::classes_of(part)
+    }
+
+    fn sibling(&self, question: &Question) -> Option<Unit> {
+        methods::beside(question)
+    }
+
+    fn by_graph(
+        &self,
+        project: &Project,
+        units: &[TestKey],
+        calls: bool,
+    ) -> Option<Result<GraphDecision>> {
+        // Only a build tool says which classes are tests.
+        self.test_classes.as_ref()?;
+        Some(static_strategy::decide(project, self, units, calls))
+    }
+}

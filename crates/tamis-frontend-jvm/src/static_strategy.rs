@@ -1,0 +1,106 @@
+//! `tamis --select static mvn test`: the test classes of a goal by the graph of types alone.
+//!
+//! Nothing of what a test does is looked at but its outcome. The state moves on only for test classes
+//! that finished, so a build that is stopped in the middle loses nothing.
+
+use crate::goal::GoalFacts;
+use anyhow::{Result, anyhow};
+use std::collections::BTreeMap;
+use tamis_classpath::{Caches, JarCache};
+use tamis_core::{Cause, Decision, Evidence, Hash, Planned, TestKey, Unit, Way};
+use tamis_project::Project;
+use tamis_select_static::engine::{self, Recorded};
+use tamis_select_static::{Kinds, Libraries, MethodLevel, Module, Settings, explain};
+use tamis_session::{GraphDecision, GraphStrategy};
+
+/// One goal between its decision and its end.
+#[derive(Debug)]
+struct StaticStrategy {
+    module: Module,
+    settings: Settings,
+    /// A call graph decides instead of the graph of types.
+    level: Option<MethodLevel>,
+    state: Hash,
+    /// Who finished, and whether it passed.
+    finished: BTreeMap<String, bool>,
+}
+
+/// Decides about test classes.
+pub(crate) fn decide(
+    project: &Project,
+    facts: &GoalFacts,
+    units: &[TestKey],
+    calls: bool,
+) -> Result<GraphDecision> {
+    let store = project.store_folder.as_ref();
+    let state = store.map_err(|why| anyhow!(why.clone()))?.join("static");
+    let settings = Settings {
+        root: project.root().to_path_buf(),
+        caches: Caches { folders: Some(state.join("folders")), jars: JarCache::of_user() },
+        state,
+        kinds: Kinds::ALL,
+        libraries: Libraries::Auto,
+        offline: false,
+    };
+    let module = module(facts);
+    let level = calls.then(MethodLevel::default);
+    let classes: Vec<String> = units.iter().map(|key| key.unit.name().into_owned()).collect();
+    let decisions = engine::decide(&module, &classes, &settings, level.as_ref());
+    let mut remarks: Vec<String> =
+        decisions.notes.iter().map(|note| format!("{}: {note}", facts.scope)).collect();
+    let planned: Vec<Planned> = decisions
+        .tests
+        .into_iter()
+        .map(|test| {
+            let key = facts.class_key(&test.name);
+            let Some(reason) = &test.run else { return Planned::new(key, Decision::OutOfReach) };
+            let decision = Decision::Run(Cause::ByGraph(explain::what(reason)));
+            let way =
+                explain::way(reason).map(|short| Way { short, steps: explain::steps(reason) });
+            Planned { key, decision, evidence: Evidence { way, ..Evidence::default() } }
+        })
+        .collect();
+    if calls && planned.iter().any(Planned::skips) {
+        remarks.push(tamis_select_static::methods::WARNING.to_owned());
+    }
+    let (state, finished) = (decisions.state, BTreeMap::new());
+    let strategy = Box::new(StaticStrategy { module, settings, level, state, finished });
+    Ok(GraphDecision { planned, strategy, remarks })
+}
+
+/// The goal as a module of the static engine.
+fn module(facts: &GoalFacts) -> Module {
+    let (tests, others): (Vec<_>, Vec<_>) =
+        facts.class_path.iter().cloned().partition(|p| Some(p) == facts.test_classes.as_ref());
+    let (_, configuration) = facts.configuration.to_raw();
+    Module {
+        // Not the state of `tamis static`, which knows nothing of a build's configuration.
+        name: facts.id.clone(),
+        test_classes: tests,
+        classes: Vec::new(),
+        classpath: others,
+        environment: vec![format!("{configuration:032x}")],
+        ..Module::default()
+    }
+}
+
+impl GraphStrategy for StaticStrategy {
+    fn finished(&mut self, unit: &Unit, passed: bool) {
+        let known = self.finished.entry(unit.name().into_owned()).or_insert(true);
+        *known &= passed;
+    }
+
+    fn record(&self) -> Option<String> {
+        let level = self.level.as_ref();
+        match engine::record(&self.module, &self.settings, self.state, &self.finished, level) {
+            Ok(Recorded::Written) => None,
+            Ok(Recorded::ClassesChanged) => {
+                Some("classes were compiled while the tests ran; nothing was recorded".into())
+            }
+            Ok(Recorded::Blind) => {
+                Some("not everything on the classpath can be read; nothing was recorded".into())
+            }
+            Err(error) => Some(format!("the state could not be written: {error}")),
+        }
+    }
+}

@@ -1,0 +1,40 @@
+//! Runs tests: from a command line's words to records and reports.
+//!
+//! ```text
+//! call          what one call of tamis works with: project, front ends, options, reporters
+//! cases         the tests: one bare command, or the items of the suites
+//! plan          the decision about them: the one place, for dry runs, explanations and real runs
+//! run           schedules what is selected, several at once
+//!   engines     how processes are watched
+//!   execute     one test under an engine, and its record
+//!   rerun       again where it did not pass
+//! failures      what is known to fail and was not run
+//! modules       changed files to affected modules to a smaller command
+//! explain       one test, its decision and its evidence
+//! ```
+//!
+//! Everything that happens is an event ([`tamis_report::Event`]); nothing is printed here.
+
+mod call;
+pub mod cases;
+mod collect_every;
+mod command;
+mod engines;
+mod execute;
+pub mod explain;
+mod failures;
+pub mod modules;
+mod options;
+pub mod plan;
+mod rerun;
+mod run;
+mod schedule;
+mod selected;
+pub mod words;
+
+pub use call::Call;
+pub use command::{command, suites};
+pub use options::{EngineName, RunOptions};
+pub use rerun::MOST as MOST_RERUNS;
+pub use run::gc_policy;
+pub use selected::select;

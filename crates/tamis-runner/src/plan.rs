@@ -1,0 +1,137 @@
+//! The decision about tests. Dry runs, explanations and real runs all come here, and nothing else turns
+//! evidence into "run" or "skip".
+//!
+//! ```text
+//! plan        tests that tamis starts itself: bare commands, items of suites
+//! plan/units  units inside a command: demands, filters, and the strategies (records, graph, modules)
+//! plan/parts  the methods of a test class, where these are distinguished
+//! plan/known  what earlier runs know, for `select`, `why` and `status`
+//! ```
+//!
+//! All of them end in [`by_records`], which asks the store, or in what a graph says. The result is typed
+//! ([`Planned`]); words are made of it in `tamis-report` alone.
+
+mod known;
+mod parts;
+mod units;
+
+pub use known::{known, of_command, of_test};
+
+use crate::call::Call;
+use crate::cases::Case;
+use anyhow::Result;
+use tamis_core::decide::Demand;
+use tamis_core::{
+    Cause, Decision, Difference, Evidence, Note, Notices, Planned, RecordId, RecordSummary, TestKey,
+};
+use tamis_project::{Project, World, notice_set_aside};
+use tamis_session::{Plan, Planner, Request};
+use tamis_settings::Contact;
+use tamis_store::{Evidence as StoreEvidence, Store};
+
+/// A test that is asked about.
+#[derive(Debug, Clone)]
+pub(crate) struct Asked {
+    pub(crate) key: TestKey,
+    pub(crate) demand: Demand,
+}
+
+/// Decides about tests that tamis starts itself, in the order given.
+pub(crate) fn of_cases(
+    call: Call<'_>,
+    store: Option<&Store>,
+    world: &World<'_>,
+    cases: &[Case],
+) -> Result<Vec<Planned>> {
+    let asked = |case: &Case| Asked { key: case.key.clone(), demand: case.demand.clone() };
+    let asked: Vec<Asked> = cases.iter().map(asked).collect();
+    by_records(call.project, call.notices(), store, world, &asked)
+}
+
+/// Decides about the units of a session.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct UnitPlanner<'a>(pub(crate) Call<'a>);
+
+impl Planner for UnitPlanner<'_> {
+    fn plan(&self, request: Request<'_>) -> Result<Plan> {
+        units::plan(self.0, request)
+    }
+}
+
+/// Why the settings of now do not accept a record that knows of no problem itself.
+fn refused_by_settings(project: &Project, record: &RecordSummary) -> Option<String> {
+    if project.settings.network != Contact::AlwaysRun {
+        return None;
+    }
+    record.notes.iter().find(|n| matches!(n, Note::TalksTo(_))).map(ToString::to_string)
+}
+
+/// Decides by what the records say.
+fn by_records(
+    project: &Project,
+    notices: &dyn Notices,
+    store: Option<&Store>,
+    world: &World<'_>,
+    asked: &[Asked],
+) -> Result<Vec<Planned>> {
+    let Some(store) = store else { return Ok(without_store(asked)) };
+    let keys: Vec<TestKey> = asked.iter().map(|asked| asked.key.clone()).collect();
+    // Where every test runs in any case, nothing has to be compared.
+    let open = asked.iter().any(|asked| asked.demand == Demand::None);
+    let complete = |record: &RecordSummary| open && refused_by_settings(project, record).is_none();
+    let found = store.evidence(&keys, &complete, &|questions| world.ask(questions));
+    let planned = match &found {
+        Ok(found) => {
+            let decide = |(n, asked): (usize, &Asked)| planned(project, found, n, asked);
+            asked.iter().enumerate().map(decide).collect()
+        }
+        Err(error) => {
+            // A store that cannot be read must not keep tests from running.
+            notices.warn(format!("{error}; everything runs"));
+            without_store(asked)
+        }
+    };
+    notice_set_aside(notices, store.take_set_aside());
+    Ok(planned)
+}
+
+fn planned(project: &Project, found: &StoreEvidence, n: usize, asked: &Asked) -> Planned {
+    let records = found.records(n);
+    let decision = found.decide(n, &asked.demand);
+    let difference = match &decision {
+        Decision::Run(Cause::Changed(id)) => found.first_difference(*id).unwrap_or(None),
+        _ => None,
+    };
+    let record = record_of(&decision).and_then(|id| records.iter().find(|r| r.id == id)).cloned();
+    let evidence = Evidence {
+        newest: records.first().cloned(),
+        difference: difference.map(|(question, was, is)| Difference { question, was, is }),
+        refused: record.as_ref().and_then(|record| refused_by_settings(project, record)),
+        record,
+        failed_before: failures_in_a_row(records),
+        ..Evidence::default()
+    };
+    Planned { key: asked.key.clone(), decision, evidence }
+}
+
+/// The record that a decision names.
+fn record_of(decision: &Decision) -> Option<RecordId> {
+    match decision {
+        Decision::Skip { record, .. }
+        | Decision::Run(
+            Cause::DidNotPass(record, _) | Cause::Incomplete(record) | Cause::Changed(record),
+        ) => Some(*record),
+        _ => None,
+    }
+}
+
+/// Without a store everything runs.
+fn without_store(asked: &[Asked]) -> Vec<Planned> {
+    let run = |asked: &Asked| Planned::new(asked.key.clone(), Decision::Run(Cause::NoStore));
+    asked.iter().map(run).collect()
+}
+
+fn failures_in_a_row(records: &[RecordSummary]) -> u32 {
+    let fails = |r: &&RecordSummary| !r.outcome.passed() && !r.is_flaky();
+    records.iter().take_while(fails).count() as u32
+}

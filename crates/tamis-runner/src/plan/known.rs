@@ -1,0 +1,180 @@
+//! Decisions about what earlier runs know, without starting anything: for `select`, `why` and `status`.
+//!
+//! The units inside commands are decided about scope by scope, by the same plan as in a session. The
+//! facts of a scope are those of now: its classes as they are compiled, its packages as they are on disk.
+
+use super::{UnitPlanner, by_records, of_cases};
+use crate::call::Call;
+use crate::cases::{self, Case};
+use anyhow::Result;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use tamis_core::decide::Demand;
+use tamis_core::{Planned, Scope, TestKey, Tool, Unit};
+use tamis_session::{Choice, KnownScope, PlannedUnit, Planner, Request};
+use tamis_store::Store;
+
+/// Everything that is known: the tests of the suites, the commands that ran before, and the units inside
+/// them.
+pub fn known(call: Call<'_>, store: Option<&Store>) -> Result<Vec<Planned>> {
+    let mut cases = cases::of_suites(call)?;
+    let tests = store.map(Store::tests).transpose()?.unwrap_or_default();
+    let keys: Vec<TestKey> = tests.into_iter().map(|test| test.key).collect();
+    let commands = keys.iter().filter(|key| key.is_command());
+    cases.extend(commands.map(|key| cases::of_recorded(call.project, key.clone())));
+    let world = cases::world(call, &cases);
+    let mut planned = of_cases(call, store, &world, &cases)?;
+    if call.options.which.failed {
+        planned = planned.into_iter().filter_map(Planned::if_failed).collect();
+    }
+    planned.extend(units(call, store, &keys, |_| true, None)?);
+    let options = call.options.session(true);
+    planned.retain(|planned| options.wants(&planned.key));
+    Ok(planned)
+}
+
+/// A command and the units inside it that earlier runs know.
+pub fn of_command(
+    call: Call<'_>,
+    store: Option<&Store>,
+    case: &Case,
+    choice: Option<&Choice>,
+) -> Result<Vec<Planned>> {
+    let cases = std::slice::from_ref(case);
+    let world = cases::world(call, cases);
+    let mut planned = of_cases(call, store, &world, cases)?;
+    if call.options.which.failed {
+        planned = planned.into_iter().filter_map(Planned::if_failed).collect();
+    }
+    let Some(claim) = &case.claim else { return Ok(planned) };
+    let tools = claim.tools();
+    let tests = store.map(Store::tests).transpose()?.unwrap_or_default();
+    let keys: Vec<TestKey> = tests.into_iter().map(|test| test.key).collect();
+    planned.extend(units(call, store, &keys, |tool| tools.contains(tool), choice)?);
+    Ok(planned)
+}
+
+/// One test that is known by its key, as a run would decide about it: a part by its whole where that is
+/// enough.
+pub fn of_test(call: Call<'_>, store: Option<&Store>, case: &Case) -> Result<Planned> {
+    let key = &case.key;
+    let Scope::Tool(of) = &key.scope else {
+        let cases = std::slice::from_ref(case);
+        let world = cases::world(call, cases);
+        return Ok(of_cases(call, store, &world, cases)?.remove(0));
+    };
+    let scopes = call.frontends.scopes(call.project);
+    let scope = scopes.iter().find(|s| s.scope() == of && s.folder() == key.folder);
+    let Some(scope) = scope else { return alone(call, store, key) };
+    let wholes = known_wholes(store, scope.as_ref(), &key.unit)?;
+    let Some(whole) = wholes.first() else {
+        return match decided(call, store, scope, key, false)? {
+            Some((planned, _)) => Ok(planned),
+            None => alone(call, store, key),
+        };
+    };
+    let Some((of_whole, parts)) = decided(call, store, scope, whole, true)? else {
+        return alone(call, store, key);
+    };
+    if let Some(mut parts) = parts {
+        let own = parts.parts.remove(&key.unit);
+        return own.map_or_else(|| alone(call, store, key), Ok);
+    }
+    // Its own proof says more than that of its whole.
+    let own = alone(call, store, key)?;
+    Ok(if of_whole.skips() && own.skips() { own } else { of_whole })
+}
+
+/// The units that a part can belong to, as far as they are known.
+fn known_wholes(
+    store: Option<&Store>,
+    scope: &dyn KnownScope,
+    part: &Unit,
+) -> Result<Vec<TestKey>> {
+    let wholes: Vec<TestKey> =
+        scope.wholes_of(part).into_iter().map(|unit| scope.key(unit)).collect();
+    if wholes.is_empty() {
+        return Ok(wholes);
+    }
+    let tests = store.map(Store::tests).transpose()?.unwrap_or_default();
+    let is_known = |whole: &TestKey| tests.iter().any(|test| test.key == *whole);
+    Ok(wholes.into_iter().filter(is_known).collect())
+}
+
+/// By its own records alone.
+fn alone(call: Call<'_>, store: Option<&Store>, key: &TestKey) -> Result<Planned> {
+    let asked = [super::Asked { key: key.clone(), demand: Demand::None }];
+    let planned = by_records(call.project, call.notices(), store, &call.world(), &asked)?;
+    Ok(planned.into_iter().next().expect("one for each that is asked about"))
+}
+
+fn decided(
+    call: Call<'_>,
+    store: Option<&Store>,
+    scope: &Arc<dyn KnownScope>,
+    key: &TestKey,
+    parts: bool,
+) -> Result<Option<(Planned, Option<tamis_session::PartsPlan>)>> {
+    let mut options = call.options.session(true);
+    options.parts = parts;
+    let plan = UnitPlanner(call).plan(Request {
+        store,
+        scope,
+        units: std::slice::from_ref(&key.unit),
+        demand: &call.options.demand(),
+        choice: None,
+        options: &options,
+    })?;
+    Ok(plan.units.into_iter().find_map(|unit| match unit {
+        PlannedUnit::Decided(planned, parts) => Some((planned, parts)),
+        PlannedUnit::Done | PlannedUnit::NotAskedFor => None,
+    }))
+}
+
+/// The units of all scopes of some tools, in the order of their keys.
+fn units(
+    call: Call<'_>,
+    store: Option<&Store>,
+    keys: &[TestKey],
+    wanted: impl Fn(&Tool) -> bool,
+    choice: Option<&Choice>,
+) -> Result<Vec<Planned>> {
+    let mut by_scope: BTreeMap<(&Scope, &str), Vec<&TestKey>> = BTreeMap::new();
+    for key in keys.iter().filter(|key| key.scope.tool().is_some_and(&wanted)) {
+        by_scope.entry((&key.scope, &key.folder)).or_default().push(key);
+    }
+    let options = call.options.session(true);
+    let mut all = Vec::new();
+    if by_scope.is_empty() {
+        return Ok(all);
+    }
+    let scopes = call.frontends.scopes(call.project);
+    for ((scope, folder), mut keys) in by_scope {
+        keys.sort();
+        let is_it = |s: &&Arc<dyn KnownScope>| {
+            Scope::Tool(s.scope().clone()) == *scope && s.folder() == folder
+        };
+        let Some(known) = scopes.iter().find(is_it) else {
+            for key in keys {
+                all.push(alone(call, store, key)?);
+            }
+            continue;
+        };
+        // Parts come with their wholes.
+        let wholes = keys.iter().filter(|key| known.wholes_of(&key.unit).is_empty());
+        let units: Vec<Unit> = wholes.map(|key| key.unit.clone()).collect();
+        let demand = &call.options.demand();
+        let request =
+            Request { store, scope: known, units: &units, demand, choice, options: &options };
+        let plan = UnitPlanner(call).plan(request)?;
+        plan.remarks.into_iter().for_each(|remark| call.remark(remark));
+        for unit in plan.units {
+            match unit {
+                PlannedUnit::Decided(_, Some(parts)) => all.extend(parts.parts.into_values()),
+                PlannedUnit::Decided(planned, None) => all.push(planned),
+                PlannedUnit::Done | PlannedUnit::NotAskedFor => {}
+            }
+        }
+    }
+    Ok(all)
+}

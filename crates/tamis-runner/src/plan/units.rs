@@ -1,0 +1,128 @@
+//! Units inside a command: what is wanted of them, which strategy decides, and which are asked for.
+
+use super::{Asked, by_records, parts};
+use crate::call::Call;
+use anyhow::Result;
+use std::sync::Arc;
+use tamis_core::decide::Demand;
+use tamis_core::{Cause, Decision, Evidence, Planned, Strategy, TestKey};
+use tamis_project::ScopeFacts;
+use tamis_session::{ModuleTests, Plan, PlannedUnit, Request, SessionOptions};
+
+pub(super) fn plan(call: Call<'_>, request: Request<'_>) -> Result<Plan> {
+    let keys: Vec<TestKey> =
+        request.units.iter().map(|unit| request.scope.key(unit.clone())).collect();
+    let mut demand = request.demand.clone();
+    match chosen(&request) {
+        Some((ModuleTests::None, why)) => return Ok(out_of_reach(&keys, &why)),
+        Some((ModuleTests::All, why)) => demand = Demand::Module(why),
+        Some((ModuleTests::ByRecords, _)) | None => {}
+    }
+    match request.options.strategy {
+        Strategy::Static { calls } => by_graph(call, &request, &keys, &demand, calls),
+        _ => by_evidence(call, &request, keys, &demand),
+    }
+}
+
+/// What was chosen for the module of a scope.
+fn chosen(request: &Request<'_>) -> Option<(ModuleTests, String)> {
+    let choice = request.choice?;
+    let (tests, why) = choice.of(request.scope.module_name().unwrap_or_default());
+    Some((tests, why.to_owned()))
+}
+
+/// The tests of a module that is only built because others need it.
+fn out_of_reach(keys: &[TestKey], why: &str) -> Plan {
+    let unit = |key: &TestKey| {
+        let evidence = Evidence { out_of_reach: Some(why.to_owned()), ..Evidence::default() };
+        let decision = Decision::OutOfReach;
+        PlannedUnit::Decided(Planned { key: key.clone(), decision, evidence }, None)
+    };
+    Plan { units: keys.iter().map(unit).collect(), ..Plan::default() }
+}
+
+fn by_graph(
+    call: Call<'_>,
+    request: &Request<'_>,
+    keys: &[TestKey],
+    demand: &Demand,
+    calls: bool,
+) -> Result<Plan> {
+    let Some(decided) = request.scope.by_graph(call.project, keys, calls) else {
+        anyhow::bail!("no graph of its classes is known");
+    };
+    let decided = decided?;
+    let unit = |mut planned: Planned| {
+        if let Some(filtered) = filtered(request.options, &planned.key) {
+            return filtered;
+        }
+        if let Some(cause) = cause_of(demand) {
+            planned.decision = Decision::Run(cause);
+            planned.evidence.way = None;
+        }
+        PlannedUnit::Decided(planned, None)
+    };
+    Ok(Plan {
+        units: decided.planned.into_iter().map(unit).collect(),
+        graph: Some(decided.strategy),
+        remarks: decided.remarks,
+    })
+}
+
+fn by_evidence(
+    call: Call<'_>,
+    request: &Request<'_>,
+    keys: Vec<TestKey>,
+    demand: &Demand,
+) -> Result<Plan> {
+    let Request { store, scope, options, .. } = *request;
+    let asked: Vec<Asked> = keys
+        .into_iter()
+        .map(|key| Asked { demand: demand_of(call, request, &key, demand), key })
+        .collect();
+    let facts: Arc<dyn ScopeFacts> = Arc::clone(scope) as _;
+    let world = call.world().with_scope(facts);
+    let planned = by_records(call.project, call.notices(), store, &world, &asked)?;
+    let divided = store.filter(|_| options.parts && !options.failed);
+    let mut plans = match divided {
+        Some(store) => parts::plans(call, store, &world, scope.as_ref(), &asked, &planned)?,
+        None => Default::default(),
+    };
+    let unit = |planned: Planned| {
+        if let Some(filtered) = filtered(options, &planned.key) {
+            return filtered;
+        }
+        let parts = plans.remove(&planned.key.unit);
+        let planned = if options.failed { planned.if_failed() } else { Some(planned) };
+        planned.map_or(PlannedUnit::NotAskedFor, |planned| PlannedUnit::Decided(planned, parts))
+    };
+    Ok(Plan { units: planned.into_iter().map(unit).collect(), ..Plan::default() })
+}
+
+/// What is wanted of one unit: a second try, the user's wish, else the settings'.
+fn demand_of(call: Call<'_>, request: &Request<'_>, key: &TestKey, demand: &Demand) -> Demand {
+    if request.options.failed_before(key) {
+        return Demand::Requested;
+    }
+    if *demand != Demand::None {
+        return demand.clone();
+    }
+    let always = request.scope.always_run(&call.project.settings, &key.unit);
+    always.map_or(Demand::None, Demand::AlwaysRun)
+}
+
+/// A unit that is not decided about: it is done, or was not asked for.
+fn filtered(options: &SessionOptions, key: &TestKey) -> Option<PlannedUnit> {
+    match () {
+        () if options.is_done(key) => Some(PlannedUnit::Done),
+        () if !options.wants(key) => Some(PlannedUnit::NotAskedFor),
+        () => None,
+    }
+}
+
+fn cause_of(demand: &Demand) -> Option<Cause> {
+    match tamis_core::decide::decide(demand, &[], |_| false) {
+        Decision::Run(Cause::New) | Decision::Skip { .. } | Decision::OutOfReach => None,
+        Decision::Run(cause) => Some(cause),
+    }
+}

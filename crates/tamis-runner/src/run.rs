@@ -1,0 +1,401 @@
+//! Decides, runs what is selected, several tests at once, and reports.
+
+use crate::call::Call;
+use crate::cases::{self, Case};
+use crate::collect_every;
+use crate::engines::Engines;
+use crate::execute::{Executed, Job, Streams};
+use crate::failures;
+use crate::plan;
+use crate::rerun::{Failed, execute_and_rerun};
+use crate::schedule::{self, Queue};
+use anyhow::{Context as _, Result};
+use std::num::NonZeroUsize;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::time::{Duration, Instant, SystemTime};
+use tamis_core::record::Run;
+use tamis_core::{Note, Planned, Taint, TestKey};
+use tamis_project::{Project, World};
+use tamis_report::{Event, Mode, RunReport, Shape, TestReport};
+use tamis_session::messages;
+use tamis_settings::Contact;
+use tamis_store::{GcPolicy, Store};
+
+/// The process's own exit code for "ended by the user".
+const INTERRUPTED: i32 = 130;
+
+/// Decides, runs and reports; gives the exit code. `left_out` are tests that the user did not ask for.
+pub(crate) fn run(
+    call: Call<'_>,
+    cases: &[Case],
+    shape: Shape,
+    left_out: &[TestKey],
+) -> Result<i32> {
+    let began = Instant::now();
+    let store = call.open_store();
+    let world = cases::world(call, cases);
+    let planned = plan::of_cases(call, store.as_ref(), &world, cases)?;
+    let (cases, planned) = asked_for(call, cases.to_vec(), planned);
+    if cases.is_empty() && call.options.which.failed {
+        call.remark("nothing failed the last time");
+        return Ok(0);
+    }
+    let stop = stop_flag()?;
+    let mut runner = Runner::new(call, store.as_ref(), shape, &planned);
+    let selected = planned.iter().filter(|p| p.decision.is_run()).count();
+    runner.collects = selected > 0 && collect_every::collects(call, &cases);
+    let _ = call.reporters.emit(&Event::Planned { tests: &runner.reports, mode: Mode::Run });
+    if selected > 0 {
+        let engines = runner.engines(&cases, &planned)?;
+        runner.run_selected(&engines, &world, &cases, &planned, &stop)?;
+    }
+    let interrupted = stop.load(Ordering::Relaxed);
+    runner.finish(&cases, left_out, Finished { began, interrupted, selected: selected > 0 })
+}
+
+/// With `--failed`, only tests that did not pass. Which units of a command failed is asked inside it.
+fn asked_for(call: Call<'_>, cases: Vec<Case>, planned: Vec<Planned>) -> (Vec<Case>, Vec<Planned>) {
+    if !call.options.which.failed || cases.iter().any(|case| case.claim.is_some()) {
+        return (cases, planned);
+    }
+    let both = cases.into_iter().zip(planned);
+    both.filter_map(|(case, planned)| Some((case, planned.if_failed()?))).unzip()
+}
+
+/// Set by the first Ctrl-C or SIGTERM.
+fn stop_flag() -> Result<Arc<AtomicBool>> {
+    let stop = Arc::new(AtomicBool::new(false));
+    for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP] {
+        signal_hook::flag::register(signal, Arc::clone(&stop))
+            .context("signals cannot be caught")?;
+    }
+    Ok(stop)
+}
+
+struct Runner<'a> {
+    call: Call<'a>,
+    store: Option<&'a Store>,
+    shape: Shape,
+    reports: Vec<TestReport>,
+    not_started: Option<(String, i32)>,
+    recorded: bool,
+    /// Units that were distinguished inside commands.
+    inside: Vec<TestReport>,
+    /// Whether what is observed is recorded.
+    collects: bool,
+}
+
+/// How a run ended.
+struct Finished {
+    began: Instant,
+    interrupted: bool,
+    /// Whether anything had to run.
+    selected: bool,
+}
+
+/// What a worker reports.
+enum News {
+    Started(usize),
+    /// It did not pass, and is tried again.
+    Failed(usize, Box<Failed>),
+    Ended(usize, Result<Executed>),
+}
+
+impl<'a> Runner<'a> {
+    fn new(call: Call<'a>, store: Option<&'a Store>, shape: Shape, planned: &[Planned]) -> Self {
+        Self {
+            call,
+            store,
+            shape,
+            reports: planned.iter().map(TestReport::of).collect(),
+            not_started: None,
+            recorded: false,
+            inside: Vec::new(),
+            collects: false,
+        }
+    }
+
+    /// Made only now: what an engine needs (loading a program into the kernel, say) costs time. What a
+    /// graph decides about is proven by no observation.
+    fn engines(&self, cases: &[Case], planned: &[Planned]) -> Result<Engines> {
+        if !self.collects || self.call.options.is_static() {
+            return Ok(Engines::none());
+        }
+        let selected = cases.iter().zip(planned).filter(|(_, p)| p.decision.is_run());
+        let tests = selected.map(|(case, p)| (case, p.evidence.newest.as_ref()));
+        Engines::new(self.call.options.engine, &self.call.project.settings, tests)
+    }
+
+    fn run_selected(
+        &mut self,
+        engines: &Engines,
+        world: &World<'_>,
+        cases: &[Case],
+        planned: &[Planned],
+        stop: &AtomicBool,
+    ) -> Result<()> {
+        let selected = planned.iter().filter(|p| p.decision.is_run()).count();
+        let jobs = self.jobs().min(selected);
+        let streams = self.streams(jobs);
+        let (shape, collected) = (self.shape, streams == Streams::Collect);
+        self.emit(&Event::Running { tests: selected, shape, collected });
+        let queue = Queue::new(schedule::order(planned, jobs), cases);
+        let (send, news) = mpsc::channel();
+        let call = self.call;
+        let most_reruns = call.options.rerun_failed.unwrap_or(call.project.settings.rerun_failed);
+        let session = &call.options.session(self.collects);
+        std::thread::scope(|scope| {
+            for _ in 0..jobs {
+                let (queue, send) = (&queue, send.clone());
+                scope.spawn(move || {
+                    while let Some(n) = queue.next(stop) {
+                        let _ = send.send(News::Started(n));
+                        let case = &cases[n];
+                        let engine = engines.of(case, planned[n].evidence.newest.as_ref());
+                        let job = Job { call, world, engine, case, streams, session, stop };
+                        let failed = |failed| drop(send.send(News::Failed(n, Box::new(failed))));
+                        let result = execute_and_rerun(job, most_reruns, failed);
+                        queue.done(n);
+                        if send.send(News::Ended(n, result)).is_err() {
+                            return;
+                        }
+                    }
+                });
+            }
+            drop(send);
+            self.listen(&news, cases, stop)
+        })
+    }
+
+    fn jobs(&self) -> usize {
+        let asked = self.call.options.jobs.or(self.call.project.settings.jobs);
+        let jobs = asked.or_else(|| std::thread::available_parallelism().ok());
+        jobs.map_or(1, NonZeroUsize::get)
+    }
+
+    fn streams(&self, jobs: usize) -> Streams {
+        let output = self.call.options.output;
+        match (self.shape, output.as_errors) {
+            (Shape::Command, false) => Streams::Inherit,
+            (Shape::Command, true) => Streams::InheritAsErrors,
+            // A report with the output of failed tests needs it collected.
+            (Shape::Suites, _) if jobs > 1 || output.kept => Streams::Collect,
+            (Shape::Suites, false) => Streams::Through,
+            (Shape::Suites, true) => Streams::ThroughAsErrors,
+        }
+    }
+
+    /// Records and reports what the workers do, until all are done.
+    fn listen(
+        &mut self,
+        news: &mpsc::Receiver<News>,
+        cases: &[Case],
+        stop: &AtomicBool,
+    ) -> Result<()> {
+        let mut failure = Ok(());
+        loop {
+            match news.recv_timeout(Duration::from_millis(100)) {
+                Ok(News::Started(n)) => self.emit(&Event::Started { key: &cases[n].key }),
+                Ok(News::Failed(n, failed)) => self.failed(&cases[n], &failed),
+                Ok(News::Ended(n, Ok(executed))) => self.ended(n, &cases[n], executed),
+                Ok(News::Ended(_, Err(error))) => {
+                    // The engine does not work: no use in trying it on every other test.
+                    stop.store(true, Ordering::Relaxed);
+                    failure = failure.and(Err(error));
+                }
+                Err(RecvTimeoutError::Timeout) => self.emit(&Event::Tick),
+                Err(RecvTimeoutError::Disconnected) => break,
+            }
+        }
+        self.emit(&Event::Stopped);
+        failure
+    }
+
+    /// A closed terminal or pipe must not end the run.
+    fn emit(&self, event: &Event<'_>) {
+        let _ = self.call.reporters.emit(event);
+    }
+
+    /// A failure that is tried again is recorded like any other.
+    fn failed(&mut self, case: &Case, failed: &Failed) {
+        if !failed.ended.is_reported {
+            self.record(&failed.ended.run);
+        }
+        if let Some(bytes) = failed.ended.output.as_deref() {
+            self.emit(&Event::Output { bytes });
+            messages::save(self.store, &case.key, bytes);
+        }
+        self.call.remark(failed.next.clone());
+    }
+
+    /// Writes a record; whether there is one now.
+    fn record(&mut self, run: &Run) -> bool {
+        // A run that was not observed counts only if it did not pass: no older record may hide that.
+        let store = self.store.filter(|_| self.collects || !run.outcome.passed());
+        let recorded = match store.map(|store| store.append(run)) {
+            Some(Ok(_)) => true,
+            Some(Err(error)) => {
+                self.call.notices().warn(format!("{} was not recorded: {error}", run.test));
+                false
+            }
+            None => false,
+        };
+        self.recorded |= recorded;
+        recorded
+    }
+
+    fn ended(&mut self, n: usize, case: &Case, executed: Executed) {
+        let ended = match executed {
+            Executed::Ended(ended) => *ended,
+            Executed::Interrupted => return,
+            Executed::NotStarted(errno) => {
+                let word = case.words.first().map(|w| w.to_string_lossy().into_owned());
+                self.not_started = Some((word.unwrap_or_default(), errno));
+                return;
+            }
+        };
+        let run = &ended.run;
+        let recorded = ended.is_reported && self.recorded || !ended.is_reported && self.record(run);
+        if let Some(bytes) = ended.output.as_deref() {
+            self.emit(&Event::Output { bytes });
+        }
+        let notes = self.shown_notes(&run.notes);
+        let report = &mut self.reports[n];
+        report.outcome = Some(run.outcome);
+        report.wall = Duration::from_micros(run.wall_us);
+        report.inputs = recorded.then_some(run.observed.len() as u64);
+        report.taints = incomplete(&run.taints);
+        report.notes = notes;
+        report.reruns = ended.reruns;
+        report.output = ended.failure_output.or(ended.output);
+        messages::keep(self.store, report);
+        self.emit(&Event::Finished { test: &self.reports[n], inside: &ended.inside });
+        self.inside.extend(ended.inside);
+    }
+
+    /// Notes that the settings want to be shown.
+    fn shown_notes(&self, notes: &[Note]) -> Vec<String> {
+        let quiet = self.call.project.settings.network == Contact::Ignore;
+        let shown = notes.iter().filter(|n| !(quiet && matches!(n, Note::TalksTo(_))));
+        shown.map(ToString::to_string).collect()
+    }
+
+    /// The summary and the exit code.
+    fn finish(mut self, cases: &[Case], left_out: &[TestKey], how: Finished) -> Result<i32> {
+        for report in &mut self.reports {
+            report.output = report.output.take().filter(|_| report.failed());
+        }
+        let (call, options) = (self.call, self.call.options);
+        let mut report = RunReport {
+            tests: std::mem::take(&mut self.reports),
+            wall: how.began.elapsed(),
+            interrupted: how.interrupted,
+            mode: Mode::Run,
+            flaky_ok: options.flaky_ok || call.project.settings.flaky_ok,
+            still_failing: Vec::new(),
+        };
+        // What a graph decides about has outcomes of its own.
+        if !options.is_static() {
+            let reports: Vec<TestReport> =
+                report.tests.iter().chain(&self.inside).cloned().collect();
+            report.still_failing =
+                failures::still_failing(call, self.store, cases, left_out, &reports);
+        }
+        finish_store(call.project, self.store, self.recorded);
+        let code = match self.not_started.take() {
+            Some((word, errno)) => {
+                let (text, code) = not_started(&word, errno);
+                call.notices().warn(text);
+                if self.shape == Shape::Command {
+                    return Ok(code);
+                }
+                1
+            }
+            None => exit_code(&report, self.shape),
+        };
+        let only = options.which.only.patterns();
+        let is_command = self.shape == Shape::Command;
+        if code == 0 && how.selected && is_command && !only.is_empty() && self.inside.is_empty() {
+            anyhow::bail!("no test class matches --only {}", only.join(" "));
+        }
+        let shape = self.with_inside(&mut report);
+        call.reporters.emit(&Event::Summary { report: &report, shape })?;
+        if how.selected && !self.collects {
+            call.remark("nothing was recorded: what ran stays affected until it is");
+        }
+        Ok(code)
+    }
+
+    /// The units inside say it better than the command around them.
+    fn with_inside(&mut self, report: &mut RunReport) -> Shape {
+        let inside = std::mem::take(&mut self.inside);
+        if inside.is_empty() {
+            return self.shape;
+        }
+        match self.shape {
+            Shape::Command => report.tests = inside,
+            Shape::Suites => report.tests.extend(inside),
+        }
+        Shape::Suites
+    }
+}
+
+/// Why a run was not observed completely, in words. That it was flaky is shown otherwise.
+fn incomplete(taints: &[Taint]) -> Vec<String> {
+    let seen = taints.iter().filter(|taint| !matches!(taint, Taint::Flaky { .. }));
+    seen.map(ToString::to_string).collect()
+}
+
+/// Housekeeping after the results are out.
+fn finish_store(project: &Project, store: Option<&Store>, recorded: bool) {
+    // Losing this cache costs time only.
+    let _ = project.fingerprinter.flush();
+    let Some(store) = store.filter(|_| recorded) else { return };
+    let stamp = store.dir().join("collected");
+    let age = std::fs::metadata(&stamp).and_then(|m| m.modified()).ok();
+    let recent = age.is_some_and(|t| {
+        SystemTime::now().duration_since(t).is_ok_and(|d| d < Duration::from_secs(24 * 3600))
+    });
+    if !recent || store.size_on_disk() > project.settings.keep.max_size {
+        let _ = std::fs::write(&stamp, "");
+        let _ = store.collect_garbage(&gc_policy(project));
+    }
+}
+
+/// What the settings want to be kept.
+pub fn gc_policy(project: &Project) -> GcPolicy {
+    GcPolicy {
+        max_age: Some(project.settings.keep.max_age),
+        max_bytes: Some(project.settings.keep.max_size),
+        keep_per_test: Some(project.settings.keep.records),
+    }
+}
+
+/// What to say of a program that could not be started, and the exit code that a shell gives for it.
+fn not_started(word: &str, errno: i32) -> (String, i32) {
+    match errno {
+        libc::ENOENT => (format!("{word}: no such command; check the name and PATH"), 127),
+        libc::EACCES => {
+            (format!("{word} may not be executed; `chmod +x` it or name its interpreter"), 126)
+        }
+        _ => {
+            let error = std::io::Error::from_raw_os_error(errno);
+            (format!("{word} cannot be started: {error}"), 126)
+        }
+    }
+}
+
+fn exit_code(report: &RunReport, shape: Shape) -> i32 {
+    if report.interrupted {
+        return INTERRUPTED;
+    }
+    match shape {
+        Shape::Command => match report.tests.first() {
+            Some(test) if report.flaky_ok && test.flaky() => 0,
+            test => test.and_then(|t| t.outcome).map_or(0, tamis_core::Outcome::exit_code),
+        },
+        Shape::Suites => i32::from(report.failed()),
+    }
+}

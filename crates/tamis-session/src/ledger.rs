@@ -1,0 +1,351 @@
+//! Decisions, reports and records of the units of one command.
+//!
+//! Records are written together, a few at once and at most a second late: one by one, a command with
+//! hundreds of units would read the store hundreds of times. A unit that runs more than once in one
+//! command has one record with everything, which did not pass if any of its runs did not.
+
+use crate::frontend::{CommandContext, KnownScope};
+use crate::joined::together;
+use crate::options::{SessionOptions, mark_flaky};
+use crate::planner::{Plan, Planner, Request};
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use tamis_core::record::{Observed, ProofId, Run};
+use tamis_core::{Decision, Notices, Outcome, Planned, Question, RecordId, TestKey, Unit};
+use tamis_project::{Project, RestoreScopes, ScopeFacts, World};
+use tamis_report::{Reruns, TestReport};
+use tamis_store::Store;
+
+/// Records that are written together.
+const AT_ONCE: usize = 64;
+
+/// How long records wait at most.
+const WAIT_AT_MOST: Duration = Duration::from_secs(1);
+
+/// Why a run without observation is no proof.
+pub const NOT_COLLECTED: &str = "it ran without being observed";
+
+/// What a session was.
+#[derive(Debug, Default)]
+pub struct Collected {
+    pub reports: Vec<TestReport>,
+    /// What the records have that units were skipped on, and what the front end relies on besides.
+    pub relied_on: Vec<Observed>,
+    /// Records among them that could not be read again: the command relies on something unknown.
+    pub unread: usize,
+    /// Scopes that were seen.
+    pub scopes: usize,
+    /// A graph decided about units.
+    pub by_graph: bool,
+    /// Units that the user did not ask for, and nothing proves.
+    pub left_out: usize,
+    /// Processes that connected by themselves.
+    pub launched: usize,
+    /// Tests were seen that could not be distinguished, which was said.
+    pub refused: bool,
+}
+
+/// Where the report of a record stands.
+#[derive(Debug, Clone, Copy)]
+pub enum Place {
+    /// There is none: nothing was decided about it.
+    Nowhere,
+    /// The unit's own.
+    At(usize),
+    /// A part of the unit with this report gets a report of its own.
+    PartOf(usize),
+}
+
+#[derive(Debug)]
+pub struct Ledger<'e> {
+    project: &'e Project,
+    options: &'e SessionOptions,
+    command: &'e CommandContext,
+    planner: &'e dyn Planner,
+    notices: &'e dyn Notices,
+    store: Option<Store>,
+    /// What counts for every unit.
+    surroundings: Vec<Observed>,
+    runs: HashMap<TestKey, Run>,
+    /// Runs of a unit in this command, where there was more than one.
+    repeated: HashMap<TestKey, Reruns>,
+    waiting: Waiting,
+    /// Reports of units whose parts have reports of their own.
+    replaced_by_parts: HashSet<usize>,
+    pub collected: Collected,
+}
+
+/// Records that wait to be written, with the positions of their reports.
+#[derive(Debug)]
+struct Waiting {
+    records: Vec<(Run, Option<usize>)>,
+    since: Instant,
+}
+
+/// The units of a session know their scope.
+struct NoScopes;
+
+impl RestoreScopes for NoScopes {
+    fn restore(&self, _: &Project) -> Vec<Arc<dyn ScopeFacts>> {
+        Vec::new()
+    }
+}
+
+impl<'e> Ledger<'e> {
+    pub fn new(
+        project: &'e Project,
+        options: &'e SessionOptions,
+        command: &'e CommandContext,
+        planner: &'e dyn Planner,
+        notices: &'e dyn Notices,
+    ) -> Self {
+        let world = World::new(project, &NoScopes);
+        let mut surroundings = world.surroundings(&[]);
+        surroundings.extend(world.globs(&command.run_all_on));
+        Self {
+            project,
+            options,
+            command,
+            planner,
+            notices,
+            store: None,
+            surroundings,
+            runs: HashMap::new(),
+            repeated: HashMap::new(),
+            waiting: Waiting { records: Vec::new(), since: Instant::now() },
+            replaced_by_parts: HashSet::new(),
+            collected: Collected::default(),
+        }
+    }
+
+    pub fn project(&self) -> &'e Project {
+        self.project
+    }
+
+    pub fn options(&self) -> &'e SessionOptions {
+        self.options
+    }
+
+    pub fn command(&self) -> &'e CommandContext {
+        self.command
+    }
+
+    pub fn notices(&self) -> &'e dyn Notices {
+        self.notices
+    }
+
+    pub fn remark(&self, text: impl Into<String>) {
+        self.notices.remark(text.into());
+    }
+
+    /// What counts for every unit: environment, settings, globs of the suite.
+    pub fn surroundings(&self) -> &[Observed] {
+        &self.surroundings
+    }
+
+    /// Opened when it is first needed.
+    pub fn store(&mut self) -> Option<&Store> {
+        if self.store.is_none() {
+            self.store = self.project.open_store(self.notices);
+        }
+        self.store.as_ref()
+    }
+
+    /// The store if it was needed so far.
+    pub fn opened_store(&self) -> Option<&Store> {
+        self.store.as_ref()
+    }
+
+    /// Decides about units that are about to run.
+    pub fn plan(&mut self, scope: &Arc<dyn KnownScope>, units: &[Unit]) -> anyhow::Result<Plan> {
+        self.store();
+        self.write_records();
+        self.planner.plan(Request {
+            store: self.store.as_ref(),
+            scope,
+            units,
+            demand: &self.command.demand,
+            choice: self.command.choice.as_deref(),
+            options: self.options,
+        })
+    }
+
+    /// Takes up a decision into the reports; gives the place of its report.
+    pub fn add_planned(&mut self, planned: &Planned) -> usize {
+        self.add_report(TestReport::of(planned))
+    }
+
+    pub fn add_report(&mut self, report: TestReport) -> usize {
+        self.collected.reports.push(report);
+        self.collected.reports.len() - 1
+    }
+
+    pub fn report(&self, at: usize) -> &TestReport {
+        &self.collected.reports[at]
+    }
+
+    pub fn report_mut(&mut self, at: usize) -> &mut TestReport {
+        &mut self.collected.reports[at]
+    }
+
+    /// Whether a unit ran before in this command.
+    pub fn has_run(&self, key: &TestKey) -> bool {
+        self.runs.contains_key(key)
+    }
+
+    /// The command as a whole now relies on what the skipped units had looked at.
+    pub fn rely_on(&mut self, skipped: impl IntoIterator<Item = (RecordId, ProofId)>) {
+        let Some(store) = &self.store else { return };
+        for (record, proof) in skipped {
+            let Ok(Some(stored)) = store.record(record) else {
+                self.collected.unread += 1;
+                continue;
+            };
+            let found = stored.proofs.first() == Some(&proof);
+            for mut observed in stored.run.observed {
+                if matches!(observed.question, Question::Path(..)) {
+                    if let (false, Some(after)) = (found, observed.after) {
+                        observed.before = after;
+                    }
+                    observed.after = None;
+                    self.collected.relied_on.push(observed);
+                }
+            }
+        }
+    }
+
+    /// The end of a unit that is not recorded.
+    pub fn report_outcome(&mut self, at: usize, passed: bool, wall_us: u64) {
+        let report = &mut self.collected.reports[at];
+        let failed = report.failed() || !passed;
+        report.outcome = Some(if failed { Outcome::Failed(1) } else { Outcome::Passed });
+        report.wall += Duration::from_micros(wall_us);
+    }
+
+    /// Records a run of a unit. `retries`: its runner tries failed tests again by itself.
+    /// `own` is what was decided about a part.
+    pub fn record(&mut self, run: Run, place: Place, own: Option<TestReport>, retries: bool) {
+        let run = match self.runs.remove(&run.test) {
+            Some(earlier) => self.once_more(earlier, run),
+            None => run,
+        };
+        let mut written = run.clone();
+        if let Some(earlier) = &self.options.earlier {
+            earlier.mark(&mut written);
+        }
+        // A runner that tries again by itself shows the same.
+        let repeated = self.repeated.get(&run.test).copied();
+        let repeated = repeated.filter(|r| retries && r.failed < r.runs && !run.outcome.passed());
+        if let Some(reruns) = repeated {
+            mark_flaky(&mut written, run.outcome, reruns);
+        }
+        let at = self.place(&run, place, own);
+        if let Some(at) = at {
+            self.fill_report(at, &run, repeated);
+        }
+        self.runs.insert(run.test.clone(), run);
+        self.waiting.records.push((written, at));
+        if self.waiting.records.len() >= AT_ONCE {
+            self.write_records();
+        }
+    }
+
+    fn once_more(&mut self, earlier: Run, run: Run) -> Run {
+        let first = Reruns { runs: 1, failed: u32::from(!earlier.outcome.passed()) };
+        let counts = self.repeated.entry(run.test.clone()).or_insert(first);
+        counts.runs += 1;
+        counts.failed += u32::from(!run.outcome.passed());
+        together(earlier, run)
+    }
+
+    fn place(&mut self, run: &Run, place: Place, own: Option<TestReport>) -> Option<usize> {
+        match place {
+            Place::Nowhere => None,
+            Place::At(at) => {
+                self.replaced_by_parts.remove(&at);
+                Some(at)
+            }
+            Place::PartOf(whole) => {
+                // What is decided about a unit that runs as a whole goes for each of its parts.
+                let around = &self.collected.reports[whole];
+                let report = own.unwrap_or_else(|| {
+                    let reason = around.reason.clone();
+                    TestReport::new(run.test.clone(), around.decision.clone(), reason)
+                });
+                self.replaced_by_parts.insert(whole);
+                Some(self.add_report(report))
+            }
+        }
+    }
+
+    fn fill_report(&mut self, at: usize, run: &Run, reruns: Option<Reruns>) {
+        let recorded = self.store.is_some();
+        let report = &mut self.collected.reports[at];
+        report.outcome = Some(run.outcome);
+        report.reruns = reruns;
+        report.wall = Duration::from_micros(run.wall_us);
+        report.inputs = recorded.then_some(run.observed.len() as u64);
+        report.taints = run.taints.iter().map(ToString::to_string).collect();
+        report.notes = run.notes.iter().map(ToString::to_string).collect();
+    }
+
+    /// The report of a unit is shown although its parts have reports of their own.
+    pub fn show_whole(&mut self, at: usize) {
+        self.replaced_by_parts.remove(&at);
+    }
+
+    /// Keeps the message of a unit that did not pass, and drops that of one that did. What passes at the
+    /// second try keeps what it reported at the first.
+    pub fn keep_message(&self, at: usize) {
+        let report = &self.collected.reports[at];
+        let again = self.options.failed_before(&report.key);
+        if report.outcome.is_some() && (report.failed() || !again) {
+            crate::messages::keep(self.store.as_ref(), report);
+        }
+    }
+
+    /// Writes the records that have waited long enough.
+    pub fn write_if_due(&mut self) {
+        if self.waiting.since.elapsed() > WAIT_AT_MOST {
+            self.write_records();
+        }
+    }
+
+    /// Writes the records that wait.
+    pub fn write_records(&mut self) {
+        self.waiting.since = Instant::now();
+        let (runs, reports): (Vec<Run>, Vec<Option<usize>>) =
+            self.waiting.records.drain(..).unzip();
+        if runs.is_empty() {
+            return;
+        }
+        if let Some(Err(error)) = self.store.as_ref().map(|store| store.append_many(&runs)) {
+            let which = match runs.as_slice() {
+                [one] => format!("{} was", one.test),
+                many => format!("{} and {} more were", many[0].test, many.len() - 1),
+            };
+            self.notices.warn(format!("{which} not recorded: {error}"));
+            for report in reports.into_iter().flatten() {
+                self.collected.reports[report].inputs = None;
+            }
+        }
+    }
+
+    /// Everything was reported.
+    pub fn finish(mut self) -> Collected {
+        self.write_records();
+        let mut at = 0..;
+        let replaced = &self.replaced_by_parts;
+        self.collected.reports.retain(|_| !at.next().is_some_and(|n| replaced.contains(&n)));
+        self.collected
+    }
+}
+
+/// The proof that a decision to skip rests on.
+pub fn proof_of(planned: &Planned) -> Option<(RecordId, ProofId)> {
+    match planned.decision {
+        Decision::Skip { record, proof } => Some((record, proof)),
+        _ => None,
+    }
+}

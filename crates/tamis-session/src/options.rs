@@ -1,0 +1,173 @@
+//! What the user wants of the tests inside a command, and how they ended in earlier tries of this call.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use tamis_core::record::Run;
+use tamis_core::{Outcome, Strategy, Taint, TestKey};
+use tamis_report::{Reruns, TestReport};
+use tamis_settings::NameGlobs;
+
+#[derive(Debug, Clone, Default)]
+pub struct SessionOptions {
+    pub strategy: Strategy,
+    /// Record what the units used; without it, only that one did not pass.
+    pub collect: bool,
+    /// Only units with such names; all where it is empty.
+    pub only: NameGlobs,
+    /// Only units that did not pass when they last ran.
+    pub failed: bool,
+    /// How units ended before in this call, where it is a second try.
+    pub earlier: Option<Arc<Earlier>>,
+    /// Distinguish the parts of units: test methods.
+    pub parts: bool,
+}
+
+impl SessionOptions {
+    /// Whether the user asks for a unit by its name.
+    pub fn wants(&self, key: &TestKey) -> bool {
+        let names = [key.unit.name(), key.unit.short_name(), key.to_string().into()];
+        self.only.patterns().is_empty() || names.iter().any(|n| self.only.matches(n.as_bytes()))
+    }
+
+    /// Whether what units use is of interest.
+    pub fn observes(&self) -> bool {
+        self.collect && !self.is_static()
+    }
+
+    pub fn is_static(&self) -> bool {
+        matches!(self.strategy, Strategy::Static { .. })
+    }
+
+    /// Whether a unit did not pass before in this call.
+    pub fn failed_before(&self, key: &TestKey) -> bool {
+        self.earlier.as_ref().is_some_and(|earlier| earlier.failed(key))
+    }
+
+    /// Whether a unit need not run again in this call.
+    pub fn is_done(&self, key: &TestKey) -> bool {
+        self.earlier.as_ref().is_some_and(|earlier| earlier.is_done(key))
+    }
+}
+
+/// How units ended in the tries before this one.
+#[derive(Debug, Clone, Default)]
+pub struct Earlier(HashMap<TestKey, EarlierRuns>);
+
+#[derive(Debug, Clone, Copy)]
+struct EarlierRuns {
+    runs: u32,
+    failed: u32,
+    /// Of the first failure; nothing where all is well.
+    outcome: Option<Outcome>,
+}
+
+impl Earlier {
+    pub fn of(reports: &[TestReport]) -> Self {
+        let runs = |report: &TestReport| {
+            let Reruns { runs, failed } = runs_of(report);
+            let outcome = report.outcome.filter(|o| !o.passed() && !report.flaky());
+            EarlierRuns { runs, failed, outcome }
+        };
+        let ended = reports.iter().filter(|r| r.outcome.is_some() || r.skipped());
+        Self(ended.map(|report| (report.key.clone(), runs(report))).collect())
+    }
+
+    /// Whether a unit need not run again: it passed, was skipped, or is known to be flaky.
+    pub fn is_done(&self, key: &TestKey) -> bool {
+        self.0.get(key).is_some_and(|earlier| earlier.outcome.is_none())
+    }
+
+    /// Whether a unit did not pass before.
+    pub fn failed(&self, key: &TestKey) -> bool {
+        self.0.get(key).is_some_and(|earlier| earlier.outcome.is_some())
+    }
+
+    /// A run that passed after a failure, as it is recorded.
+    pub fn mark(&self, run: &mut Run) {
+        if let Some(EarlierRuns { runs, failed, outcome: Some(outcome) }) = self.0.get(&run.test)
+            && run.outcome.passed()
+        {
+            mark_flaky(run, *outcome, Reruns { runs: runs + 1, failed: *failed });
+        }
+    }
+}
+
+/// The record of a flaky test keeps the failure.
+pub fn mark_flaky(run: &mut Run, failure: Outcome, Reruns { runs, failed }: Reruns) {
+    run.outcome = failure;
+    run.taints.push(Taint::Flaky { failed, runs });
+}
+
+/// The runs behind a report.
+pub fn runs_of(report: &TestReport) -> Reruns {
+    let once = Reruns { runs: 1, failed: u32::from(report.failed()) };
+    report.reruns.unwrap_or(once)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tamis_core::{Cause, Decision};
+
+    fn report(name: &str, outcome: Option<Outcome>) -> TestReport {
+        let key = TestKey::item("s", name, ".");
+        TestReport { outcome, ..TestReport::new(key, Decision::Run(Cause::New), "never run") }
+    }
+
+    const FAILED: Option<Outcome> = Some(Outcome::Failed(1));
+    const PASSED: Option<Outcome> = Some(Outcome::Passed);
+
+    #[test]
+    fn what_runs_again() {
+        let mut flaky = report("Flaky", FAILED);
+        flaky.reruns = Some(Reruns { runs: 2, failed: 1 });
+        let unfinished = report("Stopped", None);
+        let reports = [report("Good", PASSED), report("Bad", FAILED), flaky, unfinished];
+        let earlier = Earlier::of(&reports);
+        let done: Vec<bool> = reports.iter().map(|r| earlier.is_done(&r.key)).collect();
+        assert_eq!(done, [true, false, true, false]);
+        assert!(earlier.failed(&reports[1].key) && !earlier.failed(&reports[3].key));
+    }
+
+    #[test]
+    fn the_record_of_a_flaky_test_keeps_the_failure() {
+        let earlier = Earlier::of(&[report("A", FAILED)]);
+        let mut run = Run {
+            test: report("A", None).key,
+            outcome: Outcome::Passed,
+            started_ms: 0,
+            wall_us: 0,
+            cpu_us: 0,
+            engine: "jvm".into(),
+            observed: Vec::new(),
+            taints: Vec::new(),
+            notes: Vec::new(),
+            left_behind: Vec::new(),
+        };
+        let mut other = run.clone();
+        earlier.mark(&mut run);
+        assert_eq!(run.outcome, Outcome::Failed(1));
+        assert_eq!(run.taints, [Taint::Flaky { failed: 1, runs: 2 }]);
+        other.test = report("B", None).key;
+        earlier.mark(&mut other);
+        assert_eq!(other.outcome, Outcome::Passed);
+    }
+
+    #[test]
+    fn names_that_are_asked_for() {
+        let key = TestKey {
+            scope: tamis_core::Scope::Suite("s".into()),
+            unit: tamis_core::Unit::Class("com.acme.FooTest".into()),
+            folder: ".".into(),
+        };
+        let only = |glob: &str| SessionOptions {
+            only: NameGlobs::new(vec![glob.to_owned()]).unwrap(),
+            ..SessionOptions::default()
+        };
+        assert!(SessionOptions::default().wants(&key));
+        for glob in ["FooTest", "Foo*", "com.acme.*", "s::com.acme.FooTest"] {
+            assert!(only(glob).wants(&key), "{glob}");
+        }
+        assert!(!only("BarTest").wants(&key));
+    }
+}
