@@ -23,7 +23,7 @@ use std::sync::{Arc, Condvar, Mutex};
 use std::time::{Duration, Instant, SystemTime};
 use tamis_core::record::Run;
 use tamis_core::{Taint, TestKey};
-use tamis_report::{Mode, Progress, RunReport, Style, TestReport};
+use tamis_report::{Mode, Progress, RunReport, Style, TestReport, exit};
 use tamis_store::{GcPolicy, Store};
 
 /// A bare command is shown otherwise than the tests of suites.
@@ -32,9 +32,6 @@ pub(crate) enum Shape {
     Command,
     Suites,
 }
-
-/// The process's own exit code for "ended by the user".
-const INTERRUPTED: i32 = 130;
 
 /// Decides, runs and reports; gives the exit code. `left_out` are tests that the user did not ask for.
 pub(crate) fn run(
@@ -509,22 +506,22 @@ fn tell_not_started(word: &str, errno: i32) -> i32 {
     match errno {
         libc::ENOENT => {
             eprintln!("tamis: {word}: no such command; check the name and PATH");
-            127
+            exit::NOT_FOUND
         }
         libc::EACCES => {
             eprintln!("tamis: {word} may not be executed; `chmod +x` it or name its interpreter");
-            126
+            exit::NOT_EXECUTABLE
         }
         _ => {
             eprintln!("tamis: {word} cannot be started: {error}");
-            126
+            exit::NOT_EXECUTABLE
         }
     }
 }
 
 fn exit_code(report: &RunReport, shape: Shape) -> i32 {
     if report.interrupted {
-        return INTERRUPTED;
+        return exit::INTERRUPTED;
     }
     match shape {
         Shape::Command => match report.tests.first() {
