@@ -6,8 +6,11 @@ use anyhow::{Result, bail};
 use clap::{Command, CommandFactory, ValueEnum};
 use tamis_report::exit;
 
+/// A name and the text about it.
+type Topic = (&'static str, fn() -> String);
+
 /// Topics besides the verbs.
-const TOPICS: [(&str, fn() -> String); 3] =
+const TOPICS: [Topic; 3] =
     [("exit-codes", exit_codes), ("engines", engines), ("strategies", strategies)];
 
 pub(crate) fn help(topic: &[String]) -> Result<i32> {
@@ -77,7 +80,11 @@ pub(crate) fn man() -> Result<i32> {
     command.build();
     let mut page = Vec::new();
     let man = clap_mangen::Man::new(command.clone());
-    man.render(&mut page)?;
+    man.render_title(&mut page)?;
+    man.render_name_section(&mut page)?;
+    man.render_synopsis_section(&mut page)?;
+    man.render_description_section(&mut page)?;
+    man.render_options_section(&mut page)?;
     for verb in command.get_subcommands().filter(|verb| !verb.is_hide_set()) {
         verb_section(verb, &mut page)?;
     }
@@ -87,7 +94,7 @@ pub(crate) fn man() -> Result<i32> {
     Ok(exit::SUCCESS)
 }
 
-/// A verb of its own heading; `Man` makes a whole page of it, of which the synopsis and options count.
+/// A verb under a heading of its own.
 fn verb_section(verb: &Command, page: &mut Vec<u8>) -> Result<()> {
     use std::io::Write;
     let man = clap_mangen::Man::new(verb.clone());
