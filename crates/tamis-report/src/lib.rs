@@ -11,11 +11,13 @@
 //! | [`json`] | JSON lines for programs (`docs/json.md`) |
 //! | [`junit`] | JUnit XML for CI systems |
 //! | [`markdown`] | the job summary of GitHub Actions |
+//! | [`exit`] | the exit codes |
 //!
 //! Names and outputs come from foreign programs. On a terminal control characters are shown
 //! escaped, in XML and JSON what the format forbids is replaced.
 
 pub mod event;
+pub mod exit;
 pub mod human;
 pub mod json;
 pub mod junit;

@@ -18,13 +18,10 @@ use std::time::{Duration, Instant, SystemTime};
 use tamis_core::record::Run;
 use tamis_core::{Note, Planned, Taint, TestKey};
 use tamis_project::{Project, World};
-use tamis_report::{Event, Mode, RunReport, Shape, TestReport};
+use tamis_report::{Event, Mode, RunReport, Shape, TestReport, exit};
 use tamis_session::messages;
 use tamis_settings::Contact;
 use tamis_store::{GcPolicy, Store};
-
-/// The process's own exit code for "ended by the user".
-const INTERRUPTED: i32 = 130;
 
 /// Decides, runs and reports; gives the exit code. `left_out` are tests that the user did not ask for.
 pub(crate) fn run(
@@ -376,20 +373,21 @@ pub fn gc_policy(project: &Project) -> GcPolicy {
 /// What to say of a program that could not be started, and the exit code that a shell gives for it.
 fn not_started(word: &str, errno: i32) -> (String, i32) {
     match errno {
-        libc::ENOENT => (format!("{word}: no such command; check the name and PATH"), 127),
+        libc::ENOENT => (format!("{word}: no such command; check the name and PATH"), exit::NOT_FOUND),
         libc::EACCES => {
-            (format!("{word} may not be executed; `chmod +x` it or name its interpreter"), 126)
+            let text = format!("{word} may not be executed; `chmod +x` it or name its interpreter");
+            (text, exit::NOT_EXECUTABLE)
         }
         _ => {
             let error = std::io::Error::from_raw_os_error(errno);
-            (format!("{word} cannot be started: {error}"), 126)
+            (format!("{word} cannot be started: {error}"), exit::NOT_EXECUTABLE)
         }
     }
 }
 
 fn exit_code(report: &RunReport, shape: Shape) -> i32 {
     if report.interrupted {
-        return INTERRUPTED;
+        return exit::INTERRUPTED;
     }
     match shape {
         Shape::Command => match report.tests.first() {

@@ -21,20 +21,27 @@ mod world;
 
 use args::{Arguments, CommandTraits, Verb};
 use clap::Parser;
-
-/// The exit code for a mistake in the call, the settings or the surroundings.
-const MISTAKE: i32 = 2;
+use tamis_report::exit;
 
 fn main() {
-    let arguments = Arguments::parse();
-    let code = match dispatch(arguments) {
-        Ok(code) => code,
-        Err(error) => {
-            eprintln!("tamis: {error:#}");
-            MISTAKE
+    // A panic is a mistake of tamis, and no failed test; the hook has shown it.
+    let code = std::panic::catch_unwind(run_or_explain).unwrap_or(exit::MISTAKE);
+    std::process::exit(code);
+}
+
+fn run_or_explain() -> i32 {
+    let arguments = match Arguments::try_parse() {
+        Ok(arguments) => arguments,
+        Err(answer) => {
+            // A reader that has seen enough of the help (`| head`) is no error.
+            let _ = answer.print();
+            return if answer.use_stderr() { exit::MISTAKE } else { exit::SUCCESS };
         }
     };
-    std::process::exit(code);
+    dispatch(arguments).unwrap_or_else(|error| {
+        eprintln!("tamis: {error:#}");
+        exit::MISTAKE
+    })
 }
 
 fn dispatch(arguments: Arguments) -> anyhow::Result<i32> {
@@ -58,6 +65,9 @@ fn dispatch(arguments: Arguments) -> anyhow::Result<i32> {
         Some(Verb::Doctor) => commands::doctor::doctor(options),
         Some(Verb::Init(init)) => commands::init::init(init.print),
         Some(Verb::Modules(arguments)) => commands::modules::modules(options, &arguments),
+        Some(Verb::Help(help)) => commands::help::help(&help.topic),
+        Some(Verb::Completions(completions)) => commands::help::completions(completions.shell),
+        Some(Verb::Man) => commands::help::man(),
         Some(Verb::Static(arguments)) => commands::static_select::run(options, &arguments),
     }
 }

@@ -1,7 +1,7 @@
 //! What the user's terminal can show.
 
 use crate::args::{Color, Options};
-use std::io::IsTerminal;
+use std::io::{IsTerminal, Write as _};
 use tamis_report::Style;
 
 /// One line of tamis's own on standard error, unless the user wants none.
@@ -9,6 +9,11 @@ pub(crate) fn say(options: &Options, what: &str) {
     if !options.common.quiet {
         eprintln!("tamis: {what}");
     }
+}
+
+/// An answer on standard output; a reader that has seen enough (`| head`) is no error.
+pub(crate) fn print(text: &str) {
+    let _ = std::io::stdout().lock().write_all(text.as_bytes());
 }
 
 /// Colours for messages on standard error.

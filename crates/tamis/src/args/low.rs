@@ -30,8 +30,8 @@ use std::path::PathBuf;
         tamis select                 what would run now, and why; runs nothing\n  \
         tamis why ./check.sh         which input changed, what it was, who looked at it\n  \
         tamis init                   write a tamis.toml for this project\n\n\
-        Exit code: the command's own; for suites 0 if nothing failed, 1 otherwise; 2 for a mistake \
-        in the call or the settings. Nothing to run is success.",
+        Exit code: the command's own; for suites 0 if nothing failed, 1 otherwise; 125 for a mistake \
+        in the call or the settings. Nothing to run is success. `tamis help exit-codes` lists all.",
     args_conflicts_with_subcommands = false,
     disable_help_subcommand = true
 )]
@@ -283,6 +283,12 @@ pub(crate) enum Verb {
     Modules(crate::commands::modules::ModulesArguments),
     /// Java without running it: what changed in class files, and which test classes can reach it
     Static(crate::commands::static_select::StaticArguments),
+    /// Help about a verb, or about exit-codes, engines or strategies
+    Help(HelpArguments),
+    /// Print what completes tamis's words in a shell
+    Completions(CompletionsArguments),
+    /// Print the manual page
+    Man,
     #[command(external_subcommand)]
     Command(Vec<OsString>),
 }
@@ -363,6 +369,27 @@ pub(crate) struct CleanArguments {
     /// Only drop records that are old or too many (as happens by itself once a day)
     #[arg(long)]
     pub(crate) old: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct HelpArguments {
+    /// A verb, with the verb below it where there is one (static select), or exit-codes, engines,
+    /// strategies
+    #[arg(value_name = "TOPIC")]
+    pub(crate) topic: Vec<String>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct CompletionsArguments {
+    pub(crate) shell: Shell,
+}
+
+/// Shells whose completion we print.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Shell {
+    Bash,
+    Zsh,
+    Fish,
 }
 
 #[derive(Debug, Args)]

@@ -9,5 +9,8 @@ mod resolved;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use low::{Arguments, Color, DepsArguments, GraphUnit, SelectArguments, Verb};
+pub(crate) use low::{
+    Arguments, Color, DepsArguments, EngineWord, GraphUnit, SelectArguments, SelectName, Shell,
+    Verb,
+};
 pub(crate) use resolved::{CommandTraits, EngineName, Options, Running, Strategy};

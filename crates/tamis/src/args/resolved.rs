@@ -297,6 +297,9 @@ fn takes(verb: &Verb) -> (&'static str, Option<&'static [&'static str]>) {
         Verb::Doctor => ("doctor", NONE),
         Verb::Init(_) => ("init", NONE),
         Verb::Static(_) => ("static", NONE),
+        Verb::Help(_) => ("help", NONE),
+        Verb::Completions(_) => ("completions", NONE),
+        Verb::Man => ("man", NONE),
     }
 }
 

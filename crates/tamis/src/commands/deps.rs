@@ -2,8 +2,8 @@
 
 use crate::args::{DepsArguments, Options};
 use crate::cases;
-use crate::commands::why::print_or_pipe_closed;
 use crate::project::Project;
+use crate::terminal;
 use anyhow::{Context as _, Result};
 use serde_json::json;
 use std::fmt::Write as _;
@@ -80,7 +80,7 @@ pub(crate) fn deps(options: &Options, arguments: &DepsArguments) -> Result<i32> 
     } else {
         as_text(&key, id, &record.run, &inputs)
     };
-    print_or_pipe_closed(&text);
+    terminal::print(&text);
     Ok(0)
 }
 

@@ -2,10 +2,12 @@
 
 use crate::args::Options;
 use crate::commands::doctor_jvm;
-use crate::commands::why::{print_or_pipe_closed, some_of};
+use crate::commands::why::some_of;
 use crate::project::{Project, cache_folder};
+use crate::terminal;
 use anyhow::Result;
 use std::fmt::Write as _;
+use tamis_report::exit;
 
 pub(crate) fn doctor(options: &Options) -> Result<i32> {
     let mut text = format!("tamis {}\n", env!("CARGO_PKG_VERSION"));
@@ -18,8 +20,8 @@ pub(crate) fn doctor(options: &Options) -> Result<i32> {
         Ok(project) => project,
         Err(error) => {
             let _ = writeln!(text, "PROBLEM   {error:#}");
-            print_or_pipe_closed(&text);
-            return Ok(1);
+            terminal::print(&text);
+            return Ok(exit::FAILED);
         }
     };
     let _ = writeln!(text, "project   {}", project.root().display());
@@ -36,8 +38,8 @@ pub(crate) fn doctor(options: &Options) -> Result<i32> {
     if well {
         let _ = writeln!(text, "no problems found");
     }
-    print_or_pipe_closed(&text);
-    Ok(i32::from(!well))
+    terminal::print(&text);
+    Ok(if well { exit::SUCCESS } else { exit::FAILED })
 }
 
 fn check_engines(text: &mut String) -> bool {

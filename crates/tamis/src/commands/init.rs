@@ -7,7 +7,7 @@ pub(crate) fn init(print: bool) -> Result<i32> {
     let folder = std::env::current_dir().context("the current folder is gone")?;
     let text = tamis_settings::init(&folder);
     if print {
-        crate::commands::why::print_or_pipe_closed(&text);
+        crate::terminal::print(&text);
         return Ok(0);
     }
     let file = folder.join(tamis_settings::FILE_NAME);

@@ -4,6 +4,7 @@ pub(crate) mod clean;
 pub(crate) mod deps;
 pub(crate) mod doctor;
 mod doctor_jvm;
+pub(crate) mod help;
 pub(crate) mod init;
 pub(crate) mod modules;
 pub(crate) mod run;

@@ -14,7 +14,7 @@ use crate::world::World;
 use anyhow::Result;
 use std::io::Write;
 use tamis_report::style::Role;
-use tamis_report::{Mode, RunReport, TestReport};
+use tamis_report::{Mode, RunReport, TestReport, exit};
 use tamis_store::Store;
 
 pub(crate) fn select(options: &Options, arguments: &SelectArguments) -> Result<i32> {
@@ -50,7 +50,7 @@ pub(crate) fn select(options: &Options, arguments: &SelectArguments) -> Result<i
     let report =
         RunReport { tests, wall: began.elapsed(), mode: Mode::Select, ..RunReport::default() };
     if options.common.quiet {
-        return Ok(i32::from(selected));
+        return Ok(if selected { exit::FAILED } else { exit::SUCCESS });
     }
     // A reader that has seen enough (`| head`) is no error.
     let _ = show(&report, options, arguments.plain);

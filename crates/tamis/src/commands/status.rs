@@ -3,7 +3,7 @@
 use crate::args::Options;
 use crate::cases;
 use crate::commands::run::only;
-use crate::commands::why::{known_cases, print_or_pipe_closed};
+use crate::commands::why::known_cases;
 use crate::jvm::collect::Wishes;
 use crate::plan::{self, Planned};
 use crate::project::Project;
@@ -54,7 +54,7 @@ pub(crate) fn status(options: &Options) -> Result<i32> {
             format!("{line}\n")
         };
         let lines: String = planned.iter().map(line).collect();
-        print_or_pipe_closed(&lines);
+        terminal::print(&lines);
         return Ok(0);
     }
     let mut text = format!("project   {}\n", project.root().display());
@@ -81,7 +81,7 @@ pub(crate) fn status(options: &Options) -> Result<i32> {
         tests.retain(|test| planned.iter().any(|p| p.report.key == test.key));
         text += &flaky_text(&tests);
     }
-    print_or_pipe_closed(&text);
+    terminal::print(&text);
     Ok(0)
 }
 
@@ -197,7 +197,7 @@ pub(crate) fn history(options: &Options, words: &[OsString]) -> Result<i32> {
             }
         }
     }
-    print_or_pipe_closed(&text);
+    terminal::print(&text);
     Ok(0)
 }
 

@@ -133,7 +133,7 @@ pub(crate) fn why(options: &Options, words: &[OsString]) -> Result<i32> {
     text += &differences_text(&differences, &world);
     text += &habits(&asked)?;
     text += &excluded_text(&excluded);
-    print_or_pipe_closed(&text);
+    terminal::print(&text);
     Ok(0)
 }
 
@@ -271,7 +271,7 @@ pub(crate) fn why_not(options: &Options, words: &[OsString]) -> Result<i32> {
             .collect();
         let answer =
             json!({ "test": key.to_string(), "run": false, "record": record.0, "inputs": inputs });
-        print_or_pipe_closed(&format!("{answer}\n"));
+        terminal::print(&format!("{answer}\n"));
         return Ok(0);
     }
     let mut text = proof_head(key, record, &stored.run, left);
@@ -283,7 +283,7 @@ pub(crate) fn why_not(options: &Options, words: &[OsString]) -> Result<i32> {
         let own = if own { "  as the test itself left it" } else { "" };
         let _ = writeln!(text, "  {}  {value}{own}{who}", observed.question);
     }
-    print_or_pipe_closed(&text);
+    terminal::print(&text);
     Ok(0)
 }
 
@@ -297,10 +297,4 @@ fn proof_head(key: &TestKey, record: RecordId, run: &Run, left: bool) -> String 
          {}\n  its {inputs}, all in the state that it {state}:\n",
         run.outcome, run.engine
     )
-}
-
-/// Prints a long text; a reader that has seen enough is no error.
-pub(crate) fn print_or_pipe_closed(text: &str) {
-    use std::io::Write;
-    let _ = std::io::stdout().lock().write_all(text.as_bytes());
 }

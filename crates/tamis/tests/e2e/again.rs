@@ -2,6 +2,7 @@
 
 use crate::support::Project;
 use serde_json::Value;
+use tamis_report::exit::MISTAKE;
 
 /// Fails when it runs for the first time, passes, fails again, ...: the file is no input, being in a
 /// temp folder of the test's own.
@@ -83,7 +84,7 @@ fn flaky_tests_end_green_only_if_the_user_says_so() {
     // One that is broken stays broken.
     assert_eq!(project.tamis(&["--only", "bad.sh", "run"]).code, 1);
     let mistake = project.tamis(&["--rerun-failed", "7", "run"]);
-    assert_eq!(mistake.code, 2, "{mistake:?}");
+    assert_eq!(mistake.code, MISTAKE, "{mistake:?}");
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! `tamis.toml`: suites, limits, filters, rules, and its mistakes.
 
 use crate::support::{Project, ended};
+use tamis_report::exit::MISTAKE;
 
 fn with_settings(settings: &str, files: &[(&str, &str)]) -> Project {
     let project = Project::with(files);
@@ -288,7 +289,7 @@ fn every_mistake_has_its_place() {
     );
     for words in [&["select"][..], &[], &["./check.sh"], &["status"], &["why", "x"]] {
         let got = project.tamis(words);
-        assert_eq!(got.code, 2, "{words:?}");
+        assert_eq!(got.code, MISTAKE, "{words:?}");
         for part in [
             "tamis.toml:2:1",
             "tamis.toml:3:11",

@@ -2,6 +2,7 @@
 
 use crate::support::{Project, ended};
 use std::fs;
+use tamis_report::exit::MISTAKE;
 
 fn two_tests() -> Project {
     Project::with(&[
@@ -58,7 +59,7 @@ fn the_suites_run_without_a_word() {
     assert!(again.stderr.contains("nothing to run, 2 skipped"), "{}", again.stderr);
     let only = project.tamis(&["--all", "--only", "*one*"]);
     assert_eq!(only.text(), "1\n", "{}", only.stderr);
-    assert_eq!(project.tamis(&["--only", "nothing*"]).code, 2);
+    assert_eq!(project.tamis(&["--only", "nothing*"]).code, MISTAKE);
 }
 
 #[test]
@@ -160,7 +161,10 @@ fn a_run_that_records_nothing_proves_nothing() {
     let again = project.tamis(&["./check.sh"]);
     assert!(again.stderr.contains("ran ./check.sh because"), "{}", again.stderr);
 
-    assert_eq!(project.tamis(&["--no-collect", "--collect-every", "2", "./check.sh"]).code, 2);
+    assert_eq!(
+        project.tamis(&["--no-collect", "--collect-every", "2", "./check.sh"]).code,
+        MISTAKE
+    );
 }
 
 #[test]
@@ -244,12 +248,12 @@ fn names_may_be_shortened_where_they_are_unique() {
     }
     assert!(project.answer(&["why-not", "check"]).starts_with("./check.sh may"));
     let got = project.tamis(&["why", "tests/"]);
-    assert_eq!(got.code, 2);
+    assert_eq!(got.code, MISTAKE);
     for part in ["shell::tests/one.sh", "shell::tests/two.sh", "say more"] {
         assert!(got.stderr.contains(part), "{}", got.stderr);
     }
     let got = project.tamis(&["deps", "three"]);
-    assert_eq!(got.code, 2);
+    assert_eq!(got.code, MISTAKE);
     assert!(got.stderr.contains("no test is called \"three\""), "{}", got.stderr);
 }
 
@@ -276,7 +280,7 @@ fn status_history_forget_clean() {
     let project = two_tests();
     assert!(project.answer(&["status"]).contains("2 would run"));
     assert!(project.answer(&["history"]).contains("nothing is recorded"));
-    assert_eq!(project.tamis(&["forget", "one"]).code, 2);
+    assert_eq!(project.tamis(&["forget", "one"]).code, MISTAKE);
     project.tamis::<&str>(&[]);
     project.tamis(&["./check.sh"]);
     project.write("data/one", "again\n");
@@ -330,7 +334,7 @@ fn init_writes_settings_that_work() {
     assert_eq!(project.ran().len(), 2);
     assert!(project.ran().is_empty());
     let got = project.tamis(&["init"]);
-    assert_eq!(got.code, 2);
+    assert_eq!(got.code, MISTAKE);
     assert!(got.stderr.contains("is there already"), "{}", got.stderr);
     let empty = Project::new();
     empty.answer(&["init"]);
@@ -341,14 +345,41 @@ fn init_writes_settings_that_work() {
 fn mistakes_in_the_call() {
     let project = Project::new();
     let got = project.tamis::<&str>(&[]);
-    assert_eq!(got.code, 2);
+    assert_eq!(got.code, MISTAKE);
     assert!(got.stderr.contains("give a command") && got.stderr.contains("tamis init"));
-    assert_eq!(project.tamis(&["--no-such-option", "x"]).code, 2);
-    assert_eq!(project.tamis(&["--engine", "strace", "true"]).code, 2);
-    assert_eq!(project.tamis(&["--jobs", "0", "true"]).code, 2);
+    assert_eq!(project.tamis(&["--no-such-option", "x"]).code, MISTAKE);
+    assert_eq!(project.tamis(&["--engine", "strace", "true"]).code, MISTAKE);
+    assert_eq!(project.tamis(&["--jobs", "0", "true"]).code, MISTAKE);
     let got = project.tamis(&["--timeout", "soon", "true"]);
-    assert_eq!(got.code, 2);
+    assert_eq!(got.code, MISTAKE);
     assert!(got.stderr.contains("--timeout"), "{}", got.stderr);
     assert_eq!(project.tamis(&["--version"]).code, 0);
     assert!(project.answer(&["--help"]).contains("Exit code"));
+    assert_eq!(MISTAKE, 125, "scripts may rely on it");
+}
+
+#[test]
+fn the_command_line_explains_itself() {
+    let mut project = Project::new();
+    assert_eq!(project.answer(&["help"]), project.answer(&["--help"]));
+    assert_eq!(project.answer(&["help", "why"]), project.answer(&["why", "--help"]));
+    assert!(project.answer(&["help", "exit-codes"]).contains("\n  125    a mistake in the call"));
+    let got = project.tamis(&["help", "nothing"]);
+    assert_eq!(got.code, MISTAKE);
+    assert!(got.stderr.contains("no verb or topic is called \"nothing\""), "{}", got.stderr);
+    let man = project.answer(&["man"]);
+    for part in [".TH tamis 1", ".SH \"TAMIS WHY\"", ".SH \"EXIT STATUS\""] {
+        assert!(man.contains(part), "{part} is not in {man}");
+    }
+    for (shell, part) in
+        [("bash", "_tamis()"), ("zsh", "#compdef tamis"), ("fish", "complete -c tamis")]
+    {
+        let script = project.answer(&["completions", shell]);
+        assert!(script.contains(part) && script.contains("why-not"), "{shell}: {script}");
+    }
+    // bash takes the script, and completes a verb with it.
+    project.write("_tamis", project.answer(&["completions", "bash"]));
+    project.write("ask.sh", "#!/bin/bash\n. ./_tamis\nCOMP_WORDS=(tamis why-); COMP_CWORD=1\n_tamis tamis why- tamis\necho \"${COMPREPLY[@]}\"\n");
+    project.set("PATH", "/usr/bin:/bin");
+    assert_eq!(project.tamis(&["./ask.sh"]).text(), "why-not\n");
 }

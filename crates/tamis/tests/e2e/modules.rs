@@ -3,6 +3,7 @@
 use crate::support::{Ended, Project, ended, has};
 use serde_json::Value;
 use std::process::Command;
+use tamis_report::exit::MISTAKE;
 
 fn git(project: &Project, words: &[&str]) {
     let mut command = Command::new("git");
@@ -134,7 +135,7 @@ fn what_git_cannot_say_makes_everything_count() {
     everything(project.tamis(&["modules", "--since", "HEAD", "--plain"]), "in no git repository");
     project.write("tamis.toml", "[modules]\nwithout-git = \"fail\"\n");
     let got = project.tamis(&["modules", "--since", "HEAD"]);
-    assert_eq!(got.code, 2);
+    assert_eq!(got.code, MISTAKE);
     assert!(got.stderr.contains("in no git repository"), "{}", got.stderr);
 }
 
@@ -292,7 +293,7 @@ fn mistakes_of_the_call() {
         (&["select", "--since", "HEAD", "x"], "--since needs --select modules"),
     ] {
         let got = project.tamis(words);
-        assert_eq!(got.code, 2, "{words:?}: {}", got.stderr);
+        assert_eq!(got.code, MISTAKE, "{words:?}: {}", got.stderr);
         assert!(got.stderr.contains(expected), "{words:?}: {}", got.stderr);
     }
 }

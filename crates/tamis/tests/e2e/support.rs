@@ -24,7 +24,10 @@ pub(crate) struct Project {
 }
 
 /// Verbs and options that have no use for an engine.
-const WITHOUT_ENGINE: [&str; 15] = [
+const WITHOUT_ENGINE: [&str; 18] = [
+    "help",
+    "completions",
+    "man",
     "static",
     "modules",
     "select",

@@ -3,6 +3,7 @@
 
 use crate::harness::{Build, Maven, is_resolved};
 use crate::modules::all;
+use tamis_report::exit::MISTAKE;
 
 const C: &str = "core/src/main/java/m/C.java";
 const D: &str = "core/src/main/java/m/D.java";
@@ -59,7 +60,7 @@ fn only_some_and_only_those_that_failed() {
     assert!(!missing.started);
     maven.replace(D, "\"4\"", "\"04\"");
     let missing = maven.build(&["--only", "NoSuchTest"], &["test"]);
-    assert_eq!(missing.code, 2, "{missing:?}");
+    assert_eq!(missing.code, MISTAKE, "{missing:?}");
     assert!(missing.stderr.contains("no test class matches --only NoSuchTest"), "{missing:?}");
 }
 

@@ -1,0 +1,155 @@
+//! `tamis help`, `tamis completions` and `tamis man`: the command line about itself.
+
+use crate::args::{Arguments, EngineWord, SelectName, Shell};
+use crate::terminal;
+use anyhow::{Result, bail};
+use clap::{Command, CommandFactory, ValueEnum};
+use tamis_report::exit;
+
+/// A name and the text about it.
+type Topic = (&'static str, fn() -> String);
+
+/// Topics besides the verbs.
+const TOPICS: [Topic; 3] =
+    [("exit-codes", exit_codes), ("engines", engines), ("strategies", strategies)];
+
+pub(crate) fn help(topic: &[String]) -> Result<i32> {
+    terminal::print(&about(topic)?);
+    Ok(exit::SUCCESS)
+}
+
+/// The help of a verb, of a topic, or of all.
+pub(crate) fn about(topic: &[String]) -> Result<String> {
+    if let [name] = topic
+        && let Some((_, text)) = TOPICS.iter().find(|(topic, _)| topic == name)
+    {
+        return Ok(text());
+    }
+    let mut command = Arguments::command();
+    command.build();
+    let mut found = &mut command;
+    for name in topic {
+        let Some(inner) = found.find_subcommand_mut(name) else {
+            let topics: Vec<&str> = TOPICS.iter().map(|(name, _)| *name).collect();
+            let others = topics.join(", ");
+            bail!("no verb or topic is called \"{name}\"; see `tamis help`; topics are {others}");
+        };
+        found = inner;
+    }
+    Ok(found.render_long_help().to_string())
+}
+
+fn exit_codes() -> String {
+    format!("The exit code of tamis:\n\n{}", exit::text())
+}
+
+fn engines() -> String {
+    format!("--engine says how processes are watched:\n\n{}", values::<EngineWord>())
+}
+
+fn strategies() -> String {
+    format!("--select says how tests are chosen:\n\n{}", values::<SelectName>())
+}
+
+/// The values of an option that are not old words, with their meaning.
+fn values<V: ValueEnum>() -> String {
+    let values = V::value_variants().iter().filter_map(V::to_possible_value);
+    let shown = values.filter(|value| !value.is_hide_set());
+    let line = |value: clap::builder::PossibleValue| {
+        let help = value.get_help().map(ToString::to_string).unwrap_or_default();
+        format!("  {:<8} {help}\n", value.get_name())
+    };
+    shown.map(line).collect()
+}
+
+pub(crate) fn completions(shell: Shell) -> Result<i32> {
+    let shell = match shell {
+        Shell::Bash => clap_complete::Shell::Bash,
+        Shell::Zsh => clap_complete::Shell::Zsh,
+        Shell::Fish => clap_complete::Shell::Fish,
+    };
+    let mut text = Vec::new();
+    clap_complete::generate(shell, &mut Arguments::command(), "tamis", &mut text);
+    terminal::print(&String::from_utf8_lossy(&text));
+    Ok(exit::SUCCESS)
+}
+
+/// One page: the options of tamis, then each verb.
+pub(crate) fn man() -> Result<i32> {
+    let mut command = Arguments::command();
+    command.build();
+    let mut page = Vec::new();
+    let man = clap_mangen::Man::new(command.clone());
+    man.render_title(&mut page)?;
+    man.render_name_section(&mut page)?;
+    man.render_synopsis_section(&mut page)?;
+    man.render_description_section(&mut page)?;
+    man.render_options_section(&mut page)?;
+    for verb in command.get_subcommands().filter(|verb| !verb.is_hide_set()) {
+        verb_section(verb, &mut page)?;
+    }
+    let mut page = String::from_utf8_lossy(&page).into_owned();
+    page += &exit_section();
+    terminal::print(&page);
+    Ok(exit::SUCCESS)
+}
+
+/// A verb under a heading of its own.
+fn verb_section(verb: &Command, page: &mut Vec<u8>) -> Result<()> {
+    use std::io::Write;
+    let man = clap_mangen::Man::new(verb.clone());
+    let name = verb.get_bin_name().unwrap_or(verb.get_name());
+    writeln!(page, ".SH \"{}\"", name.to_uppercase())?;
+    let mut parts = Vec::new();
+    man.render_description_section(&mut parts)?;
+    man.render_options_section(&mut parts)?;
+    let lines = String::from_utf8_lossy(&parts).into_owned();
+    for line in lines.lines().filter(|line| !line.starts_with(".SH DESCRIPTION")) {
+        writeln!(page, "{}", line.replacen(".SH", ".SS", 1))?;
+    }
+    Ok(())
+}
+
+fn exit_section() -> String {
+    let lines: String = exit::rows()
+        .iter()
+        .map(|(code, what)| format!(".TP\n\\fB{code}\\fR\n{}\n", what.replace('-', "\\-")))
+        .collect();
+    format!(".SH \"EXIT STATUS\"\n{lines}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(topic: &str) -> String {
+        let words: Vec<String> = topic.split_whitespace().map(str::to_owned).collect();
+        about(&words).expect(topic)
+    }
+
+    #[test]
+    fn verbs_and_topics_have_help() {
+        assert!(of("").contains("Examples:"));
+        assert!(of("why").contains("NAME"));
+        assert!(of("static select").contains("--explain"));
+        assert!(of("exit-codes").contains("125"));
+        assert!(of("engines").contains("ptrace") && !of("engines").contains("hybrid"));
+        assert!(of("strategies").contains("hybrid"));
+        assert!(
+            about(&["whatever".into()]).is_err() && about(&["why".into(), "x".into()]).is_err()
+        );
+    }
+
+    #[test]
+    fn old_words_are_in_no_help() {
+        for topic in ["", "run", "static select", "static record", "static impacted"] {
+            let text = of(topic);
+            assert!(!text.contains("--level") && !text.contains("old word"), "{topic}: {text}");
+        }
+    }
+
+    #[test]
+    fn the_words_of_a_call_are_well_made() {
+        Arguments::command().debug_assert();
+    }
+}
