@@ -22,7 +22,7 @@ pub(crate) struct Project {
     /// The folder of the records, or why there is none.
     pub(crate) store_folder: Result<PathBuf, String>,
     pub(crate) rules: Arc<PathRules>,
-    pub(crate) fingerprinter: Fingerprinter,
+    pub(crate) fingerprinter: Arc<Fingerprinter>,
     pub(crate) services: Services,
     commands: FingerprintCommands,
 }
@@ -49,7 +49,7 @@ impl Project {
         let rules = PathRules::new(&settings, &places).map_err(anyhow::Error::msg)?;
         let rules = Arc::new(rules);
         let commands = FingerprintCommands::new(&settings, paths.root());
-        let fingerprinter = fingerprinter(&settings, &paths, &rules, &commands);
+        let fingerprinter = Arc::new(fingerprinter(&settings, &paths, &rules, &commands));
         let services = Services {
             ignore_all: settings.services == Contact::Ignore,
             warn_only: settings.services == Contact::Warn,

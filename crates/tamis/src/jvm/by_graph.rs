@@ -6,7 +6,8 @@
 use crate::jvm::goal::GoalFacts;
 use crate::project::Project;
 use std::collections::BTreeMap;
-use tamis_classpath::{Caches, JarCache};
+use std::sync::Arc;
+use tamis_classpath::Caches;
 use tamis_core::{Cause, Decision, Hash, TestKey};
 use tamis_report::{TestReport, Way};
 use tamis_select_static::engine::{self, Recorded};
@@ -36,7 +37,10 @@ impl ByGraph {
         let state = project.store_folder.as_ref().ok()?.join("static");
         let settings = Settings {
             root: project.root().to_path_buf(),
-            caches: Caches { folders: Some(state.join("folders")), jars: JarCache::of_user() },
+            caches: Caches::of_user(
+                Some(state.join("folders")),
+                Arc::clone(&project.fingerprinter),
+            ),
             state,
             kinds: Kinds::ALL,
             libraries: Libraries::Auto,

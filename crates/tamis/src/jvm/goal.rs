@@ -4,7 +4,7 @@ use crate::project::Project;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError, RwLock};
-use tamis_classpath::{Caches, ClassIndex, JarCache};
+use tamis_classpath::{Caches, ClassIndex};
 use tamis_core::{Hash, Value};
 use tamis_dynamic::{Fact, Kind};
 use tamis_wire::Goal;
@@ -55,10 +55,8 @@ impl GoalFacts {
 }
 
 pub(crate) fn caches(project: &Project) -> Caches {
-    Caches {
-        folders: project.store_folder.as_ref().ok().map(|store| store.join("classes")),
-        jars: JarCache::of_user(),
-    }
+    let folders = project.store_folder.as_ref().ok().map(|store| store.join("classes"));
+    Caches::of_user(folders, Arc::clone(&project.fingerprinter))
 }
 
 /// The suite's name: the module's folder, for the root its artifact; with the execution where it is
