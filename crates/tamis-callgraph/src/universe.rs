@@ -7,6 +7,7 @@ use crate::image::{self, Mapped};
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 use std::collections::{BTreeMap, BTreeSet};
+use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use tamis_classpath::jar::{EntryReader, Jar, SERVICES};
 
@@ -87,7 +88,7 @@ impl Universe {
             .map(|path| match std::fs::metadata(path) {
                 Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(Found::default()),
                 Err(e) => Err(e.to_string()),
-                Ok(meta) if meta.is_dir() => folder(path).map_err(|e| e.to_string()),
+                Ok(meta) if meta.is_dir() => folder(path),
                 Ok(_) => std::fs::read(path)
                     .map_err(|e| e.to_string())
                     .and_then(|bytes| jar(&bytes, release)),
@@ -182,27 +183,23 @@ struct Found {
 }
 
 /// All class files below a folder, sorted by name, and its services.
-fn folder(root: &Path) -> std::io::Result<Found> {
-    fn walk(folder: &Path, prefix: &str, out: &mut Found) -> std::io::Result<()> {
-        for entry in std::fs::read_dir(folder)? {
-            let entry = entry?;
-            let file_name = entry.file_name();
-            let Some(name) = file_name.to_str() else { continue };
-            if entry.file_type()?.is_dir() {
-                walk(&entry.path(), &format!("{prefix}{name}/"), out)?;
-            } else if let Some(class) = name.strip_suffix(".class") {
-                let name = format!("{prefix}{class}");
-                let name = tamis_classfile::mutf8::encode(&name).into_owned();
-                out.classes.push((name, std::fs::read(entry.path())?));
-            } else if prefix == SERVICES {
-                out.services.push((name.as_bytes().to_vec(), std::fs::read(entry.path())?));
-            }
-        }
-        Ok(())
-    }
+fn folder(root: &Path) -> Result<Found, String> {
     let mut out = Found::default();
-    walk(root, "", &mut out)?;
-    out.classes.sort();
+    for path in tamis_classpath::folder::files(root)? {
+        let read = || {
+            let file = root.join(std::ffi::OsStr::from_bytes(&path));
+            std::fs::read(&file).map_err(|e| format!("{}: {e}", file.display()))
+        };
+        if let Some(name) = path.strip_suffix(b".class") {
+            // No class loader finds a name that is no text.
+            let Ok(name) = std::str::from_utf8(name) else { continue };
+            out.classes.push((tamis_classfile::mutf8::encode(name).into_owned(), read()?));
+        } else if let Some(name) = path.strip_prefix(SERVICES.as_bytes())
+            && !name.contains(&b'/')
+        {
+            out.services.push((name.to_vec(), read()?));
+        }
+    }
     Ok(out)
 }
 

@@ -2,7 +2,8 @@
 
 use crate::Caches;
 use crate::block::{Block, ClassFacts, List};
-use crate::folder;
+use crate::folder::{self, Keep};
+use crate::jar_cache::jar_content;
 use crate::names::dotted;
 use rustc_hash::FxHashMap;
 use std::path::{Path, PathBuf};
@@ -196,14 +197,14 @@ fn load_entry(path: &Path, caches: &Caches) -> Result<Option<Entry>, String> {
         Err(e) => return Err(e.to_string()),
     };
     if meta.is_dir() {
-        let folder = folder::scan_sparingly(path, caches.folders.as_deref());
+        let folder = folder::scan(path, caches, Keep::SPARINGLY);
         if let Some(why) = folder.blind.into_iter().next() {
             return Err(why);
         }
         let block = folder.block;
         return Ok(Some(Entry { path: path.into(), is_folder: true, block, content: Hash(0) }));
     }
-    let content = caches.jars.content(path).map_err(|e| e.to_string())?;
+    let content = jar_content(path, &caches.files).map_err(|e| e.to_string())?;
     let block = caches.jars.block(content, Some(path))?;
     Ok(Some(Entry { path: path.into(), is_folder: false, block, content }))
 }

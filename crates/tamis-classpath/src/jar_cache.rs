@@ -1,28 +1,19 @@
 //! Jars are analysed once per content, for all projects of a user.
 //!
-//! Two kinds of files in the cache folder: `path-<hash of path>` remembers the content hash of a
-//! jar by its size and times, `jar-<content hash>` holds what is in it. Both are only caches, and
-//! several processes may write them at once: each file is replaced as a whole.
+//! A file `jar-<content hash>` in the cache folder holds what is in a jar. Which content a jar has is what
+//! [`tamis_fs`] says. Both are only caches, and several processes may write them at once: each file is replaced as a
+//! whole.
 
 use crate::block::{BLOCK_VERSION, Block};
 use crate::disk;
-use crate::folder::{Stat, now_ns};
 use crate::jar_facts::block_of_jar;
-use serde::{Deserialize, Serialize};
-use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
-use tamis_core::Hash;
+use tamis_core::{Hash, Scheme, Value};
+use tamis_fs::Fingerprinter;
 
 #[derive(Debug, Clone)]
 pub struct JarCache {
     folder: Option<PathBuf>,
-}
-
-#[derive(Serialize, Deserialize)]
-struct Seen {
-    stat: Stat,
-    seen_ns: i64,
-    content: Hash,
 }
 
 impl JarCache {
@@ -37,30 +28,6 @@ impl JarCache {
             |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|p| p.is_absolute());
         let base = absolute("XDG_CACHE_HOME").or_else(|| Some(absolute("HOME")?.join(".cache")));
         Self::new(base.map(|b| b.join("tamis").join("jars")))
-    }
-
-    /// The hash of a jar's content, by its size and times where they are known.
-    pub fn content(&self, jar: &Path) -> std::io::Result<Hash> {
-        let meta = std::fs::metadata(jar)?;
-        if !meta.is_file() {
-            return Err(std::io::Error::other("not a file"));
-        }
-        let stat = Stat::of(&meta);
-        let absolute = std::path::absolute(jar)?;
-        let key = Hash::of(absolute.as_os_str().as_bytes()).0;
-        let file = self.folder.as_ref().map(|f| f.join(format!("path-{key:032x}")));
-        if let Some(seen) = file.as_deref().and_then(disk::load::<Seen>)
-            && seen.stat == stat
-            && stat.settled(seen.seen_ns)
-        {
-            return Ok(seen.content);
-        }
-        let seen_ns = now_ns();
-        let content = Hash::of(&std::fs::read(jar)?);
-        if let Some(file) = file {
-            disk::save(&file, &Seen { stat, seen_ns, content }).ok();
-        }
-        Ok(content)
     }
 
     /// What is in a jar of this content: from the cache, else from the file itself.
@@ -84,9 +51,22 @@ impl JarCache {
     }
 }
 
+/// The hash of a jar's bytes.
+pub fn jar_content(jar: &Path, files: &Fingerprinter) -> std::io::Result<Hash> {
+    // A link is not what it leads to.
+    let answer = files.answer(&jar.canonicalize()?, Scheme::Raw);
+    match (answer.value, answer.error) {
+        (Value::Content { hash, .. }, None) => Ok(hash),
+        (_, Some(why)) => Err(std::io::Error::other(why)),
+        (Value::Opaque(_), None) => Err(std::io::ErrorKind::PermissionDenied.into()),
+        _ => Err(std::io::Error::other("not a file")),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Caches;
 
     /// The smallest zip: nothing but its end record.
     const EMPTY: [u8; 22] = *b"PK\x05\x06\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0";
@@ -97,7 +77,7 @@ mod tests {
         let cache = JarCache::new(Some(folder.path().join("cache")));
         let jar = folder.path().join("a.jar");
         std::fs::write(&jar, EMPTY).unwrap();
-        let content = cache.content(&jar).unwrap();
+        let content = jar_content(&jar, &Caches::none().files).unwrap();
         assert!(cache.block(content, None).unwrap_err().contains("not in the jar cache"));
         assert!(cache.block(content, Some(&jar)).is_ok());
         std::fs::remove_file(&jar).unwrap();
@@ -107,22 +87,34 @@ mod tests {
     #[test]
     fn a_change_within_the_same_moment_is_seen() {
         let folder = tempfile::tempdir().unwrap();
-        let cache = JarCache::new(Some(folder.path().join("cache")));
+        let files = Caches::none().files;
         let jar = folder.path().join("a.jar");
         std::fs::write(&jar, b"one").unwrap();
-        let one = cache.content(&jar).unwrap();
+        let one = jar_content(&jar, &files).unwrap();
         std::fs::write(&jar, b"two").unwrap();
-        assert_ne!(cache.content(&jar).unwrap(), one);
+        assert_ne!(jar_content(&jar, &files).unwrap(), one);
     }
 
     #[test]
     fn what_is_no_jar_is_an_error_with_its_reason() {
         let folder = tempfile::tempdir().unwrap();
         let cache = JarCache::new(None);
-        assert!(cache.content(folder.path()).is_err());
+        let files = Caches::none().files;
+        assert!(jar_content(folder.path(), &files).is_err());
+        assert!(jar_content(&folder.path().join("missing"), &files).is_err());
         let jar = folder.path().join("a.jar");
         std::fs::write(&jar, b"text").unwrap();
-        let content = cache.content(&jar).unwrap();
+        let content = jar_content(&jar, &Caches::none().files).unwrap();
         assert!(cache.block(content, Some(&jar)).unwrap_err().starts_with("not a readable jar"));
+    }
+
+    #[test]
+    fn a_link_has_the_content_of_what_it_leads_to() {
+        let folder = tempfile::tempdir().unwrap();
+        let files = Caches::none().files;
+        let (jar, link) = (folder.path().join("a.jar"), folder.path().join("link.jar"));
+        std::fs::write(&jar, EMPTY).unwrap();
+        std::os::unix::fs::symlink("a.jar", &link).unwrap();
+        assert_eq!(jar_content(&link, &files).unwrap(), Hash::of(&EMPTY));
     }
 }

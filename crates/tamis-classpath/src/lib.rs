@@ -21,15 +21,32 @@ mod jar_facts;
 pub mod names;
 
 pub use index::{ClassIndex, Located};
-pub use jar_cache::JarCache;
+pub use jar_cache::{JarCache, jar_content};
 pub use jar_facts::block_of_jar;
 
 use std::path::PathBuf;
+use std::sync::Arc;
+use tamis_fs::Fingerprinter;
 
-/// Where facts are kept between runs.
+/// What is known from earlier, and where it is kept.
 #[derive(Debug, Clone)]
 pub struct Caches {
-    /// Those of class folders; `None` keeps none.
+    /// Folder of what is known about class folders; `None` keeps nothing.
     pub folders: Option<PathBuf>,
     pub jars: JarCache,
+    /// Says which files have the content that they had.
+    pub files: Arc<Fingerprinter>,
+}
+
+impl Caches {
+    /// The user's own for jars, with these for class folders and files.
+    pub fn of_user(folders: Option<PathBuf>, files: Arc<Fingerprinter>) -> Self {
+        Self { folders, jars: JarCache::of_user(), files }
+    }
+
+    /// Nothing is known, and nothing is kept.
+    pub fn none() -> Self {
+        let files = Fingerprinter::new(tamis_fs::Options::default());
+        Self { folders: None, jars: JarCache::new(None), files: Arc::new(files) }
+    }
 }

@@ -4,7 +4,7 @@ use crate::commands::MAVEN;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use tamis_classpath::{Caches, ClassIndex, JarCache};
+use tamis_classpath::{Caches, ClassIndex};
 use tamis_core::{Hash, Module, TestKey, ToolScope, Unit, Value};
 use tamis_dynamic::{Fact, Kind};
 use tamis_jvm_wire::Goal;
@@ -83,10 +83,8 @@ impl GoalFacts {
 }
 
 pub(crate) fn caches(project: &Project) -> Caches {
-    Caches {
-        folders: project.store_folder.as_ref().ok().map(|store| store.join("classes")),
-        jars: JarCache::of_user(),
-    }
+    let folders = project.store_folder.as_ref().ok().map(|store| store.join("classes"));
+    Caches::of_user(folders, Arc::clone(&project.fingerprinter))
 }
 
 /// The module by its folder, at the root by its artifact; with the execution where it is not the usual

@@ -6,7 +6,8 @@
 use crate::goal::GoalFacts;
 use anyhow::{Result, anyhow};
 use std::collections::BTreeMap;
-use tamis_classpath::{Caches, JarCache};
+use std::sync::Arc;
+use tamis_classpath::Caches;
 use tamis_core::{Cause, Decision, Evidence, Hash, Planned, TestKey, Unit, Way};
 use tamis_project::Project;
 use tamis_select_static::engine::{self, Recorded};
@@ -36,7 +37,7 @@ pub(crate) fn decide(
     let state = store.map_err(|why| anyhow!(why.clone()))?.join("static");
     let settings = Settings {
         root: project.root().to_path_buf(),
-        caches: Caches { folders: Some(state.join("folders")), jars: JarCache::of_user() },
+        caches: Caches::of_user(Some(state.join("folders")), Arc::clone(&project.fingerprinter)),
         state,
         kinds: Kinds::ALL,
         libraries: Libraries::Auto,

@@ -24,7 +24,7 @@ use tamis_core::{Hash, Scheme, Value};
 pub const MAX_NAMES: usize = 2000;
 
 /// A path that changes under our hands is read so many times before we give up.
-const ATTEMPTS: usize = 5;
+pub(crate) const ATTEMPTS: usize = 5;
 
 /// Paths that one thread takes at a time; an answer from the cache costs about a microsecond.
 const CHUNK: usize = 128;
@@ -224,6 +224,14 @@ impl Fingerprinter {
             })));
         }
         answers
+    }
+
+    pub(crate) fn cache(&self) -> &Cache {
+        &self.cache
+    }
+
+    pub(crate) fn now_ns(&self) -> i128 {
+        (self.clock)()
     }
 
     pub(crate) fn ignored(&self) -> Option<&Ignored> {

@@ -36,6 +36,7 @@ mod map;
 mod names;
 mod read;
 mod table;
+mod whole;
 
 #[cfg(test)]
 mod tests;
@@ -44,3 +45,4 @@ pub use command::command_id;
 pub use fingerprinter::{Answer, Fingerprinter, Ignored, MAX_NAMES, Options};
 pub use identity::{FileKind, Identity, identity};
 pub use names::listing_value;
+pub use whole::WholeFile;

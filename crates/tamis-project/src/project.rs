@@ -21,7 +21,7 @@ pub struct Project {
     /// The folder of the records, or why there is none.
     pub store_folder: Result<PathBuf, String>,
     pub rules: Arc<PathRules>,
-    pub fingerprinter: Fingerprinter,
+    pub fingerprinter: Arc<Fingerprinter>,
     pub services: Services,
     commands: FingerprintCommands,
 }
@@ -49,7 +49,7 @@ impl Project {
         let rules = PathRules::new(&settings, &places).map_err(anyhow::Error::msg)?;
         let rules = Arc::new(rules);
         let commands = FingerprintCommands::new(&settings, paths.root());
-        let fingerprinter = fingerprinter(&settings, &paths, &rules, &commands);
+        let fingerprinter = Arc::new(fingerprinter(&settings, &paths, &rules, &commands));
         let services = Services {
             ignore_all: settings.services == Contact::Ignore,
             warn_only: settings.services == Contact::Warn,

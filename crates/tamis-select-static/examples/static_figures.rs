@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 use std::time::Instant;
-use tamis_classpath::{Caches, JarCache};
+use tamis_classpath::Caches;
 use tamis_select_static::graph::{Edge, EdgeKind, Graph};
 use tamis_select_static::{Kinds, Libraries, Module, Session, Settings};
 
@@ -29,7 +29,7 @@ fn graph(folder: &Path, runs: usize) {
     let settings = Settings {
         root: folder.into(),
         state: PathBuf::from("/nonexistent"),
-        caches: Caches { folders: None, jars: JarCache::new(None) },
+        caches: Caches::none(),
         kinds: Kinds::ALL,
         libraries: Libraries::Auto,
         offline: false,

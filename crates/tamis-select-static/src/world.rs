@@ -13,10 +13,10 @@ use crate::naming::Naming;
 use rayon::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
-use tamis_classpath::Caches;
 use tamis_classpath::block::{Block, ClassFacts, List, ResourceFacts};
-use tamis_classpath::folder::{self, Folder};
+use tamis_classpath::folder::{self, Folder, Keep};
 use tamis_classpath::names::{NameId, Names};
+use tamis_classpath::{Caches, jar_content};
 use tamis_core::Hash;
 
 /// A module: where its classes are. Paths that do not exist are empty, as for the JVM.
@@ -362,12 +362,12 @@ fn load_entry(path: &Path, root: &Path, caches: &Caches, keep: bool) -> Loaded {
         Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Loaded::Nothing,
         Err(e) => return Loaded::Failed(e.to_string()),
         Ok(meta) if meta.is_dir() => {
-            let scan = if keep { folder::scan } else { folder::scan_only };
-            return Loaded::Folder(scan(path, caches.folders.as_deref()));
+            let keep = if keep { Keep::Plain } else { Keep::Nothing };
+            return Loaded::Folder(folder::scan(path, caches, keep));
         }
         Ok(_) => {}
     }
-    let content = match caches.jars.content(path) {
+    let content = match jar_content(path, &caches.files) {
         Ok(content) => content,
         Err(e) => return Loaded::Failed(e.to_string()),
     };

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use tamis_classpath::{Caches, JarCache};
+use tamis_classpath::Caches;
 use tamis_select_static::engine::{Recorded, decide, record};
 use tamis_select_static::{Kinds, Libraries, Module, Reason, Settings, TestDecision};
 use tamis_testjava::{Sources, jdk};
@@ -38,10 +38,7 @@ impl Project {
             settings: Settings {
                 root: folder.path().join("project"),
                 state: folder.path().join("state"),
-                caches: Caches {
-                    folders: Some(folder.path().join("cache")),
-                    jars: JarCache::new(None),
-                },
+                caches: Caches { folders: Some(folder.path().join("cache")), ..Caches::none() },
                 kinds: Kinds::ALL,
                 libraries: Libraries::Auto,
                 offline: false,

@@ -2,7 +2,7 @@
 
 use crate::play::{Play, has_body};
 use std::sync::Arc;
-use tamis_classpath::{Caches, ClassIndex, JarCache};
+use tamis_classpath::{Caches, ClassIndex};
 use tamis_dynamic::{Depends, Jvm, Kind};
 use tamis_testjava::{Sources, jdk};
 use tamis_jvm_wire::{ClassSeen, Hits, Lookup, Lookups, Window};
@@ -408,7 +408,7 @@ fn class_files_that_are_looked_for_as_resources_count_whether_there_or_not() {
     assert!(
         jar.arg("cf").arg(&library).arg("-C").arg(classes).arg(".").status().unwrap().success()
     );
-    let caches = Caches { folders: None, jars: JarCache::new(None) };
+    let caches = Caches::none();
     let index = ClassIndex::load(std::slice::from_ref(&library), &caches);
     let mut jvm = Jvm::new(Arc::new(index), "play");
     jvm.began(1, "First");

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 use tamis_classfile::ClassFile;
-use tamis_classpath::{Caches, ClassIndex, JarCache};
+use tamis_classpath::{Caches, ClassIndex};
 use tamis_core::Hash;
 use tamis_dynamic::{Depends, Jvm, Kind};
 use tamis_testjava::{Sources, class_files, jdk};
@@ -25,7 +25,7 @@ impl Play {
             all = all.file(name, text);
         }
         let folder: PathBuf = all.compile(&jdk());
-        let caches = Caches { folders: None, jars: JarCache::new(None) };
+        let caches = Caches::none();
         let index = Arc::new(ClassIndex::load(std::slice::from_ref(&folder), &caches));
         let mut play =
             Self { jvm: Jvm::new(index, "play"), classes: Vec::new(), probes: BTreeMap::new() };

@@ -3,6 +3,7 @@
 mod answers;
 mod caching;
 mod properties;
+mod whole;
 
 use crate::{Fingerprinter, Options};
 use std::path::Path;

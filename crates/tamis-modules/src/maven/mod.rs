@@ -13,6 +13,7 @@
 //! | `interpolate` | expressions |
 //! | `effective` | what one pom comes to |
 //! | [`reactor`] | modules and edges |
+//! | `layout` | where the classes of a module are, and which of them are tests |
 //! | `resolution` | what a module resolves to, for comparing |
 //!
 //! What is not seen: the default versions of plugins that no pom names, settings of Maven's
@@ -22,6 +23,7 @@
 mod effective;
 mod element;
 mod interpolate;
+mod layout;
 mod merge;
 mod profile;
 pub mod reactor;
@@ -29,6 +31,7 @@ mod resolution;
 mod surroundings;
 mod words;
 
+pub use layout::{Layout, TestNaming, TestPlugin, layouts};
 pub use reactor::{read, root_of};
 pub use surroundings::Surroundings;
 pub use words::Words;

@@ -31,12 +31,10 @@ pub fn read(
 ) -> Result<Graph, BuildError> {
     let mut poms = Poms::new(files, around);
     let mut graph = Graph::new(Kind::Maven);
-    let paths = discover(&poms, files, root, &mut graph.notes)?;
-    for path in &paths {
-        if let Some(name) = raw_name(&poms, path) {
-            poms.known.entry(name).or_insert_with(|| path.clone());
-        }
-    }
+    let Discovered { poms: paths, absent } = discover(&poms, files, root)?;
+    let note = |a: &Absent| format!("{} names the module {}, which is not there", a.pom, a.module);
+    graph.notes.extend(absent.iter().map(note));
+    remember(&mut poms, &paths);
     let mut modules: Vec<Rc<Effective>> = Vec::new();
     for path in &paths {
         let place = Place::Project(path.clone());
@@ -88,29 +86,50 @@ pub fn root_of(files: &dyn Files, pom: &str, around: &Surroundings) -> String {
         folder = folder_of(&folder).to_owned();
         let Some(above) = join(&folder, "pom.xml").filter(|p| files.is_file(p)) else { continue };
         let poms = Poms::new(files, around);
-        let names = discover(&poms, files, &above, &mut Vec::new());
-        if names.is_ok_and(|paths| paths.iter().any(|p| p == pom)) {
+        let found = discover(&poms, files, &above);
+        if found.is_ok_and(|found| found.poms.iter().any(|p| p == pom)) {
             root = above;
         }
     }
     root
 }
 
-fn unreadable(poms: &Poms<'_>, path: &str) -> BuildError {
+pub(super) fn unreadable(poms: &Poms<'_>, path: &str) -> BuildError {
     match poms.broken.borrow().get(path) {
         Some(why) => BuildError(format!("{path} cannot be read: {why}")),
         None => BuildError(format!("{path} is missing, or inherits from itself")),
     }
 }
 
-/// The poms of all modules.
-fn discover(
+/// Makes poms known by their coordinates, so that others find them as their parent.
+pub(super) fn remember(poms: &mut Poms<'_>, paths: &[String]) {
+    for path in paths {
+        if let Some(name) = raw_name(poms, path) {
+            poms.known.entry(name).or_insert_with(|| path.clone());
+        }
+    }
+}
+
+/// A module that a pom names and that is not there.
+#[derive(Debug)]
+pub(super) struct Absent {
+    pub(super) pom: String,
+    pub(super) module: String,
+}
+
+/// The poms of all modules, and the modules that have none.
+#[derive(Debug, Default)]
+pub(super) struct Discovered {
+    pub(super) poms: Vec<String>,
+    pub(super) absent: Vec<Absent>,
+}
+
+pub(super) fn discover(
     poms: &Poms<'_>,
     files: &dyn Files,
     root: &str,
-    notes: &mut Vec<String>,
-) -> Result<Vec<String>, BuildError> {
-    let mut found = Vec::new();
+) -> Result<Discovered, BuildError> {
+    let mut found = Discovered::default();
     let mut seen = BTreeSet::new();
     let mut open = vec![root.to_owned()];
     while let Some(path) = open.pop() {
@@ -119,24 +138,39 @@ fn discover(
         }
         let model =
             poms.own(&Place::Project(path.clone())).ok_or_else(|| unreadable(poms, &path))?;
-        let values = Values { model: &model, user: &poms.around.user, keep_version: false };
         let listed = model.list("modules").iter().chain(model.list("subprojects"));
         let mut below = Vec::new();
         for module in listed {
-            let name = values.real(&module.text);
+            let name = module_name(poms, files, &path, &module.text);
             let pom = join(folder_of(&path), &name).map(|p| match files.is_folder(&p) {
                 true => join(&p, "pom.xml").unwrap_or(p),
                 false => p,
             });
             match pom.filter(|p| files.is_file(p)) {
                 Some(pom) => below.push(pom),
-                None => notes.push(format!("{path} names the module {name}, which is not there")),
+                None => found.absent.push(Absent { pom: path.clone(), module: name }),
             }
         }
-        found.push(path);
+        found.poms.push(path);
         open.extend(below.into_iter().rev());
     }
     Ok(found)
+}
+
+/// The name of a module with its expressions replaced: by the pom itself, by what it inherits, by what is around.
+fn module_name(poms: &Poms<'_>, files: &dyn Files, pom: &str, text: &str) -> String {
+    if !text.contains("${") {
+        return text.to_owned();
+    }
+    // With poms of their own: which parents can be found by their coordinates is not known yet, and must not be
+    // remembered as if it were.
+    let alone = Poms::new(files, poms.around);
+    let Some(assembled) = alone.assembled(&Place::Project(pom.to_owned())) else {
+        return text.to_owned();
+    };
+    let values = Values { model: &assembled.model, user: &poms.around.user, keep_version: false };
+    let name = poms.around.complete(&values.real(text));
+    name.trim_start_matches("${project.basedir}/").to_owned()
 }
 
 fn raw_name(poms: &Poms<'_>, path: &str) -> Option<String> {

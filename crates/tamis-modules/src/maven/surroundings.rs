@@ -81,6 +81,24 @@ impl Surroundings {
     }
 }
 
+impl Surroundings {
+    /// A text with those expressions replaced that the machine gives a value.
+    pub(crate) fn complete(&self, text: &str) -> String {
+        let mut out = String::with_capacity(text.len());
+        let mut rest = text;
+        while let Some(start) = rest.find("${")
+            && let Some(length) = rest[start..].find('}')
+        {
+            let (expression, name) =
+                (&rest[start..=start + length], &rest[start + 2..start + length]);
+            out.push_str(&rest[..start]);
+            out.push_str(&self.property(name).unwrap_or_else(|| expression.to_owned()));
+            rest = &rest[start + length + 1..];
+        }
+        out + rest
+    }
+}
+
 /// The version of the JDK that Maven would take.
 fn java_version() -> Option<String> {
     Some(tamis_jdk::Release::of(&tamis_jdk::home()?)?.version()?.to_owned())

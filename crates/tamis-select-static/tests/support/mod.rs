@@ -41,6 +41,7 @@ pub(crate) fn settings(folder: &Path) -> Settings {
         caches: Caches {
             folders: Some(folder.join("cache")),
             jars: JarCache::new(Some(folder.join("jars"))),
+            ..Caches::none()
         },
         kinds: Kinds::ALL,
         libraries: Libraries::Auto,

@@ -17,7 +17,8 @@ use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
-use tamis_classpath::{Caches, JarCache};
+use std::sync::Arc;
+use tamis_classpath::Caches;
 use tamis_report::style::Role;
 use tamis_select_static::render::{self, Detail, DiffJson, ImpactedJson, SelectionJson};
 use tamis_select_static::{
@@ -195,7 +196,7 @@ pub(crate) fn run(options: &Options, arguments: &StaticArguments) -> Result<i32>
     };
     let settings = Settings {
         root: project.root().to_path_buf(),
-        caches: Caches { folders: Some(state.join("folders")), jars: JarCache::of_user() },
+        caches: Caches::of_user(Some(state.join("folders")), Arc::clone(&project.fingerprinter)),
         state: state.clone(),
         kinds: places.without.iter().fold(Kinds::ALL, |kinds, kind| kinds.without(edge(*kind))),
         libraries: match places.libraries {
@@ -249,6 +250,8 @@ pub(crate) fn run(options: &Options, arguments: &StaticArguments) -> Result<i32>
     };
     // A reader that has seen enough (`| head`) is no error.
     let _ = out.flush();
+    // Only a cache.
+    let _ = project.fingerprinter.flush();
     if offline {
         offline::leave_behind(&state)?;
         drop(lock);
