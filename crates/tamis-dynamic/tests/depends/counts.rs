@@ -4,7 +4,7 @@ use crate::play::{Play, has_body};
 use std::sync::Arc;
 use tamis_dynamic::{ClassIndex, Depends, Jvm, Kind};
 use tamis_select_static::{Caches, JarCache};
-use tamis_testjava::{Sources, jdk};
+use tamis_testkit::{Sources, jdk};
 use tamis_wire::{ClassSeen, Hits, Lookup, Lookups, Window};
 
 fn header(class: &str) -> Kind {

@@ -7,7 +7,7 @@ use tamis_classfile::ClassFile;
 use tamis_core::Hash;
 use tamis_dynamic::{ClassIndex, Depends, Jvm, Kind};
 use tamis_select_static::{Caches, JarCache};
-use tamis_testjava::{Sources, class_files, jdk};
+use tamis_testkit::{Sources, class_files, jdk};
 use tamis_wire::{ClassSeen, Hits, Lookups, Window};
 
 /// A JVM with all classes of some sources loaded.

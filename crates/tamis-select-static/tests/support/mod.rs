@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use tamis_select_static::{
     Caches, JarCache, Kinds, Libraries, Module, Session, Settings, TestDecision,
 };
-use tamis_testjava::Sources;
+use tamis_testkit::Sources;
 
 /// Annotations and base classes of the test frameworks, as far as recognition needs them.
 pub(crate) fn frameworks() -> Sources {

@@ -1,7 +1,7 @@
 //! What a user types: the verbs, names of tests, answers for people and for programs.
 
-use crate::support::{Project, ended};
 use std::fs;
+use tamis_testkit::{Project, ended};
 
 fn two_tests() -> Project {
     Project::with(&[
