@@ -74,7 +74,7 @@ mod tests {
 
     #[test]
     fn only_the_same_java_is_ours() {
-        let jdks = tamis_testjava::jdks();
+        let jdks = tamis_testkit::jdks();
         let java = |home: &Path| home.join("bin/java").to_string_lossy().into_owned();
         for one in &jdks {
             for other in &jdks {

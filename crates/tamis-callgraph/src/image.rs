@@ -176,7 +176,7 @@ fn attributes(mut bytes: &[u8]) -> Result<[u64; attribute::COUNT], ImageError> {
 mod tests {
     use super::*;
     use tamis_classfile::ClassFile;
-    use tamis_testjava::jdks;
+    use tamis_testkit::jdks;
 
     #[test]
     fn every_jdk_of_this_machine() {

@@ -106,7 +106,7 @@ impl<'a> ConstantPool<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tamis_testjava::{Sources, jdk};
+    use tamis_testkit::{Sources, jdk};
 
     #[test]
     fn code_handlers_and_bootstraps() {

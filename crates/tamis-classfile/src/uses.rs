@@ -229,7 +229,7 @@ fn plain_class(name: &[u8]) -> Option<&[u8]> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tamis_testjava::{Sources, jdk};
+    use tamis_testkit::{Sources, jdk};
 
     fn uses_of(source: &str, method: &str, look: impl FnOnce(&BodyUses<'_>)) {
         let folder = Sources::new().file("A.java", source).compile(&jdk());

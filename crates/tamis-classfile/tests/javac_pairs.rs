@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 use tamis_classfile::{Analyser, ClassFile, Fingerprint};
-use tamis_testjava::{Jdk, Sources, class_files, jdks};
+use tamis_testkit::{Jdk, Sources, class_files, jdks};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Verdict {

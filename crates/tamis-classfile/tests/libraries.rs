@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 use tamis_classfile::{Analyser, ClassFile};
-use tamis_testjava::{artifact, class_files, unpacked};
+use tamis_testkit::{artifact, class_files, unpacked};
 
 const LIBRARIES: [[&str; 2]; 4] = [
     ["com.squareup.okio:okio-jvm:3.9.0", "com.squareup.okio:okio-jvm:3.9.1"],

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use std::sync::OnceLock;
 use tamis_classfile::{Analyser, ClassFile};
-use tamis_testjava::{Sources, class_files, jdk};
+use tamis_testkit::{Sources, class_files, jdk};
 
 const SOURCE: &str = "
 import java.lang.annotation.*; import java.util.*; import java.util.function.*;

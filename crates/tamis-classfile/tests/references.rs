@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 use tamis_classfile::{Analyser, ClassFile, Place};
-use tamis_testjava::{Sources, jdk};
+use tamis_testkit::{Sources, jdk};
 
 const SOURCE: &str = "
 import java.lang.annotation.*; import java.util.function.*;

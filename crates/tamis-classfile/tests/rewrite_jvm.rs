@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::Command;
 use tamis_classfile::rewrite::{Argument, Editor, Prefix, Refused, Wrap};
 use tamis_classfile::{Member, flags, marks, mutf8};
-use tamis_testjava::{Jdk, Sources, class_files, jdk, jdks};
+use tamis_testkit::{Jdk, Sources, class_files, jdk, jdks};
 
 const PROBE: &str = "probe/Probe";
 const MARKS: &str = "probe/ProbeMarks";

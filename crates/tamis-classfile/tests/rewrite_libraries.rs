@@ -11,7 +11,7 @@ use std::process::{Command, Output};
 use support::{assert_same_but_code, mark_all, wrap_all};
 use tamis_classfile::marks;
 use tamis_classfile::rewrite::{Editor, Refused};
-use tamis_testjava::{Jdk, Sources, artifact, class_files, jdk, jdks, unpacked};
+use tamis_testkit::{Jdk, Sources, artifact, class_files, jdk, jdks, unpacked};
 
 const PROBE: &str = "tamisprobe/Counter";
 

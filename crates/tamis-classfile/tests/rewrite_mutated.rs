@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use std::sync::OnceLock;
 use tamis_classfile::ClassFile;
 use tamis_classfile::rewrite::{Argument, Editor, Prefix, Wrap};
-use tamis_testjava::{Sources, class_files, jdk};
+use tamis_testkit::{Sources, class_files, jdk};
 
 const SOURCE: &str = "
 import java.lang.annotation.*; import java.util.*; import java.util.function.*;

@@ -117,34 +117,26 @@ mod tests {
     /// the end is what is found from all of them at once.
     #[test]
     fn classes_that_come_one_by_one_are_related_as_if_they_came_together() {
-        let mut state = 7_u64;
-        let mut random = move |below: u64| {
-            state = state
-                .wrapping_mul(6_364_136_223_846_793_005)
-                .wrapping_add(1_442_695_040_888_963_407);
-            (state >> 33) % below
-        };
+        let mut random = tamis_testkit::Random::seeded(7);
         for _ in 0..300 {
             let mut names = Names::default();
             let mut calls = Calls::default();
             let mut step_by_step = Kinds::default();
-            let mut order: Vec<u64> = (0..9).collect();
-            for at in (1..order.len()).rev() {
-                order.swap(at, random(at as u64 + 1) as usize);
-            }
+            let mut order: Vec<usize> = (0..9).collect();
+            random.shuffle(&mut order);
             for (at, &n) in order.iter().enumerate() {
                 // Only from smaller ones: no class inherits from itself.
                 let mut inherits = Vec::new();
-                for _ in 0..random(3) {
+                for _ in 0..random.below(3) {
                     inherits.push(match n {
-                        0 => FOREIGN[random(4) as usize].to_owned(),
-                        _ if random(3) == 0 => FOREIGN[random(4) as usize].to_owned(),
-                        _ => format!("a/C{}", random(n)),
+                        0 => FOREIGN[random.below(4)].to_owned(),
+                        _ if random.chance(3) => FOREIGN[random.below(4)].to_owned(),
+                        _ => format!("a/C{}", random.below(n)),
                     });
                 }
                 let new = class(&format!("a/C{n}"), &inherits, &mut names);
                 calls.add(new, at as u32 * 10, &mut names);
-                if random(2) == 0 {
+                if random.chance(2) {
                     step_by_step.update(&calls, &mut names);
                 }
             }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use tamis_classpath::Caches;
 use tamis_select_static::engine::{Recorded, decide, record};
 use tamis_select_static::{Kinds, Libraries, Module, Reason, Settings, TestDecision};
-use tamis_testjava::{Sources, jdk};
+use tamis_testkit::{Sources, jdk};
 
 struct Project {
     _folder: tempfile::TempDir,
@@ -52,7 +52,7 @@ impl Project {
 
     fn compile(&self, value: u32) {
         let from = sources(value).compile(&jdk());
-        for (name, bytes) in tamis_testjava::class_files(&from) {
+        for (name, bytes) in tamis_testkit::class_files(&from) {
             let to = self.classes.join(name);
             std::fs::create_dir_all(to.parent().unwrap()).unwrap();
             std::fs::write(to, bytes).unwrap();

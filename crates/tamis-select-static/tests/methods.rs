@@ -9,7 +9,7 @@ use support::settings;
 use tamis_callgraph::{Algorithm, Changes};
 use tamis_select_static::engine::{self, Recorded};
 use tamis_select_static::{MethodLevel, Module, Reason, Session, TestDecision, methods};
-use tamis_testjava::{Sources, jdk};
+use tamis_testkit::{Sources, jdk};
 
 const TESTS: [(&str, &str); 3] = [
     (
@@ -61,7 +61,7 @@ impl Project {
         let to = self.folder.path().join("project").join(name);
         std::fs::remove_dir_all(&to).ok();
         std::fs::create_dir_all(&to).unwrap();
-        for (path, bytes) in tamis_testjava::class_files(classes) {
+        for (path, bytes) in tamis_testkit::class_files(classes) {
             std::fs::write(to.join(path), bytes).unwrap();
         }
     }

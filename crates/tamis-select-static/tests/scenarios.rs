@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::sync::OnceLock;
 use support::{frameworks, module, pass_all, selected, settings};
 use tamis_select_static::{EdgeKind, Reason, Session, TestDecision};
-use tamis_testjava::{Sources, jdk};
+use tamis_testkit::{Sources, jdk};
 
 struct Scenario {
     package: &'static str,

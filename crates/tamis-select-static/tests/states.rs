@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use support::{frameworks, module, pass_all, selected, settings};
 use tamis_select_static::{EdgeKind, Libraries, Module, Reason, Session, Settings, TestDecision};
-use tamis_testjava::{Sources, jdk};
+use tamis_testkit::{Sources, jdk};
 
 const NOTHING: [&str; 0] = [];
 

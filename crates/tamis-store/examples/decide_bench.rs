@@ -83,24 +83,12 @@ fn child(what: &str, shape: &str, dir: &Path) {
     assert!(status.success());
 }
 
-/// A fixed generator: the same store every time.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, limit: u32) -> u32 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut x = self.0;
-        x = (x ^ (x >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        x = (x ^ (x >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        ((x ^ (x >> 31)) % u64::from(limit)) as u32
-    }
-}
-
 fn inputs_of(shape: Shape, test: u32) -> Vec<u32> {
-    let mut random = Random(u64::from(test));
+    // The same store every time.
+    let mut random = tamis_testkit::Random::new(u64::from(test));
     let mut inputs: HashSet<u32> = (0..shape.core).collect();
     while inputs.len() < shape.inputs as usize {
-        let start = random.below(shape.questions);
+        let start = random.below(shape.questions as usize) as u32;
         for input in start..(start + shape.stretch).min(shape.questions) {
             if inputs.len() < shape.inputs as usize {
                 inputs.insert(input);
@@ -213,11 +201,11 @@ fn decide_one(dir: &Path) {
 fn decide_all(shape: Shape, dir: &Path) {
     let asked: Vec<TestKey> = (0..shape.tests).map(test_key).collect();
     for changed in [0_u32, 1, 10, 100, 1_000, 10_000] {
-        let mut random = Random(changed.into());
+        let mut random = tamis_testkit::Random::new(changed.into());
         let mut set = HashSet::new();
         while set.len() < changed as usize {
             // Not the core: a change there concerns every test.
-            set.insert(shape.core + random.below(shape.questions - shape.core));
+            set.insert(shape.core + random.below((shape.questions - shape.core) as usize) as u32);
         }
         let (mut times, mut cpus) = (Vec::new(), Vec::new());
         let mut to_run = 0;

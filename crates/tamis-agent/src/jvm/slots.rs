@@ -75,7 +75,7 @@ pub(crate) mod jvmti {
 #[cfg(test)]
 mod tests {
     use std::fs;
-    use tamis_testjava::jdks;
+    use tamis_testkit::jdks;
 
     /// The functions of a table in order, from the text of a header.
     fn table(header: &str, structure: &str) -> Vec<String> {

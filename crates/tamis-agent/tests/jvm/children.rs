@@ -1,6 +1,7 @@
 //! JVMs that a test starts have the agent, and the test's JVM is told as their host.
 
-use crate::harness::{Program, Server, Told, class_path, compile, jars, tried_jdks};
+use crate::harness::{Program, Server, Told, compile, tried_jdks};
+use tamis_testkit::{classpath_of, jars};
 use tamis_jvm_wire::{FromJvm, Role};
 
 const SOURCES: [(&str, &str); 2] = [
@@ -32,14 +33,9 @@ fn a_jvm_that_a_test_starts_tells_what_it_ran() {
         return;
     };
     let classes = compile(&SOURCES, &jars);
-    let class_path = class_path(&classes, &jars);
+    let class_path = classpath_of(&classes, &jars);
     for jdk in &tried_jdks() {
-        let program = Program {
-            jdk,
-            class_path: class_path.clone(),
-            jvm: Vec::new(),
-            arguments: vec!["org.junit.runner.JUnitCore".into(), "a.StartsTest".into()],
-        };
+        let program = Program::junit4(jdk, class_path.clone(), &["a.StartsTest"]);
         let server = Server::new();
         let output = program.command(&server.argument(Role::Tests)).output().expect("java starts");
         assert!(output.status.success(), "{output:?}");
@@ -76,12 +72,7 @@ fn what_is_started_outside_of_tests_has_no_agent() {
     );
     let classes = compile(&[main], &[]);
     for jdk in &tried_jdks() {
-        let program = Program {
-            jdk,
-            class_path: vec![classes.clone()],
-            jvm: Vec::new(),
-            arguments: vec!["a.Main".into()],
-        };
+        let program = Program::new(jdk, vec![classes.clone()], &["a.Main"]);
         let (output, told) = program.run();
         assert!(output.status.success(), "{output:?}");
         told.assert_sound();

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 use tamis_classfile::{Analyser, ClassFile, Fingerprint};
-use tamis_testjava::{Sources, class_files, jdk};
+use tamis_testkit::{Sources, class_files, jdk};
 
 #[test]
 fn the_committed_classes_are_the_sources() {

@@ -2,13 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::os::unix::net::{UnixListener, UnixStream};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Command, Output};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use tamis_classfile::ClassFile;
+use tamis_testkit::tools::built;
+use tamis_testkit::{Jdk, Sources, class_files, jdk, jdks};
 use tamis_jvm_wire::{ClassSeen, FromJvm, Hello, Lookup, Options, Role, ToJvm, Verdict};
-use tamis_testjava::{Jdk, Sources, class_files, jdk, jdks};
 use tempfile::TempDir;
 
 /// How a question is answered; by default goals are left alone and nothing is skipped.
@@ -89,13 +90,7 @@ fn accept(listener: &UnixListener, told: &Arc<Mutex<Vec<(usize, FromJvm)>>>, ans
 
 /// The agent as cargo built it for this test.
 pub(crate) fn library() -> PathBuf {
-    let exe = std::env::current_exe().expect("the path of this program");
-    let deps = exe.parent().expect("a folder");
-    [deps, deps.parent().expect("a folder")]
-        .map(|folder| folder.join("libtamis_agent.so"))
-        .into_iter()
-        .find(|library| library.is_file())
-        .expect("cargo builds the library before its tests")
+    built("libtamis_agent.so")
 }
 
 /// Those that are tried: all from 8 on that are here.
@@ -111,7 +106,28 @@ pub(crate) struct Program<'p> {
     pub(crate) arguments: Vec<String>,
 }
 
-impl Program<'_> {
+impl<'p> Program<'p> {
+    /// A main class and its arguments.
+    pub(crate) fn new(
+        jdk: &'p Jdk,
+        class_path: Vec<PathBuf>,
+        arguments: &[impl AsRef<str>],
+    ) -> Self {
+        let arguments = arguments.iter().map(|a| a.as_ref().to_owned()).collect();
+        Self { jdk, class_path, jvm: Vec::new(), arguments }
+    }
+
+    /// JUnit 4's own runner with these test classes.
+    pub(crate) fn junit4(
+        jdk: &'p Jdk,
+        class_path: Vec<PathBuf>,
+        tests: &[impl AsRef<str>],
+    ) -> Self {
+        let runner = std::iter::once("org.junit.runner.JUnitCore");
+        let all: Vec<&str> = runner.chain(tests.iter().map(AsRef::as_ref)).collect();
+        Self::new(jdk, class_path, &all)
+    }
+
     pub(crate) fn command(&self, agent: &str) -> Command {
         let mut command = Command::new(self.jdk.tool("java"));
         command.arg(agent).args(&self.jvm).arg("-cp");
@@ -256,28 +272,7 @@ fn methods_by_class(class_path: &[PathBuf]) -> BTreeMap<String, Vec<String>> {
     known
 }
 
-/// Jars of Maven's repository; the test is not tried where they cannot be had.
-pub(crate) fn jars(coordinates: &[&str]) -> Option<Vec<PathBuf>> {
-    let jars: Option<Vec<_>> = coordinates.iter().map(|c| tamis_testjava::artifact(c)).collect();
-    if jars.is_none() {
-        eprintln!("{coordinates:?} are not available here; not tried");
-    }
-    jars
-}
-
 /// Java 8 classes of these sources.
 pub(crate) fn compile(files: &[(&str, &str)], jars: &[PathBuf]) -> PathBuf {
-    let mut sources = Sources::new().option("--release").option("8");
-    for (name, text) in files {
-        sources = sources.file(name, text);
-    }
-    for jar in jars {
-        sources = sources.classpath(jar);
-    }
-    sources.compile(&jdk())
-}
-
-/// Compiled classes in front of jars.
-pub(crate) fn class_path(classes: &Path, jars: &[PathBuf]) -> Vec<PathBuf> {
-    std::iter::once(classes.to_path_buf()).chain(jars.iter().cloned()).collect()
+    Sources::new().release(8).files(files).classpaths(jars).compile(&jdk())
 }

@@ -1,15 +1,14 @@
 //! JUnit 3 with its own runner.
 
-use crate::harness::{Program, class_path, jars, tried_jdks};
+use crate::harness::{Program, tried_jdks};
+use tamis_testkit::{Sources, classpath_of, jars, jdk};
 use tamis_jvm_wire::Verdict::{Failed, Passed};
-use tamis_testjava::{Sources, jdk};
 
 #[test]
 fn suites_and_cases_of_junit_3() {
     let Some(jars) = jars(&["junit:junit:3.8.2"]) else { return };
     let sources = Sources::new()
-        .option("--release")
-        .option("8")
+        .release(8)
         .classpath(&jars[0])
         .file(
             "a/Thing.java",
@@ -34,12 +33,11 @@ fn suites_and_cases_of_junit_3() {
         );
     let classes = sources.compile(&jdk());
     for jdk in &tried_jdks() {
-        let program = Program {
+        let program = Program::new(
             jdk,
-            class_path: class_path(&classes, &jars),
-            jvm: vec![],
-            arguments: ["junit.textui.TestRunner", "a.AllTests"].map(str::to_owned).to_vec(),
-        };
+            classpath_of(&classes, &jars),
+            &["junit.textui.TestRunner", "a.AllTests"],
+        );
         let (output, told) = program.run();
         let text = String::from_utf8_lossy(&output.stdout);
         assert!(text.contains("Tests run: 3,  Failures: 1"), "{text}");

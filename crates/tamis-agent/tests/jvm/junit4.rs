@@ -1,15 +1,13 @@
 //! JUnit 4: which methods belong to which test class.
 
-use crate::harness::{Program, class_path, jars, tried_jdks};
+use crate::harness::{Program, tried_jdks};
+use tamis_testkit::runner::JUNIT4;
+use tamis_testkit::{Sources, classpath_of, jars, jdk};
 use tamis_jvm_wire::Verdict::{Failed, Passed};
-use tamis_testjava::{Sources, jdk};
-
-const JARS: [&str; 2] = ["junit:junit:4.13.2", "org.hamcrest:hamcrest-core:1.3"];
 
 fn sources() -> Sources {
     Sources::new()
-        .option("--release")
-        .option("8")
+        .release(8)
         .file("a/Thing.java", "package a; public class Thing {
             static int made; public Thing() { made++; }
             public int one() { return 1; } public int two() { return 2; }
@@ -47,12 +45,8 @@ fn sources() -> Sources {
 
 #[test]
 fn every_test_class_has_its_own_methods() {
-    let Some(jars) = jars(&JARS) else { return };
-    let mut sources = sources();
-    for jar in &jars {
-        sources = sources.classpath(jar);
-    }
-    let classes = sources.compile(&jdk());
+    let Some(jars) = jars(&JUNIT4) else { return };
+    let classes = sources().classpaths(&jars).compile(&jdk());
     for jdk in &tried_jdks() {
         let tests = [
             "OneTest",
@@ -65,12 +59,12 @@ fn every_test_class_has_its_own_methods() {
             "OldTest",
         ];
         let program = Program {
-            jdk,
-            class_path: class_path(&classes, &jars),
             jvm: vec!["-Xcheck:jni".into(), "-Xverify:all".into()],
-            arguments: std::iter::once("org.junit.runner.JUnitCore".to_owned())
-                .chain(tests.map(|test| format!("a.{test}")))
-                .collect(),
+            ..Program::junit4(
+                jdk,
+                classpath_of(&classes, &jars),
+                &tests.map(|test| format!("a.{test}")),
+            )
         };
         let (output, told) = program.run();
         let text = String::from_utf8_lossy(&output.stdout);
@@ -128,19 +122,10 @@ fn every_test_class_has_its_own_methods() {
 
 #[test]
 fn a_suite_and_its_members_are_open_together() {
-    let Some(jars) = jars(&JARS) else { return };
-    let mut sources = sources();
-    for jar in &jars {
-        sources = sources.classpath(jar);
-    }
-    let classes = sources.compile(&jdk());
+    let Some(jars) = jars(&JUNIT4) else { return };
+    let classes = sources().classpaths(&jars).compile(&jdk());
     for jdk in &tried_jdks() {
-        let program = Program {
-            jdk,
-            class_path: class_path(&classes, &jars),
-            jvm: vec![],
-            arguments: ["org.junit.runner.JUnitCore", "a.Both"].map(str::to_owned).to_vec(),
-        };
+        let program = Program::junit4(jdk, classpath_of(&classes, &jars), &["a.Both"]);
         let (_, told) = program.run();
         told.assert_sound();
         assert!(told.ran("a.OneTest").contains(&"a.Thing.one"));

@@ -1,18 +1,16 @@
 //! Questions by name: classes, jars, the environment, reflection.
 
-use crate::harness::{Program, class_path, jars, tried_jdks};
+use crate::harness::{Program, tried_jdks};
 use std::process::Command;
+use tamis_testkit::runner::JUNIT4;
+use tamis_testkit::{Sources, classpath_of, jars, jdk};
 use tamis_jvm_wire::Lookup;
-use tamis_testjava::{Sources, jdk};
-
-const JARS: [&str; 2] = ["junit:junit:4.13.2", "org.hamcrest:hamcrest-core:1.3"];
 
 #[test]
 fn questions_belong_to_the_test_that_puts_them() {
-    let Some(jars) = jars(&JARS) else { return };
-    let mut sources = Sources::new()
-        .option("--release")
-        .option("8")
+    let Some(jars) = jars(&JUNIT4) else { return };
+    let sources = Sources::new()
+        .release(8)
         .file("a/Thing.java", "package a; public class Thing { }")
         .file("a/Plain.java", "package a; @Deprecated public class Plain { }")
         .file(
@@ -50,10 +48,7 @@ fn questions_belong_to_the_test_that_puts_them() {
             "package a; public class ResourceTest { @org.junit.Test public void resource() {
             getClass().getResource(\"/no/such/resource\"); } }",
         );
-    for jar in &jars {
-        sources = sources.classpath(jar);
-    }
-    let classes = sources.compile(&jdk());
+    let classes = sources.classpaths(&jars).compile(&jdk());
     let folder = tempfile::tempdir().expect("a folder for a jar");
     let jar = folder.path().join("my.jar");
     let mut packer = Command::new(jdk().tool("jar"));
@@ -63,12 +58,12 @@ fn questions_belong_to_the_test_that_puts_them() {
     for jdk in &tried_jdks() {
         let tests = ["Names", "Jar", "Home", "All", "Reflect", "Resource"];
         let program = Program {
-            jdk,
-            class_path: class_path(&classes, &jars),
             jvm: vec![format!("-Dmy.jar={jar}"), "-Xcheck:jni".into()],
-            arguments: std::iter::once("org.junit.runner.JUnitCore".to_owned())
-                .chain(tests.map(|test| format!("a.{test}Test")))
-                .collect(),
+            ..Program::junit4(
+                jdk,
+                classpath_of(&classes, &jars),
+                &tests.map(|test| format!("a.{test}Test")),
+            )
         };
         let (output, told) = program.run();
         assert!(output.status.success(), "{output:?}");

@@ -8,8 +8,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::Arc;
+use tamis_testkit::maven::is_unresolved;
+use tamis_testkit::place::folder;
+use tamis_testkit::{Sources, class_files, jars, jdk, not_tried};
 use tamis_jvm_wire::{FromJvm, Goal, Role, Scanned, ToJvm, Verdict};
-use tamis_testjava::{Sources, artifact, jdk};
 use tempfile::TempDir;
 
 struct Project {
@@ -18,11 +20,9 @@ struct Project {
 }
 
 fn compiled() -> Option<PathBuf> {
-    let jar = artifact("junit:junit:4.13.2")?;
     let sources = Sources::new()
-        .classpath(&jar)
-        .option("--release")
-        .option("8")
+        .classpaths(&jars(&["junit:junit:4.13.2"])?)
+        .release(8)
         .file("a/Thing.java", "package a; public class Thing { public void use() {} }")
         .file(
             "a/OneTest.java",
@@ -68,14 +68,14 @@ impl Project {
     /// `None` where JUnit cannot be had.
     fn new(surefire: &str, configuration: &str) -> Option<Self> {
         let plugin = "maven-surefire-plugin";
-        let folder = tempfile::tempdir().expect("a folder for the project");
+        let folder = folder();
         module(folder.path(), "p", plugin, surefire, configuration)?;
         Some(Self { folder, goal: format!("org.apache.maven.plugins:{plugin}:{surefire}:test") })
     }
 
     fn failsafe(version: &str) -> Option<Self> {
         let plugin = "maven-failsafe-plugin";
-        let folder = tempfile::tempdir().expect("a folder for the project");
+        let folder = folder();
         module(folder.path(), "p", plugin, version, "")?;
         let goal = format!("org.apache.maven.plugins:{plugin}:{version}:integration-test");
         Some(Self { folder, goal })
@@ -84,7 +84,7 @@ impl Project {
     /// Two modules.
     fn reactor(surefire: &str) -> Option<Self> {
         let plugin = "maven-surefire-plugin";
-        let folder = tempfile::tempdir().expect("a folder for the project");
+        let folder = folder();
         for name in ["x", "y"] {
             fs::create_dir(folder.path().join(name)).expect("a folder");
             module(&folder.path().join(name), name, plugin, surefire, "")?;
@@ -128,13 +128,12 @@ impl Project {
         });
         *tests.lock().expect("no panic") = server.argument(Role::Tests);
         let Ok(output) = self.mvn(&server.argument(Role::Build), arguments) else {
-            eprintln!("Maven is not here; {} was not tried", self.goal);
+            not_tried("mvn");
             return None;
         };
         let text = String::from_utf8_lossy(&output.stdout).into_owned();
-        let unresolved = ["could not be resolved", "Could not transfer", "Cannot access"];
-        if !output.status.success() && unresolved.iter().any(|reason| text.contains(reason)) {
-            eprintln!("Maven cannot get {} here; not tried", self.goal);
+        if !output.status.success() && is_unresolved(&text) {
+            not_tried(&format!("{}, which Maven cannot get", self.goal));
             return None;
         }
         let mut jvms = server.finish();
@@ -187,7 +186,7 @@ impl Run {
 }
 
 fn copy(from: &Path, to: &Path) {
-    for (name, bytes) in tamis_testjava::class_files(from) {
+    for (name, bytes) in class_files(from) {
         let file: PathBuf = to.join(name);
         fs::create_dir_all(file.parent().expect("a parent")).expect("a folder");
         fs::write(file, bytes).expect("a class file");
@@ -335,11 +334,10 @@ fn other_providers() {
         ("org.testng:testng:7.5.1", "org.testng:testng:7.5.1", "org.testng.annotations.Test"),
     ];
     for (dependency, jar, annotation) in cases {
-        let Some(jar) = artifact(jar) else { return };
+        let Some(jars) = jars(&[jar]) else { return };
         let classes = Sources::new()
-            .classpath(&jar)
-            .option("--release")
-            .option("8")
+            .classpaths(&jars)
+            .release(8)
             .file("a/Thing.java", "package a; public class Thing { public void use() {} }")
             .file(
                 "a/OneTest.java",

@@ -1,8 +1,8 @@
 //! Mockito's inline mocks change classes while they run: the probes stay, the tests pass.
 
-use crate::harness::{Program, class_path, jars, tried_jdks};
+use crate::harness::{Program, tried_jdks};
+use tamis_testkit::{Sources, classpath_of, jars, jdk};
 use tamis_jvm_wire::Verdict::Passed;
-use tamis_testjava::{Sources, jdk};
 
 const JARS: [&str; 6] = [
     "junit:junit:4.13.2",
@@ -42,22 +42,13 @@ fn mocked_classes_keep_their_probes() {
             "a/OffTest.java",
             "package a; public class OffTest { @org.junit.Test public void t() {} }",
         );
-    for option in ["--release", "17"] {
-        sources = sources.option(option);
-    }
-    for jar in &jars {
-        sources = sources.classpath(jar);
-    }
-    let classes = sources.compile(&jdk());
+    sources = sources.release(17);
+    let classes = sources.classpaths(&jars).compile(&jdk());
     for jdk in tried_jdks().iter().filter(|jdk| jdk.release >= 17) {
         let tests = ["Real", "Mock", "Off", "Real"].map(|test| format!("a.{test}Test"));
         let program = Program {
-            jdk,
-            class_path: class_path(&classes, &jars),
             jvm: vec!["-Djdk.attach.allowAttachSelf=true".into(), "-Xshare:auto".into()],
-            arguments: std::iter::once("org.junit.runner.JUnitCore".to_owned())
-                .chain(tests)
-                .collect(),
+            ..Program::junit4(jdk, classpath_of(&classes, &jars), &tests)
         };
         let (output, told) = program.run();
         assert!(output.status.success(), "{output:?}");

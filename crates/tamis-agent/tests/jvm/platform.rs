@@ -1,16 +1,14 @@
 //! The JUnit platform: Jupiter, JUnit 4 through its vintage engine, parallel execution.
 
-use crate::harness::{Program, Told, class_path, jars, tried_jdks};
+use crate::harness::{Program, Told, tried_jdks};
+use tamis_testkit::runner::JUNIT4;
+use tamis_testkit::{Sources, classpath_of, jars, jdk};
 use tamis_jvm_wire::Verdict::{Failed, Passed};
-use tamis_testjava::{Sources, jdk};
 
 const CONSOLE: &str = "org.junit.platform:junit-platform-console-standalone:1.10.2";
-const JUNIT4: [&str; 2] = ["junit:junit:4.13.2", "org.hamcrest:hamcrest-core:1.3"];
-
 fn sources() -> Sources {
     Sources::new()
-        .option("--release")
-        .option("8")
+        .release(8)
         .file(
             "a/Thing.java",
             "package a; public class Thing {
@@ -60,11 +58,7 @@ fn run(parallel: bool, check: impl Fn(&str, &Told)) {
     let Some(console) = jars(&[CONSOLE]) else { return };
     let Some(junit4) = jars(&JUNIT4) else { return };
     let jars = [console, junit4].concat();
-    let mut sources = sources();
-    for jar in &jars {
-        sources = sources.classpath(jar);
-    }
-    let classes = sources.compile(&jdk());
+    let classes = sources().classpaths(&jars).compile(&jdk());
     for jdk in &tried_jdks() {
         let mut arguments: Vec<String> =
             ["org.junit.platform.console.ConsoleLauncher", "execute"].map(str::to_owned).to_vec();
@@ -76,7 +70,7 @@ fn run(parallel: bool, check: impl Fn(&str, &Told)) {
                 arguments.push(format!("--config=junit.jupiter.execution.parallel.{setting}"));
             }
         }
-        let class_path = class_path(&classes, &jars);
+        let class_path = classpath_of(&classes, &jars);
         let program = Program { jdk, class_path, jvm: vec!["-Xcheck:jni".into()], arguments };
         let (output, told) = program.run();
         let text = String::from_utf8_lossy(&output.stdout);

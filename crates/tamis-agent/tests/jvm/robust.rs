@@ -1,22 +1,15 @@
 //! What must hold whatever happens: the program runs as it would, nothing that was said is lost.
 
-use crate::harness::{Program, Server, Told, class_path, compile, jars, library, tried_jdks};
+use crate::harness::{Program, Server, Told, compile, library, tried_jdks};
 use std::fmt::Write as _;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use tamis_jvm_wire::Mark;
+use tamis_testkit::runner::JUNIT4;
+use tamis_testkit::{class_files, classpath_of, jars, jdk, need};
 use tamis_jvm_wire::Verdict::Passed;
+use tamis_jvm_wire::Mark;
 use tamis_jvm_wire::{FromJvm, Options, Role};
-use tamis_testjava::{Jdk, class_files, jdk};
-
-const JARS: [&str; 2] = ["junit:junit:4.13.2", "org.hamcrest:hamcrest-core:1.3"];
-
-fn junit<'j>(jdk: &'j Jdk, class_path: Vec<PathBuf>, tests: &[&str]) -> Program<'j> {
-    let mut arguments = vec!["org.junit.runner.JUnitCore".to_owned()];
-    arguments.extend(tests.iter().map(|test| (*test).to_owned()));
-    Program { jdk, class_path, jvm: Vec::new(), arguments }
-}
 
 const HELLO: (&str, &str) = (
     "a/Main.java",
@@ -31,12 +24,7 @@ const HELLO: (&str, &str) = (
 fn without_tamis_the_program_runs_as_always() {
     let classes = compile(&[HELLO], &[]);
     for jdk in &tried_jdks() {
-        let program = Program {
-            jdk,
-            class_path: vec![classes.clone()],
-            jvm: Vec::new(),
-            arguments: vec!["a.Main".into()],
-        };
+        let program = Program::new(jdk, vec![classes.clone()], &["a.Main"]);
         let nobody = Options {
             socket: "/nonexistent/socket".into(),
             token: "t".into(),
@@ -61,12 +49,7 @@ fn an_exit_and_a_halt_are_good_ends() {
     let classes = compile(&[HELLO], &[]);
     for jdk in &tried_jdks() {
         for (argument, code) in [("exit", 7), ("halt", 3)] {
-            let program = Program {
-                jdk,
-                class_path: vec![classes.clone()],
-                jvm: Vec::new(),
-                arguments: vec!["a.Main".into(), argument.into()],
-            };
+            let program = Program::new(jdk, vec![classes.clone()], &["a.Main", argument]);
             let (output, told) = program.run();
             assert_eq!(output.status.code(), Some(code));
             assert_eq!((&output.stdout[..], &output.stderr[..]), (&b"out\n"[..], &b"err\n"[..]));
@@ -92,10 +75,11 @@ const SLOW: [(&str, &str); 2] = [
 
 #[test]
 fn a_kill_keeps_what_was_said() {
-    let Some(jars) = jars(&JARS) else { return };
+    let Some(jars) = jars(&JUNIT4) else { return };
     let classes = compile(&SLOW, &jars);
     for jdk in &tried_jdks() {
-        let program = junit(jdk, class_path(&classes, &jars), &["a.OneTest", "a.SlowTest"]);
+        let program =
+            Program::junit4(jdk, classpath_of(&classes, &jars), &["a.OneTest", "a.SlowTest"]);
         let server = Server::new();
         let mut command = program.command(&server.argument(Role::Tests));
         let mut child = command.stdout(Stdio::piped()).spawn().expect("java starts");
@@ -115,7 +99,7 @@ fn a_kill_keeps_what_was_said() {
 
 #[test]
 fn a_tamis_that_goes_away_does_not_matter() {
-    let Some(jars) = jars(&JARS) else { return };
+    let Some(jars) = jars(&JUNIT4) else { return };
     let tests = [
         SLOW[0],
         (
@@ -131,7 +115,8 @@ fn a_tamis_that_goes_away_does_not_matter() {
         let listener = std::os::unix::net::UnixListener::bind(&socket).expect("a socket");
         let tamis = std::thread::spawn(move || drop(listener.accept().expect("a connection")));
         let options = Options { socket, token: "t".into(), role: Role::Tests, methods: false };
-        let program = junit(jdk, class_path(&classes, &jars), &["a.OneTest", "a.TwoTest"]);
+        let program =
+            Program::junit4(jdk, classpath_of(&classes, &jars), &["a.OneTest", "a.TwoTest"]);
         let agent = options.argument(&library()).expect("a plain path");
         let output = program.command(&agent).output().expect("java starts");
         assert!(output.status.success(), "{output:?}");
@@ -141,7 +126,7 @@ fn a_tamis_that_goes_away_does_not_matter() {
 
 #[test]
 fn many_threads_lose_no_method_of_any_test() {
-    let Some(jars) = jars(&JARS) else { return };
+    let Some(jars) = jars(&JUNIT4) else { return };
     let mut work = String::from("package a; public class Work { static long sum;\n");
     let mut all = String::new();
     for n in 0..200 {
@@ -169,7 +154,7 @@ fn many_threads_lose_no_method_of_any_test() {
     let names: Vec<String> = (0..20).map(|n| format!("a.T{n}")).collect();
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
     for jdk in &tried_jdks() {
-        let (_, told) = junit(jdk, class_path(&classes, &jars), &names).run();
+        let (_, told) = Program::junit4(jdk, classpath_of(&classes, &jars), &names).run();
         told.assert_sound();
         for name in &names {
             let work = told.ran(name).into_iter().filter(|m| m.starts_with("a.Work.m")).count();
@@ -180,9 +165,8 @@ fn many_threads_lose_no_method_of_any_test() {
 
 #[test]
 fn a_tracer_sees_the_boundaries_in_order() {
-    let Some(jars) = jars(&JARS) else { return };
-    if Command::new("strace").arg("-V").output().is_err() {
-        eprintln!("strace is not here; the marks were not tried");
+    let Some(jars) = jars(&JUNIT4) else { return };
+    if !need("strace") {
         return;
     }
     let touch = |n: u32| {
@@ -195,7 +179,7 @@ fn a_tracer_sees_the_boundaries_in_order() {
     let classes = compile(&[("a/T1.java", &one), ("a/T2.java", &two)], &jars);
     for jdk in &tried_jdks() {
         let server = Server::new();
-        let program = junit(jdk, class_path(&classes, &jars), &["a.T1", "a.T2"]);
+        let program = Program::junit4(jdk, classpath_of(&classes, &jars), &["a.T1", "a.T2"]);
         let java = program.command(&server.argument(Role::Tests));
         let folder = tempfile::tempdir().expect("a folder");
         let log = folder.path().join("log");
@@ -229,12 +213,7 @@ fn a_class_without_room_for_probes_is_told() {
     long.push_str("return x; } public static void main(String[] a) { long_(1); } }");
     let classes = compile(&[("a/Long.java", &long)], &[]);
     for jdk in &tried_jdks() {
-        let program = Program {
-            jdk,
-            class_path: vec![classes.clone()],
-            jvm: Vec::new(),
-            arguments: vec!["a.Long".into()],
-        };
+        let program = Program::new(jdk, vec![classes.clone()], &["a.Long"]);
         let (output, told) = program.run();
         assert!(output.status.success(), "{output:?}");
         let class = told.classes.iter().find(|class| class.name == b"a/Long").expect("told");
@@ -283,7 +262,7 @@ fn other_agent(classes: &Path, folder: &Path) -> PathBuf {
 
 #[test]
 fn a_class_that_others_change_keeps_its_probes() {
-    let Some(jars) = jars(&JARS) else { return };
+    let Some(jars) = jars(&JUNIT4) else { return };
     let use_test = (
         "a/UseTest.java",
         "package a; public class UseTest {
@@ -295,7 +274,7 @@ fn a_class_that_others_change_keeps_its_probes() {
     let agent = other_agent(&classes, folder.path());
     for jdk in &tried_jdks() {
         let tests = ["a.UseTest", "a.ChangeTest", "a.UseTest"];
-        let mut program = junit(jdk, class_path(&classes, &jars), &tests);
+        let mut program = Program::junit4(jdk, classpath_of(&classes, &jars), &tests);
         program.jvm.push(format!("-javaagent:{}", agent.display()));
         let (output, told) = program.run();
         assert!(output.status.success(), "{output:?}");
@@ -340,16 +319,16 @@ fn windows_of(messages: &[FromJvm], test: &str) -> Vec<Vec<u32>> {
 
 #[test]
 fn jacoco_beside_the_agent() {
-    let Some(jars) = jars(&JARS) else { return };
-    let Some(jacoco) = crate::harness::jars(&["org.jacoco:org.jacoco.agent:0.8.13"]) else {
+    let Some(jars) = jars(&JUNIT4) else { return };
+    let Some(jacoco) = tamis_testkit::jars(&["org.jacoco:org.jacoco.agent:0.8.13"]) else {
         return;
     };
-    let inner = tamis_testjava::unpacked(&jacoco[0]).join("jacocoagent.jar");
+    let inner = tamis_testkit::unpacked(&jacoco[0]).join("jacocoagent.jar");
     let classes = compile(&[SLOW[0]], &jars);
     let folder = tempfile::tempdir().expect("a folder");
     let data = folder.path().join("jacoco.exec");
     for jdk in &tried_jdks() {
-        let mut program = junit(jdk, class_path(&classes, &jars), &["a.OneTest"]);
+        let mut program = Program::junit4(jdk, classpath_of(&classes, &jars), &["a.OneTest"]);
         program.jvm.push(format!("-javaagent:{}=destfile={}", inner.display(), data.display()));
         let (output, told) = program.run();
         assert!(output.status.success(), "{output:?}");
@@ -392,12 +371,11 @@ fn open_files_are_asked_about_without_a_path() {
     let file = classes.join("a/Opens.class");
     let size = file.metadata().expect("was compiled").len();
     for jdk in &tried_jdks() {
-        let program = Program {
+        let program = Program::new(
             jdk,
-            class_path: vec![classes.clone()],
-            jvm: Vec::new(),
-            arguments: vec!["a.Opens".into(), file.to_str().expect("a plain path").into()],
-        };
+            vec![classes.clone()],
+            &["a.Opens", file.to_str().expect("a plain path")],
+        );
         let server = Server::new();
         let java = program.command(&server.argument(Role::Tests));
         let log = classes.join("calls.txt");
@@ -445,10 +423,8 @@ fn every_layout_of_objects_lets_probes_be_read() {
         layouts.extend((jdk.release >= 25).then_some("-XX:+UseCompactObjectHeaders"));
         for layout in layouts {
             let program = Program {
-                jdk,
-                class_path: vec![classes.clone()],
                 jvm: vec![layout.to_owned()],
-                arguments: vec!["a.Many".into()],
+                ..Program::new(jdk, vec![classes.clone()], &["a.Many"])
             };
             let (output, told) = program.run();
             assert!(output.status.success(), "{layout}: {output:?}");
@@ -480,12 +456,7 @@ fn no_probe_is_lost_while_they_are_read() {
     );
     let classes = compile(&[("a/Many.java", &many)], &[]);
     for jdk in &tried_jdks() {
-        let program = Program {
-            jdk,
-            class_path: vec![classes.clone()],
-            jvm: Vec::new(),
-            arguments: vec!["a.Many".into()],
-        };
+        let program = Program::new(jdk, vec![classes.clone()], &["a.Many"]);
         let (output, told) = program.run();
         assert!(output.status.success(), "{output:?}");
         told.assert_sound();

@@ -1,11 +1,11 @@
 //! What static fields hold when a test begins, what ran in static initialisers, what goes on from test to
 //! test.
 
-use crate::harness::{Program, Told, class_path, compile, jars, tried_jdks};
+use crate::harness::{Program, Told, compile, tried_jdks};
 use std::collections::BTreeSet;
+use tamis_testkit::runner::JUNIT4;
+use tamis_testkit::{classpath_of, jars};
 use tamis_jvm_wire::FromJvm;
-
-const JARS: [&str; 2] = ["junit:junit:4.13.2", "org.hamcrest:hamcrest-core:1.3"];
 
 /// From this JDK on the agent can look into objects.
 const FIRST_JDK: u32 = 12;
@@ -66,7 +66,7 @@ public class Holder {
 
 #[test]
 fn what_changed_at_any_depth_is_told_and_nothing_else() {
-    let Some(jars) = jars(&JARS) else { return };
+    let Some(jars) = jars(&JUNIT4) else { return };
     let test = |name: &str, body: &str| {
         format!("package a; public class {name} {{ @org.junit.Test public void t() {{ {body} }} }}")
     };
@@ -101,7 +101,7 @@ fn what_changed_at_any_depth_is_told_and_nothing_else() {
     for jdk in tried_jdks().iter().filter(|jdk| jdk.release >= FIRST_JDK) {
         let (output, told) = Program {
             jdk,
-            class_path: class_path(&classes, &jars),
+            class_path: classpath_of(&classes, &jars),
             jvm: Vec::new(),
             arguments: arguments.clone(),
         }
@@ -155,7 +155,7 @@ fn what_changed_at_any_depth_is_told_and_nothing_else() {
 
 #[test]
 fn what_ran_in_a_static_initialiser_is_told_with_what_it_started() {
-    let Some(jars) = jars(&JARS) else { return };
+    let Some(jars) = jars(&JUNIT4) else { return };
     let classes = compile(
         &[
             ("a/Outer.java", "package a; class Outer { static final int N = Help.one() + Inner.N; static int later() { return Help.two(); } }"),
@@ -171,7 +171,7 @@ fn what_ran_in_a_static_initialiser_is_told_with_what_it_started() {
     );
     for jdk in &tried_jdks() {
         let arguments = ["org.junit.runner.JUnitCore", "a.ATest"].map(str::to_owned).to_vec();
-        let path = class_path(&classes, &jars);
+        let path = classpath_of(&classes, &jars);
         let (output, told) = Program { jdk, class_path: path, jvm: Vec::new(), arguments }.run();
         assert!(output.status.success(), "{output:?}");
         told.assert_sound();
@@ -193,7 +193,7 @@ fn what_ran_in_a_static_initialiser_is_told_with_what_it_started() {
 
 #[test]
 fn what_a_thread_of_an_earlier_test_is_still_in_counts() {
-    let Some(jars) = jars(&JARS) else { return };
+    let Some(jars) = jars(&JUNIT4) else { return };
     let server = "package a; class Server implements Runnable {
         static final java.util.concurrent.CountDownLatch up = new java.util.concurrent.CountDownLatch(1);
         static void start() throws Exception { Thread t = new Thread(new Server()); t.setDaemon(true);
@@ -220,7 +220,7 @@ fn what_a_thread_of_an_earlier_test_is_still_in_counts() {
     );
     for jdk in &tried_jdks() {
         let arguments = ["a.Main", "a.ATest", "a.BTest"].map(str::to_owned).to_vec();
-        let path = class_path(&classes, &jars);
+        let path = classpath_of(&classes, &jars);
         let (output, told) = Program { jdk, class_path: path, jvm: Vec::new(), arguments }.run();
         assert!(output.status.success(), "{output:?}");
         told.assert_sound();

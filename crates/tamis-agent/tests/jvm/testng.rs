@@ -1,8 +1,8 @@
 //! TestNG: classes open at their first method and end together, which is safe.
 
-use crate::harness::{Program, class_path, jars, tried_jdks};
+use crate::harness::{Program, tried_jdks};
+use tamis_testkit::{Sources, classpath_of, jars, jdk};
 use tamis_jvm_wire::Verdict::{Failed, Passed};
-use tamis_testjava::{Sources, jdk};
 
 const OLD: [&str; 3] =
     ["org.testng:testng:6.9.10", "com.beust:jcommander:1.48", "org.beanshell:bsh:2.0b4"];
@@ -15,9 +15,8 @@ const NEW: [&str; 4] = [
 
 fn try_testng(coordinates: &[&str]) {
     let Some(jars) = jars(coordinates) else { return };
-    let mut sources = Sources::new()
-        .option("--release")
-        .option("8")
+    let sources = Sources::new()
+        .release(8)
         .file(
             "a/Thing.java",
             "package a; public class Thing {
@@ -40,21 +39,13 @@ fn try_testng(coordinates: &[&str]) {
             "package a; import org.testng.annotations.*; public class RedTest {
             @Test public void red() { throw new RuntimeException(); } }",
         );
-    for jar in &jars {
-        sources = sources.classpath(jar);
-    }
-    let classes = sources.compile(&jdk());
+    let classes = sources.classpaths(&jars).compile(&jdk());
     for jdk in &tried_jdks() {
         let run = |tests: &str| {
             let folder = tempfile::tempdir().expect("a folder for reports");
             let reports = folder.path().to_str().expect("text");
             let arguments = ["org.testng.TestNG", "-d", reports, "-testclass", tests];
-            let program = Program {
-                jdk,
-                class_path: class_path(&classes, &jars),
-                jvm: vec![],
-                arguments: arguments.map(str::to_owned).to_vec(),
-            };
+            let program = Program::new(jdk, classpath_of(&classes, &jars), &arguments);
             let (_, told) = program.run();
             told.assert_sound();
             told

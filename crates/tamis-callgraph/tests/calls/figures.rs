@@ -30,8 +30,7 @@ fn in_package(class: &str) -> String {
 }
 
 fn figure(number: u32) -> Fixture {
-    let [project, library] =
-        ["project", "library"].map(|part| tamis_testjava::figure(number, part));
+    let [project, library] = ["project", "library"].map(|part| tamis_testkit::figure(number, part));
     Fixture::new(&borrowed(&project), &borrowed(&library))
 }
 

@@ -4,7 +4,7 @@ use crate::support::{Libraries, options};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use tamis_callgraph::{Algorithm, Origin, Program, Universe, build};
-use tamis_testjava::{artifact, jdk};
+use tamis_testkit::{artifact, jdk};
 
 /// The names of the methods that all public methods of a jar reach.
 fn reached(universe: &Universe, algorithm: Algorithm) -> BTreeSet<String> {

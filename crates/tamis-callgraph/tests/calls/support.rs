@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 use tamis_callgraph::{Algorithm, CallGraph, Options, Origin, Program, Root, Universe, build};
-use tamis_testjava::{Sources, jdk};
+use tamis_testkit::{Sources, jdk};
 
 /// Whether libraries and the JDK are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -4,7 +4,7 @@ use crate::play::{Play, has_body};
 use std::sync::Arc;
 use tamis_classpath::{Caches, ClassIndex};
 use tamis_dynamic::{Depends, Jvm, Kind};
-use tamis_testjava::{Sources, jdk};
+use tamis_testkit::{Sources, jdk};
 use tamis_jvm_wire::{ClassSeen, Hits, Lookup, Lookups, Window};
 
 fn header(class: &str) -> Kind {

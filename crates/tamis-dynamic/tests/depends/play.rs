@@ -7,7 +7,7 @@ use tamis_classfile::ClassFile;
 use tamis_classpath::{Caches, ClassIndex};
 use tamis_core::Hash;
 use tamis_dynamic::{Depends, Jvm, Kind};
-use tamis_testjava::{Sources, class_files, jdk};
+use tamis_testkit::{Sources, class_files, jdk};
 use tamis_jvm_wire::{ClassSeen, Hits, Lookups, Window};
 
 /// A JVM with all classes of some sources loaded.

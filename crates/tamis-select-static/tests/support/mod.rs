@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use tamis_classpath::{Caches, JarCache};
 use tamis_select_static::{Kinds, Libraries, Module, Session, Settings, TestDecision};
-use tamis_testjava::Sources;
+use tamis_testkit::Sources;
 
 /// Annotations and base classes of the test frameworks, as far as recognition needs them.
 pub(crate) fn frameworks() -> Sources {

@@ -1,8 +1,8 @@
 //! Attempts to make tamis skip a test whose outcome would be another one.
 
-use crate::support::{Project, ended, has, python};
 use std::os::unix::fs::symlink;
 use std::path::Path;
+use tamis_testkit::{Project, ended, need, not_tried, python};
 
 /// A script is run, must be skipped, then the edit must make it run.
 fn an_edit_is_seen(what: &str, files: &[(&str, &str)], script: &str, edit: impl FnOnce(&Project)) {
@@ -339,7 +339,7 @@ fn a_process_that_outlives_its_test_is_no_proof() {
 
 #[test]
 fn all_engines_see_the_same() {
-    if !has("gcc") {
+    if !need("gcc") {
         return;
     }
     for engine in ["ebpf", "patch", "notify", "ptrace"] {
@@ -351,7 +351,7 @@ fn all_engines_see_the_same() {
         let run = || project.tamis(&["--engine", engine, "./check.sh"]);
         let first = run();
         if first.stderr.contains("does not work here") {
-            eprintln!("not tried: {engine}: {}", first.stderr);
+            not_tried(&format!("the {engine} engine: {}", first.stderr));
             continue;
         }
         assert_eq!(first.code, 0, "{engine}: {}", first.stderr);
@@ -373,9 +373,9 @@ fn an_input_that_changes_during_the_run_is_no_proof() {
             "#!/bin/sh\ncat data\ntouch reading\nwhile [ -e reading ]; do sleep 0.02; done\n",
         ),
     ]);
-    let mut child = project.command().arg("./check.sh").spawn().expect("tamis starts");
+    let mut child = project.binary().arg("./check.sh").spawn().expect("tamis starts");
     let reading = project.path("reading");
-    crate::support::wait_for("the test", || Path::new(&reading).exists());
+    tamis_testkit::wait_for("the test", || Path::new(&reading).exists());
     project.write("data", "2\n");
     project.remove("reading");
     assert!(child.wait().expect("an end").success());

@@ -1,8 +1,8 @@
 //! `--rerun-failed`: flaky tests are told from broken ones; and known failures stay visible.
 
-use crate::support::Project;
 use serde_json::Value;
 use tamis_report::exit::MISTAKE;
+use tamis_testkit::Project;
 
 /// Fails when it runs for the first time, passes, fails again, ...: the file is no input, being in a
 /// temp folder of the test's own.
@@ -31,7 +31,7 @@ fn project() -> Project {
     project
 }
 
-fn finished(got: &crate::support::Ended, name: &str) -> Value {
+fn finished(got: &tamis_testkit::Ended, name: &str) -> Value {
     let all = got.events("finished");
     all.into_iter().find(|e| e["name"] == name).unwrap_or_else(|| panic!("{name}: {got:?}"))
 }

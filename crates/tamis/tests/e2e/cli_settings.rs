@@ -1,7 +1,7 @@
 //! `tamis.toml`: suites, limits, filters, rules, and its mistakes.
 
-use crate::support::{Project, ended};
 use tamis_report::exit::MISTAKE;
+use tamis_testkit::{Project, ended};
 
 fn with_settings(settings: &str, files: &[(&str, &str)]) -> Project {
     let project = Project::with(files);
@@ -24,7 +24,7 @@ fn a_suite_of_a_glob_of_a_list_of_a_command_and_of_one() {
             ("data", "d\n"),
         ],
     );
-    let names = |got: &crate::support::Ended| -> Vec<String> {
+    let names = |got: &tamis_testkit::Ended| -> Vec<String> {
         let decisions = got.events("decision");
         decisions.iter().map(|l| l["test"].as_str().expect("a name").to_owned()).collect()
     };

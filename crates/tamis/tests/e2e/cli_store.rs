@@ -1,9 +1,9 @@
 //! Records: shared, copied, damaged, interrupted.
 
-use crate::support::{Project, ended, has, tool, wait_for};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::process::{Child, Stdio};
+use tamis_testkit::{Project, ended, need, wait_for};
 
 #[test]
 fn two_at_once_in_one_folder() {
@@ -16,7 +16,7 @@ fn two_at_once_in_one_folder() {
         project.write(format!("d/{n}"), "1\n");
     }
     let start = |words: &[&str]| -> Child {
-        let mut command = project.command();
+        let mut command = project.binary();
         command.args(words).stdout(Stdio::null()).stderr(Stdio::piped());
         command.spawn().expect("tamis starts")
     };
@@ -43,7 +43,7 @@ fn slow_suite() -> Project {
 }
 
 fn start_and_wait_for_the_third(project: &Project) -> (Child, Vec<i32>) {
-    let mut command = project.command();
+    let mut command = project.binary();
     command.args(["-j1"]).stdout(Stdio::null()).stderr(Stdio::piped());
     let child = command.spawn().expect("tamis starts");
     let pids = || -> Vec<i32> {
@@ -176,7 +176,7 @@ fn a_store_that_cannot_be_written_runs_the_tests() {
     }
     // SAFETY: geteuid has no precondition.
     if unsafe { libc::geteuid() } == 0 {
-        eprintln!("not tried: a read-only folder, as root");
+        eprintln!("root writes in a read-only folder: there is nothing to try");
         return;
     }
     fs::create_dir(project.path("locked")).expect("a folder");
@@ -220,15 +220,14 @@ fn a_copied_store_works_in_a_copied_project() {
 
 #[test]
 fn work_trees_of_one_repository_share_their_records() {
-    if !has("git") {
+    if !need("git") {
         return;
     }
     let project = Project::with(&[("check.sh", "#!/bin/sh\ncat data\n"), ("data", "1\n")]);
-    let git = |words: &[&str]| tool(&project, &project.path("."), words);
-    git(&["git", "init", "-q", "-b", "main"]);
-    git(&["git", "add", "."]);
-    git(&["git", "commit", "-qm", "one"]);
-    git(&["git", "worktree", "add", "-q", "../tree", "-b", "other"]);
+    project.git(&["init", "-q", "-b", "main"]);
+    project.git(&["add", "."]);
+    project.git(&["commit", "-qm", "one"]);
+    project.git(&["worktree", "add", "-q", "../tree", "-b", "other"]);
     project.assert_ran(&["./check.sh"]);
     let tree = project.beside("tree");
     let there = || ended(project.seen_from(&tree).args(["./check.sh"]));
@@ -242,7 +241,7 @@ fn work_trees_of_one_repository_share_their_records() {
 
 #[test]
 fn a_branch_and_back_again() {
-    if !has("git") {
+    if !need("git") {
         return;
     }
     let project = Project::with(&[
@@ -255,22 +254,21 @@ fn a_branch_and_back_again() {
         ("c", "1"),
         ("d/x", ""),
     ]);
-    let git = |words: &[&str]| tool(&project, &project.path("."), words);
-    git(&["git", "init", "-q", "-b", "main"]);
-    git(&["git", "add", "."]);
-    git(&["git", "commit", "-qm", "one"]);
+    project.git(&["init", "-q", "-b", "main"]);
+    project.git(&["add", "."]);
+    project.git(&["commit", "-qm", "one"]);
     assert_eq!(project.ran().len(), 3);
-    git(&["git", "checkout", "-qb", "other"]);
+    project.git(&["checkout", "-qb", "other"]);
     assert!(project.ran().is_empty());
     project.write("a", "2");
-    git(&["git", "commit", "-qam", "two"]);
+    project.git(&["commit", "-qam", "two"]);
     assert_eq!(project.ran(), ["a"]);
     project.write("d/y", "");
-    git(&["git", "add", "."]);
-    git(&["git", "commit", "-qm", "three"]);
+    project.git(&["add", "."]);
+    project.git(&["commit", "-qm", "three"]);
     assert_eq!(project.ran().len(), 3);
     for branch in ["main", "other", "main", "other"] {
-        git(&["git", "checkout", "-q", branch]);
+        project.git(&["checkout", "-q", branch]);
         assert!(project.ran().is_empty(), "{branch} was tested before");
     }
 }

@@ -1,9 +1,9 @@
 //! The command stays the user's own: its output, input, exit code; and what tamis reports of it.
 
-use crate::support::{Project, ended, ended_with_input};
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use tamis_testkit::{Project, ended, ended_with_input};
 
 #[test]
 fn the_exit_code_is_the_command_s_own() {
@@ -68,21 +68,21 @@ fn output_is_untouched_byte_for_byte() {
 fn a_pipe_on_standard_input_passes_through_and_is_never_skipped() {
     let project = Project::new();
     for text in ["first", "first", "second"] {
-        let got = ended_with_input(project.command().arg("cat"), text.as_bytes());
+        let got = ended_with_input(project.binary().arg("cat"), text.as_bytes());
         assert_eq!(got.text(), text, "{}", got.stderr);
     }
     assert!(project.tamis(&["doctor"]).text().contains("standard input"));
     // Also under another name.
     for name in ["/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"] {
         for text in ["first", "second"] {
-            let got = ended_with_input(project.command().args(["cat", name]), text.as_bytes());
+            let got = ended_with_input(project.binary().args(["cat", name]), text.as_bytes());
             assert_eq!(got.text(), text, "{name}: {}", got.stderr);
         }
     }
     // A test that is given a pipe and does not look at it may be skipped.
     let words = ["sh", "-c", "echo done"];
-    assert_eq!(ended_with_input(project.command().args(words), b"x").text(), "done\n");
-    assert_eq!(ended_with_input(project.command().args(words), b"y").text(), "");
+    assert_eq!(ended_with_input(project.binary().args(words), b"x").text(), "done\n");
+    assert_eq!(ended_with_input(project.binary().args(words), b"y").text(), "");
 }
 
 #[test]
@@ -90,7 +90,7 @@ fn a_file_on_standard_input_is_an_input() {
     let project = Project::with(&[("one", "1\n"), ("two", "2\n")]);
     let run = |name: &str| {
         let file = File::open(project.path(name)).expect("there");
-        ended(project.command().arg("cat").stdin(file)).text()
+        ended(project.binary().arg("cat").stdin(file)).text()
     };
     assert_eq!(run("one"), "1\n");
     assert_eq!(run("one"), "", "skipped");
@@ -108,9 +108,9 @@ fn another_kind_of_standard_input_is_another_input() {
     assert_eq!(nothing().text(), "");
     assert!(nothing().stderr.contains("skipped"));
     let file = File::open(project.path("one")).expect("there");
-    let got = ended(project.command().arg("cat").stdin(file));
+    let got = ended(project.binary().arg("cat").stdin(file));
     assert_eq!(got.text(), "1\n", "{}", got.stderr);
-    let got = ended_with_input(project.command().arg("cat"), b"piped");
+    let got = ended_with_input(project.binary().arg("cat"), b"piped");
     assert_eq!(got.text(), "piped", "{}", got.stderr);
     let other_ways = [
         ["sh", "-c", "exec 3<&0 </dev/null; cat <&3"],
@@ -122,12 +122,12 @@ fn another_kind_of_standard_input_is_another_input() {
         let file = File::open(project.path("one")).expect("there");
         assert_eq!(project.tamis(&words).text(), "");
         assert!(project.tamis(&words).stderr.contains("skipped"), "{words:?}");
-        let got = ended(project.command().args(words).stdin(file));
+        let got = ended(project.binary().args(words).stdin(file));
         assert_eq!(got.text(), "1\n", "{words:?} {}", got.stderr);
     }
     // Who does not read it is not bothered by another one.
     project.assert_ran(&["echo"]);
-    assert_eq!(ended_with_input(project.command().arg("echo"), b"x").text(), "");
+    assert_eq!(ended_with_input(project.binary().arg("echo"), b"x").text(), "");
 }
 
 #[test]

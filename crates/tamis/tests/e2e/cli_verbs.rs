@@ -1,8 +1,8 @@
 //! What a user types: the verbs, names of tests, answers for people and for programs.
 
-use crate::support::{Project, ended};
 use std::fs;
 use tamis_report::exit::MISTAKE;
+use tamis_testkit::{Project, ended};
 
 fn two_tests() -> Project {
     Project::with(&[

@@ -7,12 +7,7 @@ mod cli_settings;
 mod cli_store;
 mod cli_streams;
 mod cli_verbs;
-#[path = "../shared/ended.rs"]
-mod ended;
 mod modules;
 mod paper_cases;
 mod property;
 mod static_select;
-mod support;
-#[path = "../shared/tools.rs"]
-mod tools;

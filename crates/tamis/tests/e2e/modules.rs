@@ -1,28 +1,14 @@
 //! `tamis modules`, and affected modules handed to cargo, go and npm.
 
-use crate::support::{Ended, Project, ended, has};
 use serde_json::Value;
-use std::process::Command;
 use tamis_report::exit::MISTAKE;
-
-fn git(project: &Project, words: &[&str]) {
-    let mut command = Command::new("git");
-    project.prepare(&mut command);
-    let got = ended(command.args(["-c", "user.name=n", "-c", "user.email=e"]).args(words));
-    assert_eq!(got.code, 0, "git {words:?}: {}", got.stderr);
-}
+use tamis_testkit::{Ended, Project, ended, need};
 
 /// A project in a repository with one commit.
 fn committed(files: &[(&str, &str)]) -> Project {
     let project = Project::with(files);
-    git(&project, &["init", "-q", "-b", "main"]);
-    commit(&project);
+    project.commit();
     project
-}
-
-fn commit(project: &Project) {
-    git(project, &["add", "-A"]);
-    git(project, &["commit", "-q", "-m", "x"]);
 }
 
 fn plain(project: &Project) -> Vec<String> {
@@ -55,7 +41,7 @@ fn maven() -> Project {
 
 #[test]
 fn modules_with_reasons_in_every_form() {
-    if !has("git") {
+    if !need("git") {
         return;
     }
     let project = maven();
@@ -93,7 +79,7 @@ fn modules_with_reasons_in_every_form() {
 
 #[test]
 fn a_pom_counts_by_what_it_comes_to() {
-    if !has("git") {
+    if !need("git") {
         return;
     }
     let project = maven();
@@ -116,7 +102,7 @@ fn a_pom_counts_by_what_it_comes_to() {
 
 #[test]
 fn what_git_cannot_say_makes_everything_count() {
-    if !has("git") {
+    if !need("git") {
         return;
     }
     let everything = |got: Ended, why: &str| {
@@ -141,7 +127,7 @@ fn what_git_cannot_say_makes_everything_count() {
 
 #[test]
 fn the_store_in_the_work_tree_is_no_change() {
-    if !has("git") {
+    if !need("git") {
         return;
     }
     let project = maven();
@@ -153,20 +139,20 @@ fn the_store_in_the_work_tree_is_no_change() {
 
 #[test]
 fn settings_of_the_project() {
-    if !has("git") {
+    if !need("git") {
         return;
     }
     let project = maven();
     let with = |settings: &str, files: &[&str]| {
         project.write("tamis.toml", format!("[modules]\nsince = \"HEAD\"\n{settings}\n"));
-        git(&project, &["add", "tamis.toml"]);
-        git(&project, &["commit", "-q", "--allow-empty", "-m", "settings"]);
+        project.git(&["add", "tamis.toml"]);
+        project.git(&["commit", "-q", "--allow-empty", "-m", "settings"]);
         for file in files {
             project.write(file, "changed");
         }
         let text = project.answer(&["modules", "--plain"]);
-        git(&project, &["checkout", "-q", "."]);
-        git(&project, &["clean", "-qfd"]);
+        project.git(&["checkout", "-q", "."]);
+        project.git(&["clean", "-qfd"]);
         text.lines().map(str::to_owned).collect::<Vec<_>>()
     };
     assert_eq!(with("", &["a/x.json"]), ["a", "b"]);
@@ -199,12 +185,12 @@ fn stand_in(project: &mut Project, name: &str) {
     project.write(format!("../bin/{name}"), "#!/bin/sh\necho \"$@\"\n");
     let path = std::env::var("PATH").unwrap_or_default();
     let bin = project.beside("bin").display().to_string();
-    project.set("PATH", &format!("{bin}:{path}"));
+    project.set("PATH", format!("{bin}:{path}"));
 }
 
 #[test]
 fn cargo_gets_packages() {
-    if !has("git") {
+    if !need("git") {
         return;
     }
     let mut project = committed(&[
@@ -222,7 +208,7 @@ fn cargo_gets_packages() {
     project.write("a/src/lib.rs", "// x");
     assert_eq!(handed(&project, &["cargo", "test", "--workspace"]), "test -p a -p b\n");
     project.write("a/Cargo.toml", "[package]\nname = 'a'\nversion = '2.0.0'\n");
-    commit(&project);
+    project.commit();
     project.write("c/Cargo.toml", "[package]\nname = 'c'\nversion = '2.0.0'\n");
     assert_eq!(handed(&project, &["cargo", "test"]), "", "a version alone");
     // Records decide about the command that comes of it.
@@ -237,7 +223,7 @@ fn cargo_gets_packages() {
 
 #[test]
 fn npm_gets_workspaces() {
-    if !has("git") {
+    if !need("git") {
         return;
     }
     let mut project = committed(&[
@@ -253,7 +239,7 @@ fn npm_gets_workspaces() {
 
 #[test]
 fn go_gets_packages() {
-    if !has("git") || !has("go") {
+    if !need("git") || !need("go") {
         return;
     }
     let test = "package a\nimport \"testing\"\nfunc TestX(t *testing.T) {}\n";
@@ -265,7 +251,7 @@ fn go_gets_packages() {
         ("b/b_test.go", &test.replace("package a", "package b")),
         ("c/c.go", "package c\n"),
     ]);
-    project.set("GOCACHE", &project.beside("gocache").display().to_string());
+    project.set("GOCACHE", project.beside("gocache").display().to_string());
     project.set("GOFLAGS", "-buildvcs=false");
     let go = |strategy: &str| {
         let got = project.tamis(&["--select", strategy, "--since", "HEAD", "go", "test", "./..."]);
@@ -318,7 +304,7 @@ root=$(pwd -P)
 
 #[test]
 fn gradle_is_asked_once_and_gets_tasks() {
-    if !has("git") {
+    if !need("git") {
         return;
     }
     let project = committed(&[
@@ -362,7 +348,7 @@ fn gradle_is_asked_once_and_gets_tasks() {
 
 #[test]
 fn why_names_changed_files_that_are_excluded() {
-    if !has("git") {
+    if !need("git") {
         return;
     }
     let project = maven();

@@ -1,7 +1,7 @@
 //! The cases by which RTSLinux was shown to see what selection inside one language does not, each
 //! with the right answer.
 
-use crate::support::{Project, has, python, tool};
+use tamis_testkit::{Project, need, python};
 
 fn suite(each: &str, run: &str) -> String {
     format!("[[suite]]\nname = \"s\"\neach = {each}\nrun = \"{run}\"\n")
@@ -9,7 +9,7 @@ fn suite(each: &str, run: &str) -> String {
 
 #[test]
 fn native_code_called_from_another_runtime() {
-    let Some(python) = python().filter(|_| has("gcc")) else { return };
+    let Some(python) = python().filter(|_| need("gcc")) else { return };
     let project = Project::with(&[
         ("native.c", "int answer(void) { return 42; }\n"),
         ("other.c", "int other(void) { return 1; }\n"),
@@ -21,7 +21,7 @@ fn native_code_called_from_another_runtime() {
         ),
     ]);
     let build = ["gcc", "-shared", "-fPIC", "-o", "libnative.so", "native.c"];
-    tool(&project, &project.path("."), &build);
+    project.tool(&build);
     let check = [python, "check.py"];
     project.assert_ran(&check);
     project.assert_skipped(&check);
@@ -29,13 +29,13 @@ fn native_code_called_from_another_runtime() {
     project.write("native.c", "int answer(void) { return 43; }\n");
     project.write("other.c", "int other(void) { return 2; }\n");
     project.assert_skipped(&check);
-    tool(&project, &project.path("."), &build);
+    project.tool(&build);
     let got = project.tamis(&check);
     assert_eq!(got.code, 1, "the changed library makes it fail: {}", got.stderr);
     assert!(got.stderr.contains("libnative.so changed"), "{}", got.stderr);
     // Back to the old library: the first record proves it again.
     project.write("native.c", "int answer(void) { return 42; }\n");
-    tool(&project, &project.path("."), &build);
+    project.tool(&build);
     project.assert_skipped(&check);
 }
 
@@ -64,7 +64,7 @@ fn a_test_that_starts_another_program_of_the_same_language() {
 
 #[test]
 fn a_test_that_runs_a_compiler_on_headers() {
-    if !has("g++") {
+    if !need("g++") {
         return;
     }
     let project = Project::with(&[

@@ -5,40 +5,18 @@
 //! tamis would skip must print exactly what the run printed whose record proves the skip, and end
 //! with the same code, there or in that tree without what the test itself left behind.
 //!
-//! `TAMIS_PROPERTY_ROUNDS` and `TAMIS_PROPERTY_SEED` make it longer or repeat a run. What the tests
+//! `TAMIS_PROPERTY_ROUNDS` and `TAMIS_SEED` make it longer or repeat a run. What the tests
 //! do not look at, because tamis says that it does not count: times, owners, and permissions other
 //! than "may be executed".
 
-use crate::support::{Ended, Project, copy_tree, ended};
 use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write as _;
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use tamis_testkit::{Ended, Project, Random, copy_tree, ended, for_each_seed, rounds};
 
 const TESTS: usize = 12;
-
-/// splitmix64: small, and the same on every machine.
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
-    fn below(&mut self, n: usize) -> usize {
-        (self.next() % n as u64) as usize
-    }
-
-    fn one<'t, T: ?Sized>(&mut self, of: &[&'t T]) -> &'t T {
-        of[self.below(of.len())]
-    }
-}
 
 /// Names of files; some are there, some come later, some become folders.
 const FILES: &[&str] = &[
@@ -148,8 +126,12 @@ impl World {
             "tamis.toml",
             "[[suite]]\nname = \"s\"\neach = \"tests/*.sh\"\nrun = \"sh {}\"\njobs = 1\n",
         );
-        let mut world =
-            Self { project, random: Random(seed), snapshots: Vec::new(), printed: HashMap::new() };
+        let mut world = Self {
+            project,
+            random: Random::new(seed),
+            snapshots: Vec::new(),
+            printed: HashMap::new(),
+        };
         fs::create_dir(world.project.path("empty")).expect("a folder");
         for _ in 0..25 {
             world.add_file();
@@ -277,7 +259,7 @@ impl World {
                 let name = self.random.one(VARIABLES);
                 match self.random.below(3) {
                     0 => self.project.unset(name),
-                    n => self.project.set(name, &n.to_string()),
+                    n => self.project.set(name, n.to_string()),
                 }
                 format!("variable {name}")
             }
@@ -353,9 +335,7 @@ impl World {
     }
 
     fn printed_in(&self, folder: &Path, test: &str) -> Printed {
-        let mut command = Command::new("sh");
-        self.project.prepare(&mut command);
-        let got = ended(command.arg(test).current_dir(folder));
+        let got = ended(self.project.command("sh").arg(test).current_dir(folder));
         let output = String::from_utf8_lossy(&got.stdout).into_owned();
         Printed { code: i64::from(got.code), output }
     }
@@ -423,24 +403,10 @@ fn settle(world: &mut World, seed: u64) {
     panic!("seed {seed}: the same state selects again and again: {changed:#?}");
 }
 
-fn number(name: &str) -> Option<u64> {
-    std::env::var(name).ok()?.parse().ok()
-}
-
 #[test]
 fn no_test_is_skipped_whose_output_would_differ() {
-    let rounds = number("TAMIS_PROPERTY_ROUNDS").unwrap_or(30);
-    let first = number("TAMIS_PROPERTY_SEED").unwrap_or(0x7a31);
     // A new project from time to time: its tests decide what can be found at all.
-    const ROUNDS_PER_PROJECT: u64 = 20;
-    let mut left = rounds;
-    let mut seed = first;
-    while left > 0 {
-        eprintln!("TAMIS_PROPERTY_SEED={seed}");
-        one_project(seed, left.min(ROUNDS_PER_PROJECT));
-        left = left.saturating_sub(ROUNDS_PER_PROJECT);
-        seed += 1;
-    }
+    for_each_seed(0x7a31, rounds(30), 20, one_project);
 }
 
 fn one_project(seed: u64, rounds: u64) {

@@ -1,17 +1,12 @@
 //! `tamis static` on compiled classes, without a build tool.
 
-use crate::support::{Project, has, tool};
+use tamis_testkit::{Project, need, wait_for};
 
 const PLACES: [&str; 4] = ["--classes", "classes", "--test-classes", "tests"];
 
 fn compile(project: &Project) {
-    let root = project.path(".");
-    tool(project, &root, &["javac", "-d", "classes", "src/A.java", "src/B.java"]);
-    tool(
-        project,
-        &root,
-        &["javac", "-cp", "classes", "-d", "tests", "src/ATest.java", "src/BTest.java"],
-    );
+    project.tool(&["javac", "-d", "classes", "src/A.java", "src/B.java"]);
+    project.tool(&["javac", "-cp", "classes", "-d", "tests", "src/ATest.java", "src/BTest.java"]);
 }
 
 fn answer(project: &Project, words: &[&str]) -> String {
@@ -20,8 +15,7 @@ fn answer(project: &Project, words: &[&str]) -> String {
 
 #[test]
 fn a_changed_class_selects_the_tests_that_reach_it() {
-    if !has("javac") {
-        println!("not tried: javac is not installed");
+    if !need("javac") {
         return;
     }
     // A suite class stands for JUnit, so that no library is needed.
@@ -38,8 +32,7 @@ fn a_changed_class_selects_the_tests_that_reach_it() {
         ),
         ("src/TestCase.java", "package junit.framework; public class TestCase {}"),
     ]);
-    let root = project.path(".");
-    tool(&project, &root, &["javac", "-d", "classes", "src/TestCase.java"]);
+    project.tool(&["javac", "-d", "classes", "src/TestCase.java"]);
     compile(&project);
     assert_eq!(answer(&project, &["select", "--plain"]), "ATest\nBTest\n", "nothing is known yet");
     answer(&project, &["select", "--update"]);
@@ -77,15 +70,14 @@ fn two_tests() -> Project {
         ("src/TestCase.java", "package junit.framework; public class TestCase {}"),
         ("passed", "BTest\n"),
     ]);
-    tool(&project, &project.path("."), &["javac", "-d", "classes", "src/TestCase.java"]);
+    project.tool(&["javac", "-d", "classes", "src/TestCase.java"]);
     compile(&project);
     project
 }
 
 #[test]
 fn only_tests_that_passed_are_done_and_only_for_the_classes_they_saw() {
-    if !has("javac") {
-        println!("not tried: javac is not installed");
+    if !need("javac") {
         return;
     }
     let project = two_tests();
@@ -107,21 +99,14 @@ fn only_tests_that_passed_are_done_and_only_for_the_classes_they_saw() {
 }
 
 /// Waits until the worker of the last call has done its work.
-fn worker_done(project: &Project, store: &std::path::Path) {
+fn worker_done(_project: &Project, store: &std::path::Path) {
     let behind = store.join("static/behind");
-    for _ in 0..1_000 {
-        if !behind.exists() {
-            return;
-        }
-        std::thread::sleep(std::time::Duration::from_millis(20));
-    }
-    panic!("the background work was not done in {}", project.path(".").display());
+    wait_for("the end of the background work", || !behind.exists());
 }
 
 #[test]
 fn offline_answers_are_the_same_and_the_rest_is_done_in_the_background() {
-    if !has("javac") {
-        println!("not tried: javac is not installed");
+    if !need("javac") {
         return;
     }
     let project = two_tests();
@@ -155,8 +140,7 @@ fn snapshots(store: &std::path::Path) -> usize {
 
 #[test]
 fn a_killed_worker_loses_nothing() {
-    if !has("javac") {
-        println!("not tried: javac is not installed");
+    if !need("javac") {
         return;
     }
     let project = two_tests();
@@ -173,8 +157,7 @@ fn a_killed_worker_loses_nothing() {
             let text = format!("public class {class} {{ int one() {{ return {round} + 100; }} }}");
             project.write(format!("src/{class}.java"), text);
         }
-        let root = project.path(".");
-        tool(&project, &root, &["javac", "-d", "classes", "src/A.java", "src/B.java"]);
+        project.tool(&["javac", "-d", "classes", "src/A.java", "src/B.java"]);
         answer(&["select", "--update", "--offline"]);
         worker_done(&project, &store);
         // Only ATest finishes.
@@ -206,8 +189,7 @@ fn kill_worker(store: &std::path::Path) -> usize {
 
 #[test]
 fn at_method_level_calls_decide_and_the_answer_says_that_it_can_miss() {
-    if !has("javac") {
-        println!("not tried: javac is not installed");
+    if !need("javac") {
         return;
     }
     let test = |name: &str, call: &str| {
@@ -223,7 +205,7 @@ fn at_method_level_calls_decide_and_the_answer_says_that_it_can_miss() {
         ("src/TestCase.java", "package junit.framework; public class TestCase {}"),
         ("passed", "ATest\nBTest\n"),
     ]);
-    tool(&project, &project.path("."), &["javac", "-d", "classes", "src/TestCase.java"]);
+    project.tool(&["javac", "-d", "classes", "src/TestCase.java"]);
     compile(&project);
     answer(&project, &["select", "--granularity", "method", "--update"]);
     answer(&project, &["record", "--granularity", "method", "--passed", "passed"]);

@@ -1,7 +1,7 @@
 //! Ant: the tasks `junit` and `junitlauncher`, in Ant's own JVM and in others.
 
-use crate::harness::{Call, Project, read};
-use std::os::unix::fs::PermissionsExt;
+use tamis_testkit::runner::junit4_test;
+use tamis_testkit::{Call, Project, jars};
 
 const JARS: [&str; 3] = [
     "org.junit.platform:junit-platform-console-standalone:1.10.2",
@@ -12,15 +12,12 @@ const ANT: [&str; 5] = ["ant", "ant-launcher", "ant-junit", "ant-junit4", "ant-j
 
 /// A project with an `ant` as it is installed elsewhere.
 fn project() -> Option<Project> {
-    let project = Project::new(&JARS)?;
+    let project = Project::java(&JARS)?;
     for name in ANT {
-        let Some(jar) = tamis_testjava::artifact(&format!("org.apache.ant:{name}:1.10.14")) else {
-            eprintln!("not tried: {name} cannot be had; scripts/test fetches it");
-            return None;
-        };
+        let jar = jars(&[&format!("org.apache.ant:{name}:1.10.14")])?.remove(0);
         project.write("ant/lib/.here", "");
         // Ant finds its folder by the real place of its jars.
-        std::fs::copy(jar, project.root.join(format!("ant/lib/{name}.jar"))).expect("a copy");
+        std::fs::copy(jar, project.path(format!("ant/lib/{name}.jar"))).expect("a copy");
     }
     project.write(
         "ant/bin/ant",
@@ -28,30 +25,21 @@ fn project() -> Option<Project> {
          exec java $ANT_OPTS -classpath \"$home/lib/ant-launcher.jar\" \"-Dant.home=$home\" \
          org.apache.tools.ant.launch.Launcher \"$@\"\n",
     );
-    let script = project.root.join("ant/bin/ant");
-    std::fs::set_permissions(script, PermissionsExt::from_mode(0o755)).expect("chmod");
     project
-        .write(
+        .add(
             "src/a/Thing.java",
             "package a; public class Thing {
             public int one() { return 1; } public int two() { return 2; } }",
         )
-        .write("src/a/OneTest.java", &test("OneTest", "one", 1))
-        .write("src/a/TwoTest.java", &test("TwoTest", "two", 2))
-        .write(
+        .add("src/a/OneTest.java", junit4_test("OneTest", "one", 1))
+        .add("src/a/TwoTest.java", junit4_test("TwoTest", "two", 2))
+        .add(
             "src/a/ThreeTest.java",
             "package a; public class ThreeTest extends junit.framework.TestCase {
             public void testIt() { Log.ran(\"ThreeTest\"); assertEquals(2, new Thing().two()); } }",
         )
-        .write("build.xml", &build_file(&project));
+        .add("build.xml", build_file(&project));
     Some(project)
-}
-
-fn test(class: &str, method: &str, expected: u32) -> String {
-    format!(
-        "package a; public class {class} {{ @org.junit.Test public void it() {{
-        Log.ran(\"{class}\"); org.junit.Assert.assertEquals({expected}, new Thing().{method}()); }} }}"
-    )
 }
 
 fn build_file(project: &Project) -> String {
@@ -113,7 +101,7 @@ fn rounds(target: &str) {
     assert_eq!(again.skipped.len(), 3, "{again:?}");
     let report = if target.starts_with("launcher") { "" } else { "TEST-a.OneTest.xml" };
     if !report.is_empty() {
-        let text = std::fs::read_to_string(project.root.join("reports").join(report));
+        let text = std::fs::read_to_string(project.path("reports").join(report));
         assert!(text.expect("a report").contains("skipped=\"1\""), "{target}");
     }
     edit(&project, "src/a/Thing.java", "return 2", "return Integer.parseInt(\"2\")");
@@ -162,13 +150,11 @@ fn methods_in_a_jvm_that_ant_starts() {
         @org.junit.Test public void two() { Log.ran(\"OneTest#two\"); new Thing().two(); } }",
     );
     for other in ["TwoTest", "ThreeTest"] {
-        std::fs::remove_file(project.root.join(format!("src/a/{other}.java")))
-            .expect("it is there");
+        std::fs::remove_file(project.path(format!("src/a/{other}.java"))).expect("it is there");
     }
     let by_method = |target: &str| {
-        let options = ["--json", "--no-command-skip", "--granularity", "method"];
-        let words = [&options[..], &["ant/bin/ant", "-q", target]].concat();
-        read(&project.tamis(&words), "ant/bin/ant")
+        let options = ["--no-command-skip", "--granularity", "method"];
+        project.call_with(&options, &["ant/bin/ant", "-q", target])
     };
     by_method("once").assert_code(0).assert_ran("the first run", &["OneTest#one", "OneTest#two"]);
     edit(&project, "src/a/Thing.java", "return 2", "return Integer.parseInt(\"2\")");
@@ -185,7 +171,7 @@ fn classes_that_are_compiled_between_two_tasks_are_looked_at_again() {
         public int two() throws Exception {
           return (Integer) Class.forName(\"a.Other\").getDeclaredMethod(\"two\").invoke(null); } }",
     );
-    std::fs::remove_file(project.root.join("src/a/ThreeTest.java")).expect("it is there");
+    std::fs::remove_file(project.path("src/a/ThreeTest.java")).expect("it is there");
     project.replace("src/a/TwoTest.java", "it() {", "it() throws Exception {");
     ant(&project, "both").assert_code(0);
     ant(&project, "both").assert_code(0);
@@ -205,6 +191,6 @@ fn the_whole_build_is_a_memo() {
     project.call(&words);
     let again = project.call(&words);
     assert!(!again.started && again.said.is_empty(), "{again:?}");
-    std::fs::remove_dir_all(project.root.join("reports")).expect("reports were written");
+    std::fs::remove_dir_all(project.path("reports")).expect("reports were written");
     assert!(project.call(&words).started, "what the build wrote is gone");
 }

@@ -1,19 +1,19 @@
 //! A framework that tamis does not know, which tells where its tests begin and end.
 
-use crate::harness::{Call, Project};
+use tamis_testkit::{Call, Project};
 
 const API: &str = include_str!("../../../../docs/java/Tamis.java");
 
 fn project() -> Project {
-    let project = Project::new(&[]).expect("no jars are needed");
+    let project = Project::java(&[]).expect("no jars are needed");
     project
-        .write("src/a/Tamis.java", &format!("package a;\n{API}"))
-        .write(
+        .add("src/a/Tamis.java", format!("package a;\n{API}"))
+        .add(
             "src/a/Thing.java",
             "package a; public class Thing {
             static int one() { return 1; } static int two() { return 2; } }",
         )
-        .write(
+        .add(
             "src/a/Main.java",
             "package a; import java.nio.file.*; public class Main {
             interface Test { boolean run() throws Exception; }
@@ -32,7 +32,7 @@ fn project() -> Project {
               boolean outer = test(\"outer\", () -> test(\"inner\", () -> true));
               System.exit(one && two && file && outer ? 0 : 1); } }",
         )
-        .write("data", "x\n")
+        .add("data", "x\n")
         .compile();
     project
 }

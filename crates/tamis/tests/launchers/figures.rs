@@ -1,33 +1,32 @@
 //! Figures 1, 5 and 7 of the study of static selection (Legunsen and others, FSE 2016), each with one
 //! project, one change, and three engines: what really runs, the graph of types, and the call graphs.
 
-use crate::harness::Project;
-
-const JARS: [&str; 2] = ["junit:junit:4.13.2", "org.hamcrest:hamcrest-core:1.3"];
+use tamis_testkit::Project;
+use tamis_testkit::runner::JUNIT4;
 
 /// The project of a figure and its library (JUnit itself for figure 7), run once under tamis, with its tests
 /// recorded for `tamis static`.
 fn recorded(figure: u32, tests: &[&str]) -> Option<Project> {
-    let mut made = Project::new(&JARS)?;
-    let library = tamis_testjava::figure(figure, "library");
+    let mut made = Project::java(&JUNIT4)?;
+    let library = tamis_testkit::figure(figure, "library");
     let library: Vec<_> =
         library.iter().filter(|(name, _)| !name.starts_with("org/junit")).collect();
     for (name, text) in &library {
-        made.write(&format!("libsrc/{name}"), text);
+        made.write(format!("libsrc/{name}"), text);
     }
     if !library.is_empty() {
         made.add_library("libsrc");
     }
-    for (name, text) in tamis_testjava::figure(figure, "project") {
+    for (name, text) in tamis_testkit::figure(figure, "project") {
         let test = name.trim_start_matches("a/").trim_end_matches(".java");
         let text = text
             .replace("/* @Test */", "@org.junit.Test")
             .replace("/* ran */", &format!("Log.ran(\"{test}\");"));
-        made.write(&format!("src/{name}"), &text);
+        made.write(format!("src/{name}"), &text);
     }
     made.compile();
     assert_eq!(run(&made, tests).len(), tests.len(), "all run the first time");
-    made.write("passed", &tests.iter().map(|t| format!("a.{t}\n")).collect::<String>());
+    made.write("passed", tests.iter().map(|t| format!("a.{t}\n")).collect::<String>());
     select(&made, &["--granularity", "method", "--update"]);
     let record = ["static", "record", "--granularity", "method", "--passed", "passed"];
     let class_path = made.jars();
@@ -51,7 +50,7 @@ fn run(project: &Project, tests: &[&str]) -> Vec<String> {
         call.ran.into_keys().map(|n| n.trim_start_matches("a.").into()).collect();
     let mut said = call.said.clone();
     said.dedup();
-    assert_eq!(said, ran, "what the tests say themselves: {}", call.output);
+    assert_eq!(said, ran, "what the tests say themselves: {}", call.stderr);
     ran
 }
 

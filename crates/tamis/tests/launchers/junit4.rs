@@ -1,27 +1,26 @@
 //! JUnit 4's own main class, and JUnit 3's.
 
-use crate::harness::{Call, Project};
-
-const JARS: [&str; 2] = ["junit:junit:4.13.2", "org.hamcrest:hamcrest-core:1.3"];
+use tamis_testkit::runner::{JUNIT4, junit4_test};
+use tamis_testkit::{Call, Project};
 
 fn project() -> Option<Project> {
-    let project = Project::new(&JARS)?;
+    let project = Project::java(&JUNIT4)?;
     project
-        .write(
+        .add(
             "src/a/Thing.java",
             "package a; public class Thing {
             public int one() { return 1; } public int two() { return 2; }
             public int three() { return 3; } }",
         )
-        .write("src/a/OneTest.java", &test("OneTest", "one", 1))
-        .write("src/a/TwoTest.java", &test("TwoTest", "two", 2))
-        .write(
+        .add("src/a/OneTest.java", junit4_test("OneTest", "one", 1))
+        .add("src/a/TwoTest.java", junit4_test("TwoTest", "two", 2))
+        .add(
             "src/a/BothTest.java",
             "package a; import org.junit.runner.RunWith; import org.junit.runners.Suite;
             @RunWith(Suite.class) @Suite.SuiteClasses({OneTest.class, TwoTest.class})
             public class BothTest { }",
         )
-        .write(
+        .add(
             "src/a/ManyTest.java",
             "package a; import org.junit.Test; import org.junit.runner.RunWith;
             import org.junit.runners.Parameterized;
@@ -32,7 +31,7 @@ fn project() -> Option<Project> {
               @Test public void it() { Log.ran(\"ManyTest\");
                 if (n == 3) org.junit.Assert.assertEquals(3, new Thing().three()); } }",
         )
-        .write(
+        .add(
             "src/a/ThreeTest.java",
             "package a; public class ThreeTest extends junit.framework.TestCase {
             public void testIt() { Log.ran(\"ThreeTest\"); assertEquals(3, new Thing().three()); }
@@ -40,13 +39,6 @@ fn project() -> Option<Project> {
         )
         .compile();
     Some(project)
-}
-
-fn test(class: &str, method: &str, expected: u32) -> String {
-    format!(
-        "package a; public class {class} {{ @org.junit.Test public void it() {{
-        Log.ran(\"{class}\"); org.junit.Assert.assertEquals({expected}, new Thing().{method}()); }} }}"
-    )
 }
 
 fn run(project: &Project, main: &str, classes: &[&str]) -> Call {
@@ -68,7 +60,7 @@ fn test_classes_are_ignored_where_they_need_not_run() {
     core(&project, &all).assert_code(0).assert_ran("the first run", &names);
     let again = core(&project, &all);
     again.assert_code(0).assert_ran("nothing changed", &[]);
-    assert!(again.output.contains("\nIII") && again.output.contains("OK (0 tests)"), "{again:?}");
+    assert!(again.stderr.contains("\nIII") && again.stderr.contains("OK (0 tests)"), "{again:?}");
     project.replace("src/a/Thing.java", "return 3", "return Integer.parseInt(\"3\")").compile();
     let some = ["ManyTest", "ThreeTest"];
     core(&project, &all).assert_code(0).assert_ran("Thing.three", &some);
@@ -119,15 +111,15 @@ fn the_runner_of_junit_3_runs_what_it_has_to() {
 
 #[test]
 fn a_jvm_that_a_test_starts_is_known_by_its_methods() {
-    let Some(project) = Project::new(&JARS) else { return };
+    let Some(project) = Project::java(&JUNIT4) else { return };
     project
-        .write(
+        .add(
             "src/a/Thing.java",
             "package a; public class Thing {
             public static int one() { return 1; } public static int two() { return 2; }
             public static void main(String[] a) { System.exit(one()); } }",
         )
-        .write(
+        .add(
             "src/a/StartsTest.java",
             "package a; public class StartsTest { @org.junit.Test public void it() throws Exception {
               Log.ran(\"StartsTest\"); ProcessBuilder java = new ProcessBuilder(\"java\", \"-cp\",

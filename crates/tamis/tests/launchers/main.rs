@@ -2,12 +2,9 @@
 //! runner, and nothing is left out wrongly.
 
 mod ant;
-#[path = "../shared/ended.rs"]
-mod ended;
 mod entity;
 mod figures;
 mod gradle;
-mod harness;
 mod junit4;
 mod methods;
 mod others;

@@ -1,7 +1,7 @@
 //! `--granularity method` where the runner itself asks: the console launcher with Jupiter and the vintage
 //! engine, JUnit 4's own, and what cannot be told apart.
 
-use crate::harness::{Call, Project, read};
+use tamis_testkit::{Call, Project};
 
 const CONSOLE: &str = "org.junit.platform:junit-platform-console-standalone:1.10.2";
 const JARS: [&str; 3] = [CONSOLE, "junit:junit:4.13.2", "org.hamcrest:hamcrest-core:1.3"];
@@ -10,20 +10,18 @@ const THING: &str = "package a; public class Thing {
     public int one() { return 1; } public int two() { return 2; } }";
 
 fn project(tests: &[(&str, &str)]) -> Option<Project> {
-    let project = Project::new(&JARS)?;
+    let project = Project::java(&JARS)?;
     project.write("src/a/Thing.java", THING);
     for (name, text) in tests {
-        project.write(&format!("src/a/{name}.java"), text);
+        project.write(format!("src/a/{name}.java"), text);
     }
     project.compile();
     Some(project)
 }
 
 fn call(project: &Project, options: &[&str], words: &[&str]) -> Call {
-    let mut all = vec!["--json", "--no-command-skip", "--granularity", "method"];
-    all.extend(options);
-    all.extend(words);
-    read(&project.tamis(&all), "java")
+    let all = [&["--no-command-skip", "--granularity", "method"], options].concat();
+    project.call_with(&all, words)
 }
 
 fn console(project: &Project, options: &[&str]) -> Call {
@@ -49,14 +47,14 @@ fn methods_are_left_out_with_the_proof() {
     let all = ["OldTest#one", "OldTest#two", "OneTest#one", "OneTest#two", "OneTest$In#one"];
     let first = console(&project, &[]);
     first.assert_code(0).assert_ran("the first run", &all);
-    assert!(!first.output.contains("as a whole"), "{}", first.output);
+    assert!(!first.stderr.contains("as a whole"), "{}", first.stderr);
     console(&project, &[]).assert_code(0).assert_ran("nothing changed", &[]);
 
     project.replace("src/a/Thing.java", "return 2", "return 8").compile();
     let some = console(&project, &[]);
     some.assert_code(0).assert_ran("Thing.two", &["OldTest#two", "OneTest#two"]);
     let told = "one() [S] tamis: nothing it looked at has changed (record #";
-    assert!(some.output.contains(told), "{}", some.output);
+    assert!(some.stderr.contains(told), "{}", some.stderr);
     assert_eq!(some.skipped.len(), 3, "{some:?}");
 
     project.replace("src/a/Thing.java", "return 8", "return 9").compile();
@@ -65,7 +63,7 @@ fn methods_are_left_out_with_the_proof() {
     console(&project, &[]).assert_code(1).assert_ran("red again", &["OneTest#two"]);
     let unrecorded = console(&project, &["--no-collect"]);
     unrecorded.assert_code(1);
-    assert_eq!(unrecorded.said, ["OneTest#two"], "{}", unrecorded.output);
+    assert_eq!(unrecorded.said, ["OneTest#two"], "{}", unrecorded.stderr);
     project.replace("src/a/Thing.java", "return 9", "return 2").compile();
     // The failure was seen without its method: all of the class is tried.
     let mended = console(&project, &[]);
@@ -111,13 +109,13 @@ const SUITE: &str = "package a; import org.junit.runner.RunWith; import org.juni
 fn runners_that_are_not_known_have_classes() {
     let tests = [("OwnRunner", OWN_RUNNER), ("CustomTest", CUSTOM), ("OldTest", OLD)];
     let Some(project) = project(&tests) else { return };
-    project.write("src/a/AllTests.java", SUITE).compile();
+    project.add("src/a/AllTests.java", SUITE).compile();
     let class_path = format!("classes:{}:{}", project.jar(1), project.jar(2));
     let core = "org.junit.runner.JUnitCore";
     let words = ["java", "-cp", &class_path, core, "a.CustomTest", "a.OldTest"];
     let first = call(&project, &[], &words);
     first.assert_code(0).assert_ran("first", &["CustomTest", "OldTest#one", "OldTest#two"]);
-    assert!(first.output.contains("a.CustomTest (its runner a.OwnRunner"), "{}", first.output);
+    assert!(first.stderr.contains("a.CustomTest (its runner a.OwnRunner"), "{}", first.stderr);
     project.replace("src/a/Thing.java", "return 2", "return 8").compile();
     let some = call(&project, &[], &words);
     some.assert_code(0).assert_ran("Thing.two", &["CustomTest", "OldTest#two"]);

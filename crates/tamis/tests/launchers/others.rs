@@ -1,12 +1,11 @@
 //! A launcher that tamis does not know, named by the user in the environment.
 
-use crate::harness::Project;
-
-const JARS: [&str; 2] = ["junit:junit:4.13.2", "org.hamcrest:hamcrest-core:1.3"];
+use tamis_testkit::Project;
+use tamis_testkit::runner::JUNIT4;
 
 #[test]
 fn a_script_that_starts_a_runner() {
-    let Some(mut project) = Project::new(&JARS) else { return };
+    let Some(mut project) = Project::java(&JUNIT4) else { return };
     let test = |class: &str, method: &str| {
         format!(
             "package a; public class {class} {{ @org.junit.Test public void it() {{
@@ -18,13 +17,13 @@ fn a_script_that_starts_a_runner() {
         project.jars()
     );
     project
-        .write("run.sh", &script)
-        .write(
+        .add("run.sh", &script)
+        .add(
             "src/a/Thing.java",
             "package a; public class Thing { int one() { return 1; } int two() { return 1; } }",
         )
-        .write("src/a/OneTest.java", &test("OneTest", "one"))
-        .write("src/a/TwoTest.java", &test("TwoTest", "two"))
+        .add("src/a/OneTest.java", test("OneTest", "one"))
+        .add("src/a/TwoTest.java", test("TwoTest", "two"))
         .compile();
     // Unknown: one command as any other.
     let whole = project.call(&["bash", "run.sh"]);

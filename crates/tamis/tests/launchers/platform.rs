@@ -1,31 +1,28 @@
 //! The console launcher of the JUnit platform, with Jupiter, suites, and JUnit 4 by the vintage engine.
 
-use crate::ended::wait_for;
-use crate::harness::{Call, Project};
 use std::process::{Child, Stdio};
+use tamis_testkit::wait_for;
+use tamis_testkit::{Call, Project};
 
 const CONSOLE: &str = "org.junit.platform:junit-platform-console-standalone:1.10.2";
 const JARS: [&str; 3] = [CONSOLE, "junit:junit:4.13.2", "org.hamcrest:hamcrest-core:1.3"];
 const ALL: [&str; 4] = ["DeepTest", "OldTest", "OneTest", "TwoTest"];
 
 fn project() -> Option<Project> {
-    let project = Project::new(&JARS)?;
+    let project = Project::java(&JARS)?;
     // Deep is reached only through Thing.
     project
-        .write(
-            "src/a/Deep.java",
-            "package a; public class Deep { public int deep() { return 7; } }",
-        )
-        .write(
+        .add("src/a/Deep.java", "package a; public class Deep { public int deep() { return 7; } }")
+        .add(
             "src/a/Thing.java",
             "package a; public class Thing {
             public int one() { return 1; } public int two() { return 2; }
             public int deep() { return new Deep().deep(); } }",
         )
-        .write("src/a/OneTest.java", &jupiter("OneTest", "new Thing().one()", "1"))
-        .write("src/a/TwoTest.java", &jupiter("TwoTest", "new Thing().two()", "2"))
-        .write("src/a/DeepTest.java", &jupiter("DeepTest", "new Thing().deep()", "7"))
-        .write(
+        .add("src/a/OneTest.java", jupiter("OneTest", "new Thing().one()", "1"))
+        .add("src/a/TwoTest.java", jupiter("TwoTest", "new Thing().two()", "2"))
+        .add("src/a/DeepTest.java", jupiter("DeepTest", "new Thing().deep()", "7"))
+        .add(
             "src/a/OldTest.java",
             "package a; public class OldTest { @org.junit.Test public void two() {
             Log.ran(\"OldTest\"); org.junit.Assert.assertEquals(2, new Thing().two()); } }",
@@ -73,8 +70,8 @@ fn what_need_not_run_is_skipped_with_the_proof() {
     again.assert_code(0).assert_ran("nothing changed", &[]);
     assert_eq!(again.skipped.len(), 4, "{again:?}");
     let told = "TwoTest [S] tamis: nothing it looked at has changed (record #";
-    assert!(again.output.contains(told), "{}", again.output);
-    assert!(again.output.contains("7 tests skipped"), "{}", again.output);
+    assert!(again.stderr.contains(told), "{}", again.stderr);
+    assert!(again.stderr.contains("7 tests skipped"), "{}", again.stderr);
 
     // A class body that is reached only through another class.
     project.replace("src/a/Deep.java", "return 7", "return Integer.parseInt(\"7\")").compile();
@@ -87,7 +84,7 @@ fn what_need_not_run_is_skipped_with_the_proof() {
     scan(&project).assert_code(0).assert_ran("Thing.two", &["OldTest", "TwoTest"]);
 
     // A new test class is none of the others' business.
-    project.write("src/a/NewTest.java", &jupiter("NewTest", "1", "1")).compile();
+    project.add("src/a/NewTest.java", jupiter("NewTest", "1", "1")).compile();
     scan(&project).assert_code(0).assert_ran("a new test", &["NewTest"]);
 
     // The setting of the platform is a file on the classpath that was not there.
@@ -186,7 +183,7 @@ fn in_parallel_nothing_is_skipped_wrongly() {
 fn a_suite_is_never_left_with_a_part_of_its_members() {
     let Some(project) = project() else { return };
     project
-        .write(
+        .add(
             "src/a/AllTest.java",
             "package a; import org.junit.platform.suite.api.*;
             @Suite @SelectClasses({DeepTest.class, OneTest.class}) class AllTest { }",
@@ -225,17 +222,17 @@ fn a_run_that_is_killed_loses_only_what_was_running() {
     project.write("wait", "");
     let words = words(&project, &arguments);
     let mut child: Child = project
-        .command(env!("CARGO_BIN_EXE_tamis"))
+        .binary()
         .arg("--no-command-skip")
         .args(&words)
         .stdout(Stdio::null())
         .stderr(Stdio::null())
         .spawn()
         .expect("tamis starts");
-    wait_for("the last test waits", || project.root.join("waits").exists());
+    wait_for("the last test waits", || project.path("waits").exists());
     child.kill().expect("kill -9");
     child.wait().expect("its end");
-    std::fs::remove_file(project.root.join("wait")).expect("the file is there");
+    std::fs::remove_file(project.path("wait")).expect("the file is there");
     let call = inside(&project, &arguments);
     assert!(call.said.contains(&"TwoTest".to_owned()), "{call:?}");
     inside(&project, &arguments).assert_code(0).assert_ran("nothing changed", &[]);
@@ -245,7 +242,7 @@ fn a_run_that_is_killed_loses_only_what_was_running() {
 fn an_engine_that_is_not_known_is_said() {
     let Some(project) = project() else { return };
     project
-        .write(
+        .add(
             "src/a/OwnEngine.java",
             "package a; import org.junit.platform.engine.*; import org.junit.platform.engine.support.descriptor.*;
             public class OwnEngine implements TestEngine {
@@ -265,14 +262,14 @@ fn an_engine_that_is_not_known_is_said() {
                   to.executionFinished(test, TestExecutionResult.successful()); }
                 to.executionFinished(root, TestExecutionResult.successful()); } }",
         )
-        .write("classes/META-INF/services/org.junit.platform.engine.TestEngine", "a.OwnEngine\n")
+        .add("classes/META-INF/services/org.junit.platform.engine.TestEngine", "a.OwnEngine\n")
         .compile();
     for _ in 0..2 {
         let call = inside(&project, &["--select-class=a.OneTest", "--include-engine=own"]);
         call.assert_code(0);
         assert_eq!(call.said, ["own"], "{call:?}");
         assert!(
-            call.output.contains("[engine:own] of the JUnit platform is not known"),
+            call.stderr.contains("[engine:own] of the JUnit platform is not known"),
             "{call:?}"
         );
     }

@@ -3,11 +3,10 @@
 //! One class of the fixture for each way in which code comes to run; the agent tells what ran, and the graphs
 //! must have all of it. `bench/calls/soundness` does the same with real suites.
 
-use crate::harness::Project;
 use std::collections::BTreeSet;
 use tamis_callgraph::{Algorithm, MethodId, Options, Origin, Program, Universe, build};
-
-const JARS: [&str; 2] = ["junit:junit:4.13.2", "org.hamcrest:hamcrest-core:1.3"];
+use tamis_testkit::Project;
+use tamis_testkit::runner::JUNIT4;
 
 const SOURCES: [(&str, &str); 10] = [
     (
@@ -158,23 +157,23 @@ const SOURCES: [(&str, &str); 10] = [
 const BY_REFLECTION: [&str; 2] = ["a.Hidden#<init>()V", "a.Hidden#called()I"];
 
 fn project() -> Option<Project> {
-    let project = Project::new(&JARS)?;
+    let project = Project::java(&JUNIT4)?;
     let mut calls = String::new();
     for (name, text) in SOURCES {
-        project.write(&format!("src/a/{name}.java"), &format!("package a; {text}"));
+        project.write(format!("src/a/{name}.java"), format!("package a; {text}"));
         if text.contains("static void run()") {
             calls.push_str(&format!("{name}.run(); "));
         }
     }
     project
-        .write(
+        .add(
             "src/a/AllTest.java",
-            &format!(
+            format!(
                 "package a; public class AllTest {{
                    @org.junit.Test public void all() throws Exception {{ {calls} }} }}"
             ),
         )
-        .write("classes/META-INF/services/a.Service", "a.Provider # the only one\n")
+        .add("classes/META-INF/services/a.Service", "a.Provider # the only one\n")
         .compile();
     Some(project)
 }
@@ -204,11 +203,11 @@ fn what_a_test_runs_is_in_every_graph() {
     let ran = ran(&project);
     assert!(ran.len() > 100 && BY_REFLECTION.iter().all(|name| ran.contains(*name)), "{ran:#?}");
     let mut universe = Universe::new();
-    universe.add_entry(&project.root.join("classes"), Origin::Project, 17);
-    for jar in 0..JARS.len() {
+    universe.add_entry(&project.path("classes"), Origin::Project, 17);
+    for jar in 0..JUNIT4.len() {
         universe.add_entry(project.jar(jar).as_ref(), Origin::Library, 17);
     }
-    universe.add_jdk(&project.jdk.home);
+    universe.add_jdk(&project.jdk().home);
     for algorithm in Algorithm::ALL {
         let mut program = Program::new(&universe);
         let roots = program.roots_of(b"a/AllTest");

@@ -1,12 +1,11 @@
 //! Where tamis does not know the runner, or its agent does not get into the JVM.
 
-use crate::harness::Project;
-use std::os::unix::fs::PermissionsExt;
+use tamis_testkit::Project;
 
 fn project() -> Project {
-    let project = Project::new(&[]).expect("no jars are needed");
+    let project = Project::java(&[]).expect("no jars are needed");
     project
-        .write(
+        .add(
             "src/a/Main.java",
             "package a; public class Main { public static void main(String[] args) {
             Log.ran(\"Main\"); System.exit(args.length); } }",
@@ -22,7 +21,7 @@ fn an_unknown_runner_is_one_command() {
     let first = project.call(&words);
     first.assert_code(0);
     assert!(first.started && first.ran.is_empty() && first.said == ["Main"], "{first:?}");
-    assert!(first.output.contains("no test runner that tamis knows"), "{}", first.output);
+    assert!(first.stderr.contains("no test runner that tamis knows"), "{}", first.stderr);
     let again = project.call(&words);
     assert!(!again.started && again.said.is_empty(), "{again:?}");
     project.replace("src/a/Main.java", "\"Main\"", "\"Main 2\"").compile();
@@ -35,20 +34,18 @@ fn an_unknown_runner_is_one_command() {
 fn an_agent_that_did_not_start_is_said_loudly() {
     let mut project = project();
     // A wrapper that lets nothing through.
-    let real = project.jdk.tool("java").display().to_string();
-    project.write("bin/java", &format!("#!/bin/sh\nexec {real} -cp classes a.Main\n"));
-    let wrapper = project.root.join("bin/java");
-    std::fs::set_permissions(&wrapper, PermissionsExt::from_mode(0o755)).expect("chmod");
-    let wrapper = wrapper.display().to_string();
+    let real = project.jdk().tool("java").display().to_string();
+    project.write("bin/java", format!("#!/bin/sh\nexec {real} -cp classes a.Main\n"));
+    let wrapper = project.path("bin/java").display().to_string();
     let call = project.call(&[&wrapper, "-cp", "classes", "a.Main"]);
     call.assert_code(0);
     assert_eq!(call.said, ["Main"]);
     let warning = "WARNING: the agent did not start in any JVM";
-    assert!(call.output.contains(warning), "{}", call.output);
+    assert!(call.stderr.contains(warning), "{}", call.stderr);
     // What a wrapper, or the user, gives to all JVMs stays there.
     project.set("JAVA_TOOL_OPTIONS", "-Duser=option");
     let call = project.call(&["java", "-cp", "classes", "a.Main"]);
-    assert!(call.output.contains("Picked up JAVA_TOOL_OPTIONS: -Duser=option"), "{}", call.output);
+    assert!(call.stderr.contains("Picked up JAVA_TOOL_OPTIONS: -Duser=option"), "{}", call.stderr);
 }
 
 #[test]
@@ -58,9 +55,7 @@ fn the_doctor_tries_the_agent_with_each_jdk() {
     assert!(told.contains("PATH, JAVA_HOME") && told.contains("the agent works"), "{told}");
     // One that is none.
     project.write("jdk/bin/java", "#!/bin/sh\nexit 3\n");
-    let java = project.root.join("jdk/bin/java");
-    std::fs::set_permissions(&java, PermissionsExt::from_mode(0o755)).expect("chmod");
-    project.set("JAVA_HOME", &project.root.join("jdk").display().to_string());
+    project.set("JAVA_HOME", project.path("jdk"));
     let sick = project.tamis(&["doctor"]);
     assert_eq!(sick.code, 1);
     assert!(sick.text().contains("the agent does not work: it ended with"), "{}", sick.text());

@@ -1,6 +1,6 @@
 //! TestNG's main class. Its test classes end together, so they share what they use from their start on.
 
-use crate::harness::{Call, Project};
+use tamis_testkit::{Call, Project};
 
 const NEW: [&str; 4] = [
     "org.testng:testng:7.5.1",
@@ -15,15 +15,15 @@ const OLD: [&str; 3] = [
 ];
 
 fn project(jars: &[&str]) -> Option<Project> {
-    let project = Project::new(jars)?;
+    let project = Project::java(jars)?;
     project
-        .write(
+        .add(
             "src/a/Thing.java",
             "package a; public class Thing {
             public int one() { return 1; } public int two() { return 2; } }",
         )
-        .write("src/a/OneTest.java", &test("OneTest", "one", 1, ""))
-        .write("src/a/TwoTest.java", &test("TwoTest", "two", 2, ""))
+        .add("src/a/OneTest.java", test("OneTest", "one", 1, ""))
+        .add("src/a/TwoTest.java", test("TwoTest", "two", 2, ""))
         .compile();
     Some(project)
 }
@@ -66,8 +66,8 @@ fn tests_that_depend_on_each_other_all_run() {
     let Some(project) = project(&NEW) else { return };
     let depends = "(dependsOnGroups = \"first\")";
     project
-        .write("src/a/OneTest.java", &test("OneTest", "one", 1, "(groups = \"first\")"))
-        .write("src/a/TwoTest.java", &test("TwoTest", "two", 2, depends))
+        .add("src/a/OneTest.java", test("OneTest", "one", 1, "(groups = \"first\")"))
+        .add("src/a/TwoTest.java", test("TwoTest", "two", 2, depends))
         .compile();
     for round in ["the first run", "the second run"] {
         let call = run(&project);

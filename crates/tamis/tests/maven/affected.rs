@@ -1,10 +1,11 @@
 //! `tamis --select modules mvn test` and `--select hybrid`: what git says changed leads to modules, and
 //! real Maven builds them. The two failures of the paper about such selection are here.
 
-use crate::ended::{Ended, ended};
-use crate::harness::{Build, Maven, is_resolved};
-use crate::tools::has;
 use std::path::Path;
+use tamis_testkit::Call;
+use tamis_testkit::maven::{Maven, is_resolved};
+use tamis_testkit::need;
+use tamis_testkit::{Ended, ended};
 
 const D: &str = "core/src/main/java/m/D.java";
 const APP_TEST: &str = "app/src/test/java/m/AppTest.java";
@@ -17,44 +18,32 @@ const WORDS_TEST: &str = "package m;\n\
     \x20       org.junit.Assert.assertTrue(java.nio.file.Files.size(java.nio.file.Paths.get(\"words.txt\")) > 0);\n\
     \x20   }\n}\n";
 
-fn git(maven: &Maven, words: &[&str]) {
-    let got =
-        ended(maven.command("git").args(["-c", "user.name=n", "-c", "user.email=e"]).args(words));
-    assert_eq!(got.code, 0, "git {words:?}: {}", got.stderr);
-}
-
-fn commit(maven: &Maven) {
-    git(maven, &["add", "-A"]);
-    git(maven, &["commit", "-q", "-m", "x"]);
-}
-
 /// The fixture in a repository with one commit; `None` where it cannot be built.
 fn project(name: &str) -> Option<Maven> {
-    if !has("git") {
+    if !need("git") {
         return None;
     }
-    let maven = Maven::copy_of("maven-modules", &tamis_testjava::jdk(), name)?;
+    let maven = Maven::copy_of("maven-modules", &tamis_testkit::jdk(), name)?;
     maven.write(".gitignore", "target\n");
-    git(&maven, &["init", "-q", "-b", "main"]);
-    commit(&maven);
+    maven.commit();
     Some(maven)
 }
 
-fn build(maven: &Maven, strategy: &str, more: &[&str]) -> Build {
+fn build(maven: &Maven, strategy: &str, more: &[&str]) -> Call {
     maven.build(&["--select", strategy, "--since", "HEAD"], more)
 }
 
 /// The same from a folder of the project.
-fn build_in(maven: &Maven, folder: &str, strategy: &str) -> Build {
+fn build_in(maven: &Maven, folder: &str, strategy: &str) -> Call {
     let words = maven.words(&["test"]);
     let got: Ended = ended(
         maven
-            .command(env!("CARGO_BIN_EXE_tamis"))
+            .binary()
             .current_dir(maven.path(folder))
             .args(["--json", "--select", strategy, "--since", "HEAD"])
             .args(words),
     );
-    maven.read(&got)
+    maven.read_call(&got)
 }
 
 #[test]
@@ -86,14 +75,14 @@ fn modules_and_what_they_need() {
     let app = build(&maven, "modules", &["test", "-pl", ":app", "-am"]);
     app.assert_passed("-pl :app -am");
     assert_eq!(app.ran.len(), CORE_TESTS + APP.len(), "core changed, too: {app:?}");
-    commit(&maven);
+    maven.commit();
     let nothing = build(&maven, "modules", &["test", "-pl", "core"]);
     assert!(!nothing.started, "{nothing:?}");
 
     // A test that failed stays affected until it passes, whatever is compared with.
     maven.replace(D, "\"4\"", "\"no number\"");
     assert_eq!(build(&maven, "modules", &["test"]).code, 1);
-    commit(&maven);
+    maven.commit();
     let failed = build(&maven, "modules", &["test"]);
     assert_eq!(failed.code, 1, "{failed:?}");
     assert!(failed.ran.contains_key("m.TestP"), "{failed:?}");
@@ -109,12 +98,12 @@ fn hybrid_goes_down_to_classes_and_files_that_tests_read() {
         return;
     }
     first.assert_passed("the first build");
-    commit(&maven);
+    maven.commit();
 
     maven.replace(D, "return 4", "return Integer.parseInt(\"4\")");
     let one = build(&maven, "hybrid", &["test"]);
     one.assert_passed("D.p").assert_ran("D.p", &["TestP"]);
-    commit(&maven);
+    maven.commit();
 
     // By its name it would not count; a record knows who reads it.
     maven.write("core/words.txt", "other words\n");
@@ -141,7 +130,7 @@ fn a_call_inside_a_module_runs_its_affected_tests() {
     assert_eq!(own.ran.len(), CORE_TESTS, "{own:?}");
     let none = build_in(&maven, "core", "hybrid");
     none.assert_passed("recorded just now").assert_ran("recorded just now", &[]);
-    commit(&maven);
+    maven.commit();
     assert!(!build_in(&maven, "core", "modules").started);
 
     // What changed is outside of what is built here.
@@ -169,11 +158,11 @@ fn upstream_and_downstream_modules_get_properties_of_their_own() {
     for module in ["core", "app"] {
         let pom = format!("{module}/pom.xml");
         maven.replace(&pom, "</project>", &format!("{resources}</project>"));
-        maven.write(&format!("{module}/res/who.txt"), "${who}");
+        maven.write(format!("{module}/res/who.txt"), "${who}");
     }
     maven.write(
         "last/pom.xml",
-        &format!(
+        format!(
             "<project><modelVersion>4.0.0</modelVersion><parent><groupId>m</groupId>\
              <artifactId>parent</artifactId><version>1</version></parent><artifactId>last</artifactId>\
              <dependencies><dependency><groupId>m</groupId><artifactId>app</artifactId>\
@@ -185,7 +174,7 @@ fn upstream_and_downstream_modules_get_properties_of_their_own() {
         "tamis.toml",
         "[modules]\nupstream-args = [\"-Dwho=upstream\"]\ndownstream-args = [\"-Dwho=downstream\"]\n",
     );
-    commit(&maven);
+    maven.commit();
     maven.write("app/src/main/java/m/More.java", "package m; class More {}\n");
     let built = build(&maven, "modules", &["compile"]);
     if !is_resolved(&built) {

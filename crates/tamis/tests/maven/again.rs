@@ -1,8 +1,8 @@
 //! `--rerun-failed` in a Maven build: a second call runs the failed test classes alone, and what the first
 //! did not reach.
 
-use crate::harness::{Maven, is_resolved};
 use serde_json::Value;
+use tamis_testkit::maven::{Maven, is_resolved};
 
 const FLAKY: &str = "package m;
 import java.io.File;
@@ -18,11 +18,11 @@ public class FlakyTest {
 
 #[test]
 fn a_flaky_test_class_is_run_again_alone() {
-    let Some(maven) = Maven::copy_of("maven-modules", &tamis_testjava::jdk(), "two modules") else {
+    let Some(maven) = Maven::copy_of("maven-modules", &tamis_testkit::jdk(), "two modules") else {
         return;
     };
     let mark = format!("tamis-{}-flaky", std::process::id());
-    maven.write("core/src/test/java/m/FlakyTest.java", &FLAKY.replace("MARK", &mark));
+    maven.write("core/src/test/java/m/FlakyTest.java", FLAKY.replace("MARK", &mark));
     let words = maven.words(&["test"]);
     let tamis = |more: &[&str]| {
         let mut all = more.to_vec();
@@ -30,7 +30,7 @@ fn a_flaky_test_class_is_run_again_alone() {
         maven.tamis(&all)
     };
     let got = tamis(&["--json", "--rerun-failed", "2"]);
-    let build = maven.read(&got);
+    let build = maven.read_call(&got);
     if !is_resolved(&build) {
         return;
     }
@@ -56,6 +56,6 @@ fn a_flaky_test_class_is_run_again_alone() {
     // It alone is selected; with --flaky-ok the build ends well.
     let got = tamis(&["--json", "--rerun-failed", "1", "--flaky-ok"]);
     assert_eq!(got.code, 0, "{got:?}");
-    let ran = maven.read(&got).ran;
+    let ran = maven.read_call(&got).ran;
     assert_eq!(ran.keys().map(String::as_str).collect::<Vec<_>>(), ["m.FlakyTest"], "{got:?}");
 }

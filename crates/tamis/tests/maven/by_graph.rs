@@ -1,16 +1,17 @@
 //! `tamis --select static mvn test`: the graph of types decides, inside the one Maven run.
 
-use crate::harness::{Build, Maven, is_resolved};
+use tamis_testkit::Call;
+use tamis_testkit::maven::{Maven, is_resolved};
 
 const D: &str = "core/src/main/java/m/D.java";
 
-fn build(maven: &Maven) -> Build {
+fn build(maven: &Maven) -> Call {
     maven.build(&["--select", "static"], &["test"])
 }
 
 #[test]
 fn the_graph_decides_and_only_what_finished_moves_on() {
-    let Some(maven) = Maven::copy_of("maven-modules", &tamis_testjava::jdk(), "graph") else {
+    let Some(maven) = Maven::copy_of("maven-modules", &tamis_testkit::jdk(), "graph") else {
         return;
     };
     let first = build(&maven);
@@ -48,7 +49,7 @@ fn the_graph_decides_and_only_what_finished_moves_on() {
 
 #[test]
 fn at_method_level_the_call_graph_decides() {
-    let Some(maven) = Maven::copy_of("maven-modules", &tamis_testjava::jdk(), "calls") else {
+    let Some(maven) = Maven::copy_of("maven-modules", &tamis_testkit::jdk(), "calls") else {
         return;
     };
     let build = || maven.build(&["--select", "static", "--granularity", "method"], &["test"]);
@@ -66,7 +67,7 @@ fn at_method_level_the_call_graph_decides() {
     assert!(edited.ran["m.TestP"].contains("m.TestP#"), "a path of methods: {edited:?}");
     assert!(edited.stderr.contains("can miss tests"), "{}", edited.stderr);
     assert_ne!(
-        maven.build(&["--level", "method"], &["test"]).code,
+        maven.build(&["--granularity", "method"], &["test"]).code,
         0,
         "--level belonged to static"
     );

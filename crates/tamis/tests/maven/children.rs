@@ -1,26 +1,7 @@
 //! JVMs that tests start: known by their methods where the agent saw all of them, else by their files.
 
-use crate::harness::{Maven, is_resolved};
-use tamis_testjava::Jdk;
-
-const POM: &str = "<project xmlns=\"http://maven.apache.org/POM/4.0.0\">
-  <modelVersion>4.0.0</modelVersion>
-  <groupId>c</groupId><artifactId>children</artifactId><version>1</version>
-  <properties>
-    <maven.compiler.release>17</maven.compiler.release>
-    <project.build.sourceEncoding>UTF-8</project.build.sourceEncoding>
-  </properties>
-  <dependencies>
-    <dependency><groupId>org.junit.jupiter</groupId><artifactId>junit-jupiter</artifactId><version>5.10.2</version></dependency>
-  </dependencies>
-  <build><plugins>
-    <plugin><artifactId>maven-resources-plugin</artifactId><version>3.2.0</version></plugin>
-    <plugin><artifactId>maven-compiler-plugin</artifactId><version>3.10.1</version></plugin>
-    <plugin><artifactId>maven-surefire-plugin</artifactId><version>3.2.5</version>
-      <configuration><runOrder>alphabetical</runOrder></configuration></plugin>
-  </plugins></build>
-</project>
-";
+use tamis_testkit::Jdk;
+use tamis_testkit::maven::{Maven, Pom, is_resolved};
 
 const MAIN: &str = "package c;
 
@@ -96,7 +77,9 @@ const BY_FILES: [&str; 4] = ["FolderTest", "KilledTest", "ShellTest", "StaysTest
 
 fn project(jdk: &Jdk) -> Option<Maven> {
     let maven = Maven::empty(jdk, "children")?;
-    maven.write("pom.xml", POM);
+    let pom = Pom::new("c:children", 17).dependency("org.junit.jupiter:junit-jupiter:5.10.2", "");
+    let pom = pom.surefire("3.2.5", "<runOrder>alphabetical</runOrder>");
+    maven.write("pom.xml", pom.text());
     maven.write("src/main/java/c/Main.java", MAIN);
     maven.write("src/main/java/c/Started.java", STARTED);
     maven.write(
@@ -113,15 +96,15 @@ fn project(jdk: &Jdk) -> Option<Maven> {
         let test =
             format!("@org.junit.jupiter.api.Test\n    void works() throws Exception {{ {body} }}");
         let text = format!("package c;\n\nclass {name} {{\n    {test}\n}}\n");
-        maven.write(&format!("src/test/java/c/{name}.java"), &text);
+        maven.write(format!("src/test/java/c/{name}.java"), &text);
     }
     Some(maven)
 }
 
 #[test]
 fn a_jvm_that_a_test_starts_is_known_by_its_methods_or_by_its_files() {
-    let jdks = tamis_testjava::jdks();
-    let tried = [tamis_testjava::jdk()].into_iter().chain(jdks.last().cloned());
+    let jdks = tamis_testkit::jdks();
+    let tried = [tamis_testkit::jdk()].into_iter().chain(jdks.last().cloned());
     let mut done: Vec<Jdk> = Vec::new();
     for jdk in tried {
         if done.contains(&jdk) {

@@ -1,15 +1,15 @@
 //! What a user can ask for: only some test classes, only those that failed, some always, and runs that
 //! record nothing.
 
-use crate::harness::{Build, Maven, is_resolved};
 use crate::modules::all;
-use tamis_report::exit::MISTAKE;
+use tamis_testkit::Call;
+use tamis_testkit::maven::{Maven, is_resolved};
 
 const C: &str = "core/src/main/java/m/C.java";
 const D: &str = "core/src/main/java/m/D.java";
 
 fn project() -> Option<Maven> {
-    let maven = Maven::copy_of("maven-modules", &tamis_testjava::jdk(), "choices")?;
+    let maven = Maven::copy_of("maven-modules", &tamis_testkit::jdk(), "choices")?;
     let first = maven.test();
     if !is_resolved(&first) {
         return None;
@@ -18,14 +18,14 @@ fn project() -> Option<Maven> {
     Some(maven)
 }
 
-fn red(maven: &Maven, round: &str, options: &[&str], expected: &[&str]) -> Build {
+fn red(maven: &Maven, round: &str, options: &[&str], expected: &[&str]) -> Call {
     let build = maven.build(options, &["test", "-fae"]);
     assert_ne!(build.code, 0, "{round}: {}\n{}", build.stderr, build.log);
     build.assert_ran(round, expected);
     build
 }
 
-fn green(maven: &Maven, round: &str, options: &[&str], expected: &[&str]) -> Build {
+fn green(maven: &Maven, round: &str, options: &[&str], expected: &[&str]) -> Call {
     let build = maven.build(options, &["test"]);
     build.assert_passed(round).assert_ran(round, expected);
     build

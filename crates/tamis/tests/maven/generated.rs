@@ -3,39 +3,15 @@
 //! Class `Cn` refers to classes of higher numbers only, so nothing goes in circles. What a class keeps in
 //! static state follows from the code and the files alone: the order of tests does not matter.
 
-use crate::harness::Maven;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
+use tamis_testkit::Random;
+use tamis_testkit::maven::{Maven, Pom};
 
 const CLASSES: usize = 8;
 pub(crate) const TESTS: usize = 6;
 const RESOURCES: usize = 3;
 const EXTRAS: usize = 3;
-
-/// splitmix64: small, and the same on every machine.
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
-    fn below(&mut self, n: usize) -> usize {
-        (self.next() % n as u64) as usize
-    }
-
-    fn one<'t>(&mut self, of: &[&'t str]) -> &'t str {
-        of[self.below(of.len())]
-    }
-
-    fn chance(&mut self, of: usize) -> bool {
-        self.below(of) == 0
-    }
-}
 
 /// One class; texts are Java expressions over `n`.
 #[derive(Debug, Clone, Default)]
@@ -79,7 +55,7 @@ impl Project {
         let mut project = Self {
             seed,
             history: Vec::new(),
-            random: Random(seed),
+            random: Random::new(seed),
             classes: vec![Class::default(); CLASSES],
             faces: ["n + 1".into(), "n + 2".into()],
             base: "n".into(),
@@ -285,7 +261,7 @@ impl Project {
             };
             files.insert(format!("src/test/java/g/T{at}Test.java"), Some(text));
         }
-        files.insert("pom.xml".into(), Some(POM.into()));
+        files.insert("pom.xml".into(), Some(pom()));
         for (file, text) in &files {
             if self.written.get(file) == Some(text) {
                 continue;
@@ -450,42 +426,7 @@ class G {
 }
 "#;
 
-const POM: &str = r#"<project xmlns="http://maven.apache.org/POM/4.0.0">
-  <modelVersion>4.0.0</modelVersion>
-  <groupId>g</groupId>
-  <artifactId>g</artifactId>
-  <version>1</version>
-  <properties>
-    <maven.compiler.source>8</maven.compiler.source>
-    <maven.compiler.target>8</maven.compiler.target>
-    <project.build.sourceEncoding>UTF-8</project.build.sourceEncoding>
-  </properties>
-  <dependencies>
-    <dependency>
-      <groupId>junit</groupId>
-      <artifactId>junit</artifactId>
-      <version>4.13.2</version>
-      <scope>test</scope>
-    </dependency>
-  </dependencies>
-  <build>
-    <plugins>
-      <plugin>
-        <artifactId>maven-resources-plugin</artifactId>
-        <version>3.2.0</version>
-      </plugin>
-      <plugin>
-        <artifactId>maven-compiler-plugin</artifactId>
-        <version>3.10.1</version>
-      </plugin>
-      <plugin>
-        <artifactId>maven-surefire-plugin</artifactId>
-        <version>2.22.2</version>
-        <configuration>
-          <runOrder>alphabetical</runOrder>
-        </configuration>
-      </plugin>
-    </plugins>
-  </build>
-</project>
-"#;
+/// The pom of a generated project.
+fn pom() -> String {
+    Pom::new("g:g", 8).dependency("junit:junit:4.13.2", "<scope>test</scope>").text()
+}

@@ -1,7 +1,8 @@
 //! `tamis mvn verify`: TestNG in one module; in another one test classes of JUnit 5 at the same time, and
 //! Failsafe, whose tests get the classes from the jar that was just made; a third is a module to Java, too.
 
-use crate::harness::{Build, Maven, is_resolved};
+use tamis_testkit::Call;
+use tamis_testkit::maven::{Maven, is_resolved};
 
 const ALL: &[&str] = &[
     "ItOneIT",
@@ -14,7 +15,7 @@ const ALL: &[&str] = &[
     "UnitTwoTest",
 ];
 
-fn verify(maven: &Maven, round: &str) -> Build {
+fn verify(maven: &Maven, round: &str) -> Call {
     let build = maven.build(&[], &["verify", "-DforkCount=1C"]);
     build.assert_passed(round);
     build
@@ -22,7 +23,7 @@ fn verify(maven: &Maven, round: &str) -> Build {
 
 #[test]
 fn testng_failsafe_and_classes_at_the_same_time() {
-    let Some(maven) = Maven::copy_of("maven-kinds", &tamis_testjava::jdk(), "kinds") else {
+    let Some(maven) = Maven::copy_of("maven-kinds", &tamis_testkit::jdk(), "kinds") else {
         return;
     };
     let first = maven.build(&[], &["verify", "-DforkCount=1C"]);

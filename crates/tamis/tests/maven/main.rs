@@ -8,11 +8,8 @@ mod again;
 mod by_graph;
 mod children;
 mod choices;
-#[path = "../shared/ended.rs"]
-mod ended;
 mod generated;
 mod generated_methods;
-mod harness;
 mod kinds;
 mod methods;
 mod modules;
@@ -20,5 +17,3 @@ mod property;
 mod property_methods;
 mod semantics;
 mod surroundings;
-#[path = "../shared/tools.rs"]
-mod tools;

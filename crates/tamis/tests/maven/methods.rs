@@ -1,7 +1,8 @@
 //! `tamis --granularity method mvn test`: each test method by itself, and whatever methods of a class
 //! share counts for all of them.
 
-use crate::harness::{Build, Maven, is_resolved};
+use tamis_testkit::Call;
+use tamis_testkit::maven::{Maven, Pom, is_resolved};
 
 const METHODS: &[&str] = &["--granularity", "method"];
 
@@ -10,7 +11,7 @@ fn write_classes(maven: &Maven, folder: &str, texts: &str) {
     for text in texts.split("\n====\n") {
         let name = text.split(" // ").nth(1).and_then(|rest| rest.split('\n').next());
         let name = name.unwrap_or_else(|| panic!("no name in {text}"));
-        maven.write(&format!("src/{folder}/java/p/{name}.java"), text);
+        maven.write(format!("src/{folder}/java/p/{name}.java"), text);
     }
 }
 
@@ -18,31 +19,43 @@ fn main_class(name: &str) -> String {
     format!("src/main/java/p/{name}.java")
 }
 
-fn project(name: &str, pom: &str, tests: &str) -> Option<Maven> {
-    let maven = Maven::empty(&tamis_testjava::jdk(), name)?;
-    maven.write("pom.xml", pom);
+fn project(name: &str, pom: &Pom, tests: &str) -> Option<Maven> {
+    let maven = Maven::empty(&tamis_testkit::jdk(), name)?;
+    maven.write("pom.xml", pom.text());
     for (class, value) in [("A", 1), ("B", 2), ("Up", 3), ("Made", 4), ("Parser", 5)] {
         let text = format!(
             "package p;\n\npublic class {class} {{\n    public static int value() {{ return {value}; }}\n}}\n"
         );
-        maven.write(&main_class(class), &text);
+        maven.write(main_class(class), &text);
     }
-    maven.write(&main_class("Cache"), CACHE);
+    maven.write(main_class("Cache"), CACHE);
     write_classes(&maven, "test", tests);
     Some(maven)
 }
 
-fn edit(maven: &Maven, class: &str, from: i32, to: i32) {
-    maven.replace(&main_class(class), &format!("return {from};"), &format!("return {to};"));
+fn pom4() -> Pom {
+    Pom::new("p:p", 8)
+        .dependency("junit:junit:4.13.2", "<scope>test</scope>")
+        .surefire("2.22.2", "")
 }
 
-fn green(maven: &Maven, round: &str, expected: &[&str]) -> Build {
+fn pom5() -> Pom {
+    let pom = Pom::new("p:p", 8);
+    pom.dependency("org.junit.jupiter:junit-jupiter:5.10.2", "<scope>test</scope>")
+        .surefire("3.2.5", "")
+}
+
+fn edit(maven: &Maven, class: &str, from: i32, to: i32) {
+    maven.replace(main_class(class), &format!("return {from};"), &format!("return {to};"));
+}
+
+fn green(maven: &Maven, round: &str, expected: &[&str]) -> Call {
     let build = maven.build(METHODS, &["test"]);
     build.assert_passed(round).assert_ran(round, expected);
     build
 }
 
-fn red(maven: &Maven, round: &str, expected: &[&str]) -> Build {
+fn red(maven: &Maven, round: &str, expected: &[&str]) -> Call {
     let build = maven.build(METHODS, &["test"]);
     assert_ne!(build.code, 0, "{round}: {}\n{}", build.stderr, build.log);
     build.assert_ran(round, expected);
@@ -168,7 +181,7 @@ public class OldTest extends junit.framework.TestCase {
 
 #[test]
 fn methods_of_junit4() {
-    let Some(maven) = project("methods4", POM4, JUNIT4) else { return };
+    let Some(maven) = project("methods4", &pom4(), JUNIT4) else { return };
     maven.write("a.txt", "1");
     maven.write("b.txt", "1");
     let first = maven.build(METHODS, &["test"]);
@@ -237,28 +250,7 @@ fn methods_of_junit4() {
     // By class it is not known which of them failed: all are tried.
     green(&maven, "mended", &["PlainTest#a", "PlainTest#b"]);
 
-    // What is said about one method.
-    let said = |words: &[&str]| {
-        let got = maven.tamis(words);
-        assert_eq!(got.code, 0, "{}", got.stderr);
-        String::from_utf8_lossy(&got.stdout).into_owned()
-    };
-    let proof = said(&["why-not", "PlainTest#a"]);
-    assert!(proof.contains("method p.A#value()I") && !proof.contains("p.B#value"), "{proof}");
-    let deps = said(&["deps", "PlainTest#b"]);
-    assert!(deps.contains("p.B#value") && !deps.contains("p.A#value"), "{deps}");
-    assert!(said(&["why", "PlainTest"]).contains("PlainTest would not run now"));
-    edit(&maven, "A", 7, 9);
-    // What counts is what is compiled.
-    assert!(maven.command("javac").args(JAVAC).status().expect("javac").success());
-    let why = said(&["why", "PlainTest#a"]);
-    assert!(why.contains("method p.A#value()I changed"), "{why}");
-    let mut select = vec!["select", "--granularity", "method", "--plain"];
-    let words = maven.words(&["test"]);
-    select.extend(words.iter().map(String::as_str));
-    let select = said(&select);
-    assert!(select.contains("PlainTest#a\n") && select.contains("OrderedTest\n"), "{select}");
-    assert!(!select.contains("PlainTest#b") && !select.contains("PlainTest\n"), "{select}");
+    what_is_said_about_one_method(&maven);
     green(&maven, "A again", &a);
 
     // A method more: which ones there are is not known any more.
@@ -269,6 +261,31 @@ fn methods_of_junit4() {
     );
     green(&maven, "one more", &["PlainTest#a", "PlainTest#b", "PlainTest#c"]);
     assert!(!maven.build(METHODS, &["test"]).started);
+}
+
+/// `A` is edited in it.
+fn what_is_said_about_one_method(maven: &Maven) {
+    let said = |words: &[&str]| {
+        let got = maven.tamis(words);
+        assert_eq!(got.code, 0, "{}", got.stderr);
+        String::from_utf8_lossy(&got.stdout).into_owned()
+    };
+    let proof = said(&["why-not", "PlainTest#a"]);
+    assert!(proof.contains("method p.A#value()I") && !proof.contains("p.B#value"), "{proof}");
+    let deps = said(&["deps", "PlainTest#b"]);
+    assert!(deps.contains("p.B#value") && !deps.contains("p.A#value"), "{deps}");
+    assert!(said(&["why", "PlainTest"]).contains("PlainTest would not run now"));
+    edit(maven, "A", 7, 9);
+    // What counts is what is compiled.
+    assert!(maven.command("javac").args(JAVAC).status().expect("javac").success());
+    let why = said(&["why", "PlainTest#a"]);
+    assert!(why.contains("method p.A#value()I changed"), "{why}");
+    let mut select = vec!["select", "--granularity", "method", "--plain"];
+    let words = maven.words(&["test"]);
+    select.extend(words.iter().map(String::as_str));
+    let select = said(&select);
+    assert!(select.contains("PlainTest#a\n") && select.contains("OrderedTest\n"), "{select}");
+    assert!(!select.contains("PlainTest#b") && !select.contains("PlainTest\n"), "{select}");
 }
 
 const JAVAC: &[&str] = &["-d", "target/classes", "-cp", "target/classes", "src/main/java/p/A.java"];
@@ -389,7 +406,7 @@ class DefaultTest implements WithDefaults {
 
 #[test]
 fn methods_of_jupiter() {
-    let Some(maven) = project("methods5", POM5, JUPITER) else { return };
+    let Some(maven) = project("methods5", &pom5(), JUPITER) else { return };
     let first = maven.build(METHODS, &["test"]);
     if !is_resolved(&first) {
         return;
@@ -433,32 +450,3 @@ fn methods_of_jupiter() {
     made.extend(with(&["GivenTest#a", "GivenTest#b"], "GivenTest"));
     green(&maven, "what a framework keeps", &made);
 }
-
-const POM4: &str = concat!(
-    "<project xmlns=\"http://maven.apache.org/POM/4.0.0\">\n  <modelVersion>4.0.0</modelVersion>\n",
-    "  <groupId>p</groupId>\n  <artifactId>p</artifactId>\n  <version>1</version>\n  <properties>\n",
-    "    <maven.compiler.source>8</maven.compiler.source>\n",
-    "    <maven.compiler.target>8</maven.compiler.target>\n",
-    "    <project.build.sourceEncoding>UTF-8</project.build.sourceEncoding>\n  </properties>\n",
-    "  <dependencies><dependency><groupId>junit</groupId><artifactId>junit</artifactId>",
-    "<version>4.13.2</version><scope>test</scope></dependency></dependencies>\n  <build><plugins>\n",
-    "    <plugin><artifactId>maven-resources-plugin</artifactId><version>3.2.0</version></plugin>\n",
-    "    <plugin><artifactId>maven-compiler-plugin</artifactId><version>3.10.1</version></plugin>\n",
-    "    <plugin><artifactId>maven-surefire-plugin</artifactId><version>2.22.2</version></plugin>\n",
-    "  </plugins></build>\n</project>\n"
-);
-
-const POM5: &str = concat!(
-    "<project xmlns=\"http://maven.apache.org/POM/4.0.0\">\n  <modelVersion>4.0.0</modelVersion>\n",
-    "  <groupId>p</groupId>\n  <artifactId>p</artifactId>\n  <version>1</version>\n  <properties>\n",
-    "    <maven.compiler.source>8</maven.compiler.source>\n",
-    "    <maven.compiler.target>8</maven.compiler.target>\n",
-    "    <project.build.sourceEncoding>UTF-8</project.build.sourceEncoding>\n  </properties>\n",
-    "  <dependencies><dependency><groupId>org.junit.jupiter</groupId>",
-    "<artifactId>junit-jupiter</artifactId><version>5.10.2</version><scope>test</scope></dependency>",
-    "</dependencies>\n  <build><plugins>\n",
-    "    <plugin><artifactId>maven-resources-plugin</artifactId><version>3.2.0</version></plugin>\n",
-    "    <plugin><artifactId>maven-compiler-plugin</artifactId><version>3.10.1</version></plugin>\n",
-    "    <plugin><artifactId>maven-surefire-plugin</artifactId><version>3.2.5</version></plugin>\n",
-    "  </plugins></build>\n</project>\n"
-);

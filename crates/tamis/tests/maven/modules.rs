@@ -1,9 +1,10 @@
 //! Two modules with JUnit 4's kinds of tests, in a folder with a blank in its name: what selects in
 //! which module, partial runs, forks, and builds that are killed.
 
-use crate::ended::wait_for;
-use crate::harness::{Build, Maven, is_resolved};
 use std::process::{Child, Command, Stdio};
+use tamis_testkit::Call;
+use tamis_testkit::maven::{Maven, is_resolved};
+use tamis_testkit::wait_for;
 
 const CORE: &[&str] = &[
     "CustomTest",
@@ -32,7 +33,7 @@ pub(crate) fn all() -> Vec<&'static str> {
 
 /// The project, built once; `None` where it cannot be.
 fn project() -> Option<Maven> {
-    let maven = Maven::copy_of("maven-modules", &tamis_testjava::jdk(), "two modules")?;
+    let maven = Maven::copy_of("maven-modules", &tamis_testkit::jdk(), "two modules")?;
     let first = maven.test();
     if !is_resolved(&first) {
         return None;
@@ -44,7 +45,7 @@ fn project() -> Option<Maven> {
     Some(maven)
 }
 
-fn built(maven: &Maven, round: &str, expected: &[&str]) -> Build {
+fn built(maven: &Maven, round: &str, expected: &[&str]) -> Call {
     let build = maven.test();
     build.assert_passed(round).assert_ran(round, expected);
     build
@@ -120,7 +121,7 @@ fn explains(maven: &Maven) {
     words.extend(maven.words(&["test"]));
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     let got = maven.tamis(&words);
-    let selected = maven.read(&got);
+    let selected = maven.read_call(&got);
     assert!(selected.ran.is_empty() && selected.skipped.contains("m.TestP"), "{got:?}");
 }
 
@@ -163,7 +164,7 @@ fn partial_runs_and_forks() {
 /// The Surefire that Maven 3 takes where a pom names none.
 #[test]
 fn an_old_surefire() {
-    let jdk = tamis_testjava::jdk();
+    let jdk = tamis_testkit::jdk();
     let Some(maven) = Maven::copy_of("maven-modules", &jdk, "an old one") else { return };
     maven.replace("pom.xml", "2.22.2", "2.12.4");
     let first = maven.test();
@@ -194,10 +195,10 @@ fn test_classes_at_the_same_time_share_what_cannot_be_told_apart() {
 #[test]
 fn a_jvm_without_the_agent_proves_nothing() {
     let Some(maven) = project() else { return };
-    let java = maven.java().display().to_string();
+    let java = maven.jdk().tool("java").display().to_string();
     maven.write(
         "bin/java",
-        &format!(
+        format!(
             "#!/bin/bash\nfor a; do shift; case $a in -agentpath*) ;; *) set -- \"$@\" \"$a\";; esac; \
              done\nexec '{java}' \"$@\"\n"
         ),
@@ -224,7 +225,7 @@ fn stuck_build(maven: &Maven) -> Child {
     let before = record();
     maven.write("core/wait-here", "");
     let tamis = maven
-        .command(env!("CARGO_BIN_EXE_tamis"))
+        .binary()
         .args(maven.words(&["test"]))
         .stdout(Stdio::null())
         .stderr(Stdio::null())

@@ -5,13 +5,13 @@
 //! outside of tamis and Maven, from the classes that Maven compiled. A test class that was skipped must
 //! give the result of the run whose record proves the skip.
 //!
-//! `TAMIS_PROPERTY_ROUNDS` and `TAMIS_PROPERTY_SEED` make it longer or repeat a run.
+//! `TAMIS_PROPERTY_ROUNDS` and `TAMIS_SEED` make it longer or repeat a run.
 
-use crate::ended::ended;
 use crate::generated::{Project, TESTS};
-use crate::harness::{Maven, repository};
 use std::collections::{BTreeMap, HashMap};
 use std::fs;
+use tamis_testkit::maven::{Maven, has_artifacts};
+use tamis_testkit::{copy_tree, for_each_seed, jdk, rounds};
 
 struct World {
     maven: Maven,
@@ -29,7 +29,7 @@ impl World {
         let mut all = vec!["--json", "--no-command-skip"];
         all.extend(words.iter().map(String::as_str));
         let got = self.maven.tamis(&all);
-        let build = self.maven.read(&got);
+        let build = self.maven.read_call(&got);
         assert_eq!(got.code, 0, "seed {}: {}\n{}", self.project.seed, got.stderr, build.log);
         assert_eq!(build.ran.len() + build.skipped.len(), TESTS, "{}\n{}", got.stderr, build.log);
         let status = self.maven.tamis(&["--json", "status"]);
@@ -59,18 +59,8 @@ impl World {
 
     /// What every test class gives if it is run now.
     fn truth(&self) -> BTreeMap<String, String> {
-        let jars = [
-            "junit/junit/4.13.2/junit-4.13.2.jar",
-            "org/hamcrest/hamcrest-core/1.3/hamcrest-core-1.3.jar",
-        ];
-        let mut class_path = vec!["target/test-classes".into(), "target/classes".into()];
-        class_path.extend(jars.map(|jar| repository().join(jar)));
         let names: Vec<String> = (0..TESTS).map(|n| format!("g.T{n}Test")).collect();
-        let mut command = self.maven.command(self.maven.java());
-        command.arg("-Dout=truth").arg("-XX:TieredStopAtLevel=1").arg("-cp");
-        command.arg(std::env::join_paths(class_path).expect("a class path"));
-        let got = ended(command.arg("org.junit.runner.JUnitCore").args(&names));
-        assert!(got.code <= 1, "{got:?}");
+        self.maven.run_junit4("-Dout=truth", &names);
         let truth = names.iter().map(|name| (name.clone(), self.result("truth", name)));
         truth.collect()
     }
@@ -98,41 +88,29 @@ impl World {
     fn keep(&self) -> std::path::PathBuf {
         let kept = std::env::temp_dir().join(format!("tamis-property-{}", self.project.seed));
         let _ = fs::remove_dir_all(&kept);
-        crate::tools::copy_tree(&self.maven.path(""), &kept);
+        copy_tree(&self.maven.path(""), &kept);
         kept
     }
 }
 
-pub(crate) fn number(name: &str) -> Option<u64> {
-    std::env::var(name).ok()?.parse().ok()
-}
-
 #[test]
 fn no_test_class_is_skipped_whose_result_would_differ() {
-    const ROUNDS_PER_PROJECT: u64 = 12;
-    let rounds = number("TAMIS_PROPERTY_ROUNDS").unwrap_or(4);
-    let mut seed = number("TAMIS_PROPERTY_SEED").unwrap_or(0x7a31);
     let needed = ["junit/junit/4.13.2", "org/apache/maven/plugins/maven-surefire-plugin/2.22.2"];
-    if !needed.iter().all(|artifact| repository().join(artifact).is_dir()) {
-        eprintln!("not tried: Maven's repository lacks artifacts; scripts/test fetches them");
+    if !has_artifacts(&needed) {
         return;
     }
-    let mut left = rounds;
-    while left > 0 {
-        eprintln!("TAMIS_PROPERTY_SEED={seed}");
-        let Some(maven) = Maven::empty(&tamis_testjava::jdk(), "generated") else { return };
+    for_each_seed(0x7a31, rounds(4), 12, |seed, rounds| {
+        let Some(maven) = Maven::empty(&jdk(), "generated") else { return };
         let project = Project::new(seed, 1);
         let results = HashMap::new();
         let mut world = World { maven, project, results, ran: 0, skipped: 0 };
         world.project.write(&world.maven);
         world.round();
-        for round in 0..left.min(ROUNDS_PER_PROJECT) {
+        for round in 0..rounds {
             world.project.edit(round);
             world.project.write(&world.maven);
             world.round();
         }
         eprintln!("{} ran, {} were skipped", world.ran, world.skipped);
-        left = left.saturating_sub(ROUNDS_PER_PROJECT);
-        seed += 1;
-    }
+    });
 }

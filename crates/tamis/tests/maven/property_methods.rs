@@ -4,12 +4,11 @@
 //! As in `property.rs`, with several methods in each test class. Each state is built twice, by method and
 //! by class, with records of their own.
 
-use crate::ended::ended;
 use crate::generated::{Project, TESTS};
-use crate::harness::{Maven, repository};
-use crate::property::number;
 use std::collections::{BTreeMap, HashMap};
 use std::fs;
+use tamis_testkit::maven::{Maven, has_artifacts};
+use tamis_testkit::{for_each_seed, jdk, rounds};
 
 const METHODS: usize = 3;
 
@@ -30,7 +29,7 @@ impl World {
         all.extend(options);
         all.extend(words.iter().map(String::as_str));
         let got = self.maven.tamis(&all);
-        let build = self.maven.read(&got);
+        let build = self.maven.read_call(&got);
         assert_eq!(got.code, 0, "seed {}: {}\n{}", self.project.seed, got.stderr, build.log);
         let count = |name: &String| if name.contains('#') { 1 } else { METHODS };
         let ran: usize = build.ran.keys().map(count).sum();
@@ -71,18 +70,8 @@ impl World {
 
     /// Runs everything now.
     fn run_all(&self) {
-        let jars = [
-            "junit/junit/4.13.2/junit-4.13.2.jar",
-            "org/hamcrest/hamcrest-core/1.3/hamcrest-core-1.3.jar",
-        ];
-        let mut class_path = vec!["target/test-classes".into(), "target/classes".into()];
-        class_path.extend(jars.map(|jar| repository().join(jar)));
-        let mut command = self.maven.command(self.maven.java());
-        command.arg("-Dout=truth").arg("-XX:TieredStopAtLevel=1").arg("-cp");
-        command.arg(std::env::join_paths(class_path).expect("a class path"));
-        let names = (0..TESTS).map(|n| format!("g.T{n}Test"));
-        let got = ended(command.arg("org.junit.runner.JUnitCore").args(names));
-        assert!(got.code <= 1, "{got:?}");
+        let names: Vec<String> = (0..TESTS).map(|n| format!("g.T{n}Test")).collect();
+        self.maven.run_junit4("-Dout=truth", &names);
     }
 
     fn round(&mut self) {
@@ -109,18 +98,12 @@ impl World {
 
 #[test]
 fn no_test_method_is_left_out_whose_result_would_differ() {
-    const ROUNDS_PER_PROJECT: u64 = 12;
-    let rounds = number("TAMIS_PROPERTY_ROUNDS").unwrap_or(4);
-    let mut seed = number("TAMIS_PROPERTY_SEED").unwrap_or(0x3e7);
     let needed = ["junit/junit/4.13.2", "org/apache/maven/plugins/maven-surefire-plugin/2.22.2"];
-    if !needed.iter().all(|artifact| repository().join(artifact).is_dir()) {
-        eprintln!("not tried: Maven's repository lacks artifacts; scripts/test fetches them");
+    if !has_artifacts(&needed) {
         return;
     }
-    let mut left = rounds;
-    while left > 0 {
-        eprintln!("TAMIS_PROPERTY_SEED={seed}");
-        let Some(maven) = Maven::empty(&tamis_testjava::jdk(), "methods") else { return };
+    for_each_seed(0x3e7, rounds(4), 12, |seed, rounds| {
+        let Some(maven) = Maven::empty(&jdk(), "methods") else { return };
         for folder in ["results", "truth"] {
             fs::create_dir_all(maven.path(folder)).expect("a folder");
         }
@@ -130,17 +113,15 @@ fn no_test_method_is_left_out_whose_result_would_differ() {
         world.project.write(&world.maven);
         world.round();
         assert_eq!(world.by_method, TESTS * METHODS);
-        for round in 0..left.min(ROUNDS_PER_PROJECT) {
+        for round in 0..rounds {
             world.project.edit(round);
             world.project.write(&world.maven);
             world.round();
         }
         eprintln!("{} methods ran by method, {} by class", world.by_method, world.by_class);
         assert!(world.by_method <= world.by_class, "{} {}", world.by_method, world.by_class);
-        if left >= 4 {
+        if rounds >= 4 {
             assert!(world.by_method < world.by_class, "{} {}", world.by_method, world.by_class);
         }
-        left = left.saturating_sub(ROUNDS_PER_PROJECT);
-        seed += 1;
-    }
+    });
 }

@@ -1,9 +1,10 @@
 //! Every kind of thing that a test can depend on, in one project: an edit and the test classes that it
 //! selects, each with the changed thing in its reason.
 
-use crate::harness::{Build, Maven, is_resolved, simple};
 use std::collections::BTreeMap;
-use tamis_testjava::Jdk;
+use tamis_testkit::Jdk;
+use tamis_testkit::maven::{Maven, is_resolved};
+use tamis_testkit::{Call, not_tried, simple};
 
 /// An edit and what it selects: test class and what its reason names. No test is selected by two edits
 /// of one round.
@@ -409,7 +410,7 @@ fn apply(maven: &Maven, edits: &[Edit]) {
     for edit in edits {
         let file = path(edit.file);
         match edit.change {
-            Change::Replace(from, to) => maven.replace(&file, from, to),
+            Change::Replace(from, to) => _ = maven.replace(&file, from, to),
             Change::Write(content) => maven.write(&file, content),
             Change::Remove => maven.remove(&file),
         }
@@ -417,7 +418,7 @@ fn apply(maven: &Maven, edits: &[Edit]) {
 }
 
 /// Makes the edits, builds, and compares.
-fn round(maven: &Maven, name: &str, edits: &[Edit]) -> Build {
+fn round(maven: &Maven, name: &str, edits: &[Edit]) -> Call {
     apply(maven, edits);
     let build = maven.test();
     build.assert_passed(name);
@@ -448,9 +449,9 @@ fn project(jdk: &Jdk) -> Option<Maven> {
 /// The same classes on the newest JDK, where there is one.
 #[test]
 fn what_a_change_selects_on_the_newest_jdk() {
-    let newest = tamis_testjava::jdks().pop().filter(|jdk| *jdk != tamis_testjava::jdk());
+    let newest = tamis_testkit::jdks().pop().filter(|jdk| *jdk != tamis_testkit::jdk());
     let Some(jdk) = newest else {
-        eprintln!("not tried: there is only one JDK");
+        not_tried("a second JDK");
         return;
     };
     let Some(maven) = project(&jdk) else { return };
@@ -460,7 +461,7 @@ fn what_a_change_selects_on_the_newest_jdk() {
 
 #[test]
 fn what_a_change_selects() {
-    let Some(mut maven) = project(&tamis_testjava::jdk()) else { return };
+    let Some(mut maven) = project(&tamis_testkit::jdk()) else { return };
     assert!(!maven.test().started, "nothing changed: Maven is not started");
 
     round(&maven, "what cannot be seen", UNSEEN);

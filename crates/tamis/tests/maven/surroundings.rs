@@ -1,32 +1,10 @@
 //! What is around the classes of a project: entries of jars, their versions and order, native libraries, a
 //! class that no probe fits into, arguments of the JVM, and the JDK.
 
-use crate::harness::{Maven, is_resolved};
 use std::fmt::Write as _;
 use std::process::Command;
-use tamis_testjava::{Jdk, Sources};
-
-const POM: &str = "<project xmlns=\"http://maven.apache.org/POM/4.0.0\">
-  <modelVersion>4.0.0</modelVersion>
-  <groupId>s</groupId><artifactId>surroundings</artifactId><version>1</version>
-  <properties>
-    <maven.compiler.release>17</maven.compiler.release>
-    <project.build.sourceEncoding>UTF-8</project.build.sourceEncoding>
-  </properties>
-  <dependencies>
-    FIRST
-    SECOND
-    <dependency><groupId>org.junit.jupiter</groupId><artifactId>junit-jupiter</artifactId><version>5.10.2</version></dependency>
-  </dependencies>
-  <build><plugins>
-    <plugin><artifactId>maven-resources-plugin</artifactId><version>3.2.0</version></plugin>
-    <plugin><artifactId>maven-compiler-plugin</artifactId><version>3.10.1</version></plugin>
-    <plugin><artifactId>maven-surefire-plugin</artifactId><version>3.2.5</version>
-      <configuration><runOrder>alphabetical</runOrder>
-        <reportsDirectory>${project.build.directory}</reportsDirectory><argLine>-Dspeed=slow</argLine></configuration></plugin>
-  </plugins></build>
-</project>
-";
+use tamis_testkit::maven::{Maven, Pom, is_resolved};
+use tamis_testkit::{Jdk, Sources};
 
 /// Test classes and what each of them uses.
 const TESTS: &[(&str, &str)] = &[
@@ -40,11 +18,16 @@ const TESTS: &[(&str, &str)] = &[
     ("ZHugeTest", "Integer.valueOf(Huge.run(0))"),
 ];
 
-fn dependency(name: &str) -> String {
-    format!(
-        "<dependency><groupId>s</groupId><artifactId>{name}</artifactId><version>1</version>\
-         <scope>system</scope><systemPath>${{basedir}}/lib/{name}.jar</systemPath></dependency>"
-    )
+/// With two jars in this order.
+fn pom(jars: [&str; 2]) -> String {
+    let configuration = "<runOrder>alphabetical</runOrder>\
+        <reportsDirectory>${project.build.directory}</reportsDirectory><argLine>-Dspeed=slow</argLine>";
+    let mut pom = Pom::new("s:surroundings", 17).surefire("3.2.5", configuration);
+    for name in jars {
+        let place = format!("<systemPath>${{basedir}}/lib/{name}.jar</systemPath>");
+        pom = pom.dependency(&format!("s:{name}:1"), &format!("<scope>system</scope>{place}"));
+    }
+    pom.dependency("org.junit.jupiter:junit-jupiter:5.10.2", "").text()
 }
 
 /// A class file's worth of code and no room for more: a method may have 65,535 bytes.
@@ -79,7 +62,7 @@ fn jar(maven: &Maven, jdk: &Jdk, name: &str, classes: &[(&str, &str)], newer: &[
 
 /// A native library; `false` where there is no C compiler.
 fn native(maven: &Maven, answer: u32) -> bool {
-    maven.write("lib/answer.c", &format!("int answer(void) {{ return {answer}; }}\n"));
+    maven.write("lib/answer.c", format!("int answer(void) {{ return {answer}; }}\n"));
     let mut command = Command::new("cc");
     command.args(["-shared", "-o", "lib/libanswer.so", "lib/answer.c"]).current_dir(maven.path(""));
     command.status().is_ok_and(|status| status.success())
@@ -87,16 +70,15 @@ fn native(maven: &Maven, answer: u32) -> bool {
 
 fn project(jdk: &Jdk) -> Option<Maven> {
     let maven = Maven::empty(jdk, "surroundings")?;
-    let pom = POM.replace("FIRST", &dependency("first")).replace("SECOND", &dependency("second"));
-    maven.write("pom.xml", &pom);
+    maven.write("pom.xml", pom(["first", "second"]));
     for (name, uses) in TESTS {
         let body = format!("org.junit.jupiter.api.Assertions.assertNotNull({uses});");
         let test = format!("@org.junit.jupiter.api.Test\n    void works() {{ {body} }}");
         let text = format!("package s;\n\nclass {name} {{\n    {test}\n}}\n");
-        maven.write(&format!("src/test/java/s/{name}.java"), &text);
+        maven.write(format!("src/test/java/s/{name}.java"), &text);
     }
     maven.write("src/main/resources/text.txt", "text\n");
-    maven.write("src/main/java/s/Huge.java", &huge(1000));
+    maven.write("src/main/java/s/Huge.java", huge(1000));
     maven.write(
         "src/main/java/s/Native.java",
         "package s;\n\nclass Native {\n    static Object load() {\n        \
@@ -116,7 +98,7 @@ fn project(jdk: &Jdk) -> Option<Maven> {
 
 #[test]
 fn what_is_around_the_classes_counts() {
-    let jdk = tamis_testjava::jdk();
+    let jdk = tamis_testkit::jdk();
     let Some(mut maven) = project(&jdk) else { return };
     let all: Vec<&str> = TESTS.iter().map(|(name, _)| *name).collect();
     let first = maven.test();
@@ -146,11 +128,10 @@ fn what_is_around_the_classes_counts() {
     maven.write("src/main/resources/text.txt", "changed\n");
     assert!(native(&maven, 43), "a native library");
     built(&maven, "a native library and a resource", &["NativeTest", "ResourceTest"]);
-    maven.write("src/main/java/s/Huge.java", &huge(1001));
+    maven.write("src/main/java/s/Huge.java", huge(1001));
     built(&maven, "a class without probes", &[]);
 
-    let pom = POM.replace("FIRST", &dependency("second")).replace("SECOND", &dependency("first"));
-    maven.write("pom.xml", &pom);
+    maven.write("pom.xml", pom(["second", "first"]));
     // LaterTest is as it was at first; MultiTest came after it the last time.
     built(&maven, "the order of jars", &["ShadowTest", "MultiTest"]);
 
@@ -160,8 +141,8 @@ fn what_is_around_the_classes_counts() {
     maven.replace("pom.xml", "-Dspeed=slow", "-Dspeed=fast");
     let build = maven.test();
     build.assert_passed("an argument of the JVM").assert_ran("an argument of the JVM", &all);
-    if let Some(other) = tamis_testjava::jdks().pop().filter(|other| *other != jdk) {
-        maven.set("JAVA_HOME", &other.home.display().to_string());
+    if let Some(other) = tamis_testkit::jdks().pop().filter(|other| *other != jdk) {
+        maven.set("JAVA_HOME", other.home.display().to_string());
         maven.test().assert_passed("another JDK").assert_ran("another JDK", &all);
     }
 }

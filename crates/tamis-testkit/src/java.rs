@@ -1,9 +1,10 @@
-//! Java for the tests of other crates.
+//! JDKs, compiled Java, jars.
 //!
 //! javac costs most of a second per start, so [`Sources::compile`] takes many files at once and
 //! keeps the classes below the build's target folder, under a name made of everything that goes in:
 //! the compiler, its options and the sources. A second test run starts no JVM at all.
 
+use crate::needs::not_tried;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -77,6 +78,11 @@ impl Sources {
     }
 
     #[must_use]
+    pub fn files(self, files: &[(&str, &str)]) -> Self {
+        files.iter().fold(self, |all, (name, text)| all.file(name, text))
+    }
+
+    #[must_use]
     pub fn option(mut self, option: &str) -> Self {
         self.options.push(option.into());
         self
@@ -86,6 +92,18 @@ impl Sources {
     pub fn classpath(mut self, entry: &Path) -> Self {
         self.classpath.push(entry.into());
         self
+    }
+
+    #[must_use]
+    pub fn classpaths(mut self, entries: &[PathBuf]) -> Self {
+        self.classpath.extend_from_slice(entries);
+        self
+    }
+
+    /// For this release of Java.
+    #[must_use]
+    pub fn release(self, release: u32) -> Self {
+        self.option("--release").option(&release.to_string())
     }
 
     /// The folder with the classes. Do not write into it: other tests share it.
@@ -151,6 +169,20 @@ pub fn artifact(coordinates: &str) -> Option<PathBuf> {
         .status()
         .ok()?;
     (status.success() && jar.is_file()).then_some(jar)
+}
+
+/// Several of them; the test is not tried where one cannot be had.
+pub fn jars(coordinates: &[&str]) -> Option<Vec<PathBuf>> {
+    let jars: Option<Vec<_>> = coordinates.iter().map(|c| artifact(c)).collect();
+    if jars.is_none() {
+        not_tried(&format!("{} (scripts/test fetches them)", coordinates.join(", ")));
+    }
+    jars
+}
+
+/// Compiled classes in front of jars.
+pub fn classpath_of(classes: &Path, jars: &[PathBuf]) -> Vec<PathBuf> {
+    std::iter::once(classes.to_path_buf()).chain(jars.iter().cloned()).collect()
 }
 
 /// Unpacks a jar with the JDK's own tool, once; the folder is shared.
