@@ -198,6 +198,11 @@ impl GoTest {
         &self.words[self.packages_at.clone()]
     }
 
+    /// The patterns in the form in which `go list` repeats them.
+    pub(crate) fn clean_packages(&self) -> Vec<String> {
+        self.packages().iter().map(|pattern| clean(pattern)).collect()
+    }
+
     /// The word that stands for the go command.
     pub fn program(&self) -> &str {
         &self.words[0]
@@ -213,6 +218,9 @@ impl GoTest {
         let value = |name: &str| self.test_flag(name);
         if value("bench").is_some_and(|v| !v.is_empty()) {
             return Some("-bench measures");
+        }
+        if self.build_flag("buildvcs") == Some("true") {
+            return Some("-buildvcs writes the state of the repository into the test binary");
         }
         value("shuffle").filter(|v| v == "on").map(|_| "-shuffle=on takes another order each time")
     }
@@ -265,8 +273,13 @@ impl GoTest {
 
     /// The command line that runs these packages through a shim. `packages` are words of the package
     /// list ([`Listing::arguments`](crate::Listing::arguments)) in the order of their output; `shim` is a
-    /// program with its first words. `None` where go cannot be given such a program name.
+    /// program with its first words. `None` where nothing is selected, and where go cannot be given a program of
+    /// this name.
     pub fn command(&self, packages: &[String], shim: &[String]) -> Option<Vec<OsString>> {
+        // An empty list would mean the package of the current folder.
+        if packages.is_empty() && !self.packages_at.is_empty() {
+            return None;
+        }
         let exec = format!("-exec={}", quoted::join(shim.iter().map(String::as_str))?);
         let mut words = self.words[..self.flags_at].to_vec();
         words.push(exec);
@@ -322,6 +335,26 @@ fn chdir(words: &[String]) -> (Option<String>, usize) {
 /// A switch that is off, and an empty file name or pattern, ask for nothing.
 fn asks(value: &str) -> bool {
     !matches!(value, "" | "false")
+}
+
+/// `./a` for `./a/` and `././a`, as the go command does it (`search.CleanPatterns`).
+fn clean(pattern: &str) -> String {
+    let mut parts: Vec<&str> = Vec::new();
+    for part in pattern.split('/') {
+        match part {
+            "" | "." => {}
+            ".." if parts.last().is_some_and(|last| *last != "..") => drop(parts.pop()),
+            ".." if pattern.starts_with('/') => {}
+            _ => parts.push(part),
+        }
+    }
+    let path = parts.join("/");
+    match pattern {
+        _ if pattern.starts_with('/') => format!("/{path}"),
+        _ if path.is_empty() => ".".into(),
+        _ if pattern.starts_with("./") => format!("./{path}"),
+        _ => path,
+    }
 }
 
 fn looks_like_packages(word: &str) -> bool {

@@ -43,6 +43,7 @@ mod c_sources;
 mod command;
 mod contents;
 mod environment;
+mod facts;
 mod flags;
 mod folders;
 mod list;

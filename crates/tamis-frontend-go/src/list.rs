@@ -7,10 +7,14 @@
 //! their files. Files that build constraints leave out are no input, but they are part of what the listing
 //! rests on, since an edit can bring them in.
 
-use crate::ask::{Answers, GoError, Listed, Module, ask, plain_name};
-use crate::c_sources;
+use crate::ask::{Answers, GoError, Listed, ask, plain_name};
 use crate::command::GoTest;
 use crate::environment::Surroundings;
+use crate::facts::{
+    ALWAYS, C_COMPILER, C_SETTINGS, C_VARIABLES, PROFILE, TOOLCHAIN, TOOLS, dependencies_fact,
+    godebug_fact, has_tests, module_fact, module_value, own_sources, package_fact, pkg_config_fact,
+    tags, test_sources, tests_fact,
+};
 use crate::listing::{Listing, Package};
 use crate::quoted;
 use crate::rests_on;
@@ -67,6 +71,9 @@ impl<'a> Build<'a> {
         let host = (settings.get("GOHOSTOS"), settings.get("GOHOSTARCH"));
         if (settings.get("GOOS"), settings.get("GOARCH")) != host {
             return Err(GoError::Whole("it is built for another system than this one".into()));
+        }
+        if settings.get("GOFLAGS") != at.setting("GOFLAGS").unwrap_or_default() {
+            return Err(GoError::Whole("GOFLAGS is set in the Go installation".into()));
         }
         if settings.get("GO111MODULE") == "off" {
             return Err(GoError::Whole("GO111MODULE=off works without modules".into()));
@@ -130,15 +137,15 @@ impl<'a> Build<'a> {
     /// Go reports packages in the order of the patterns, and those of one pattern as a walk through the
     /// folders finds them.
     fn place(&self, listed: &Listed) -> (usize, Vec<String>) {
-        let patterns = self.test.packages();
+        let patterns = self.test.clean_packages();
         let first = patterns.iter().position(|pattern| listed.matched.contains(pattern));
         let parts = listed.import_path.split('/').map(str::to_owned).collect();
         (first.unwrap_or(0), parts)
     }
 
     fn unmatched(&self) -> Vec<String> {
-        let matches = |pattern: &&String| self.named().any(|p| p.matched.contains(pattern));
-        self.test.packages().iter().filter(|pattern| !matches(pattern)).cloned().collect()
+        let matches = |pattern: &String| self.named().any(|p| p.matched.contains(pattern));
+        self.test.clean_packages().into_iter().filter(|pattern| !matches(pattern)).collect()
     }
 
     fn package(&self, listed: &Listed) -> Package {
@@ -191,7 +198,7 @@ impl<'a> Build<'a> {
         let mut inputs: BTreeSet<String> = ALWAYS.iter().map(|fact| (*fact).to_owned()).collect();
         inputs.insert(dependencies_fact(name));
         if has_tests(listed) {
-            inputs.insert(tests_fact(name));
+            inputs.extend([tests_fact(name), godebug_fact(name)]);
         }
         if self.test.build_flag("pgo").is_some_and(|value| !matches!(value, "auto" | "off")) {
             inputs.insert(PROFILE.into());
@@ -238,9 +245,7 @@ impl<'a> Build<'a> {
 
     /// The facts that go answered.
     fn fixed(&self) -> BTreeMap<String, Hash> {
-        let settings = TOOLCHAIN.iter().map(|name| self.answers.settings.get(name).as_bytes());
         let mut facts = BTreeMap::from([
-            ("go toolchain".to_owned(), Hash::of_parts(settings)),
             ("go build flags".to_owned(), self.test.build_flags()),
             ("go build tags".to_owned(), tags(self.test.build_flag("tags").unwrap_or_default())),
             ("go test flags".to_owned(), self.test.test_flags()),
@@ -250,16 +255,18 @@ impl<'a> Build<'a> {
         }
         for listed in self.named() {
             facts.insert(dependencies_fact(listed.name()), self.dependencies_value(listed));
+            if let Some(binary) = self.binaries.get(listed.name()) {
+                let godebug = Hash::of(binary.default_godebug.as_bytes());
+                facts.insert(godebug_fact(listed.name()), godebug);
+            }
         }
         facts
     }
 
     fn dependencies_value(&self, listed: &Listed) -> Hash {
-        let binary = self.binaries.get(listed.name());
-        let godebug = binary.map_or("", |binary| binary.default_godebug.as_str());
-        let names = self.plain.get(listed.name());
-        let names = names.map(|listed| self.dependencies(listed)).unwrap_or_default();
-        Hash::of_parts([godebug].into_iter().chain(names).map(str::as_bytes))
+        let listed = self.plain.get(listed.name());
+        let names = listed.map(|listed| self.dependencies(listed)).unwrap_or_default();
+        Hash::of_parts(names.into_iter().map(str::as_bytes))
     }
 
     /// The facts that are in files.
@@ -269,11 +276,23 @@ impl<'a> Build<'a> {
         sources.extend(self.named().filter(|p| has_tests(p)).map(test_sources));
         let pkg_config = self.plain.values().filter(|listed| !listed.cgo_pkg_config.is_empty());
         sources.extend(pkg_config.map(|listed| self.pkg_config(listed)));
-        sources.push(self.c_compiler());
+        sources.extend([self.toolchain(), self.c_compiler()]);
         if let Some(profile) = self.test.build_flag("pgo") {
             let folder = self.test.folder(self.at.folder());
             sources.push(Sources::new(PROFILE.into(), &folder, vec![folder.join(profile)]));
         }
+        sources
+    }
+
+    /// A released toolchain is its version, as it is for go's own cache; another one is its programs.
+    fn toolchain(&self) -> Sources {
+        let settings = &self.answers.settings;
+        let folder = Path::new(settings.get("GOTOOLDIR"));
+        let released = settings.get("GOVERSION").starts_with("go1");
+        let files = TOOLS.iter().filter(|_| !released).map(|tool| folder.join(tool)).collect();
+        let mut sources = Sources::new("go toolchain".into(), folder, files);
+        let values = TOOLCHAIN.iter().map(|name| settings.get(name).as_bytes());
+        sources.with = Hash::of_parts(values);
         sources
     }
 
@@ -305,132 +324,4 @@ impl<'a> Build<'a> {
         let words = words.filter(|word| !word.starts_with('-'));
         words.map(|word| (word.clone(), self.at.program(&word))).collect()
     }
-}
-
-const ALWAYS: [&str; 4] = ["go toolchain", "go build flags", "go build tags", "go test flags"];
-const C_COMPILER: &str = "go C compiler";
-const PROFILE: &str = "go profile of -pgo";
-
-/// Settings that select the toolchain and its target.
-const TOOLCHAIN: [&str; 14] = [
-    "GOVERSION",
-    "GOOS",
-    "GOARCH",
-    "GO386",
-    "GOAMD64",
-    "GOARM",
-    "GOARM64",
-    "GOMIPS",
-    "GOMIPS64",
-    "GOPPC64",
-    "GORISCV64",
-    "GOEXPERIMENT",
-    "GOFIPS140",
-    "CGO_ENABLED",
-];
-
-const C_SETTINGS: [&str; 7] =
-    ["CC", "CXX", "CGO_CFLAGS", "CGO_CPPFLAGS", "CGO_CXXFLAGS", "CGO_FFLAGS", "CGO_LDFLAGS"];
-
-const C_VARIABLES: [&str; 4] = ["CPATH", "C_INCLUDE_PATH", "CPLUS_INCLUDE_PATH", "LIBRARY_PATH"];
-
-fn package_fact(name: &str) -> String {
-    format!("go package {name}")
-}
-
-fn tests_fact(name: &str) -> String {
-    format!("go tests of {name}")
-}
-
-fn module_fact(path: &str) -> String {
-    format!("go module {path}")
-}
-
-fn dependencies_fact(name: &str) -> String {
-    format!("go dependencies of {name}")
-}
-
-fn pkg_config_fact(listed: &Listed) -> String {
-    format!("go pkg-config {}", listed.cgo_pkg_config.join(" "))
-}
-
-fn has_tests(listed: &Listed) -> bool {
-    !listed.test_go_files.is_empty() || !listed.x_test_go_files.is_empty()
-}
-
-/// The same tags in another order, or twice, are the same tags.
-fn tags(value: &str) -> Hash {
-    let tags: BTreeSet<&str> = value.split([',', ' ']).filter(|tag| !tag.is_empty()).collect();
-    Hash::of_parts(tags.into_iter().map(str::as_bytes))
-}
-
-/// Version, checksum and language version. A local replacement counts by its files.
-fn module_value(module: &Module) -> Hash {
-    let replaced = module.replace.as_deref();
-    let version = replaced.map(|other| other.version.as_str());
-    let path = replaced.filter(|other| !other.version.is_empty()).map(|other| other.path.as_str());
-    let sum = replaced.map_or(module.sum.as_str(), |other| other.sum.as_str());
-    let parts = [module.version.as_str(), version.unwrap_or("-"), path.unwrap_or("-"), sum];
-    Hash::of_parts(parts.into_iter().chain([module.go_version.as_str()]).map(str::as_bytes))
-}
-
-fn files_in(dir: &Path, lists: &[&Vec<String>]) -> Vec<PathBuf> {
-    lists.iter().flat_map(|list| list.iter()).map(|file| dir.join(file)).collect()
-}
-
-/// The files that are compiled into a package, and those that its C parts reach.
-fn own_sources(listed: &Listed) -> Sources {
-    let c_like = [
-        &listed.cgo_files,
-        &listed.c_files,
-        &listed.cxx_files,
-        &listed.m_files,
-        &listed.h_files,
-        &listed.f_files,
-        &listed.s_files,
-        &listed.swig_files,
-        &listed.swig_cxx_files,
-    ];
-    let c_files = files_in(&listed.dir, &c_like);
-    let mut files =
-        files_in(&listed.dir, &[&listed.go_files, &listed.syso_files, &listed.embed_files]);
-    files.extend(Some(listed.dir.join("default.pgo")).filter(|file| file.exists()));
-    files.extend_from_slice(&c_files);
-    let mut sources = Sources::new(package_fact(listed.name()), &listed.dir, files);
-    let flags = c_flags(listed);
-    sources.trees = c_sources::named(&listed.dir, &flags);
-    sources.with = flags_value(listed, &flags);
-    sources.c_files = c_files;
-    sources
-}
-
-fn c_flags(listed: &Listed) -> Vec<String> {
-    let lists = [
-        &listed.cgo_cflags,
-        &listed.cgo_cppflags,
-        &listed.cgo_cxxflags,
-        &listed.cgo_fflags,
-        &listed.cgo_ldflags,
-        &listed.cgo_pkg_config,
-    ];
-    lists.into_iter().flatten().cloned().collect()
-}
-
-/// The flags as they are written, with `${SRCDIR}` for the package's folder.
-fn flags_value(listed: &Listed, flags: &[String]) -> Hash {
-    let dir = listed.dir.to_string_lossy();
-    let module = listed.module.as_ref().map_or("", |module| module.path.as_str()).to_owned();
-    let flags = flags.iter().map(|flag| flag.replace(dir.as_ref(), "${SRCDIR}"));
-    let parts: Vec<String> = [module].into_iter().chain(flags).collect();
-    Hash::of_parts(parts.iter().map(String::as_bytes))
-}
-
-fn test_sources(listed: &Listed) -> Sources {
-    let lists = [
-        &listed.test_go_files,
-        &listed.x_test_go_files,
-        &listed.test_embed_files,
-        &listed.x_test_embed_files,
-    ];
-    Sources::new(tests_fact(listed.name()), &listed.dir, files_in(&listed.dir, &lists))
 }

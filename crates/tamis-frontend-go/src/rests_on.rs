@@ -50,10 +50,23 @@ pub(crate) fn fill(
     let contents = Contents::of(fs, &files);
     let all = files.iter().chain(&of_sources).chain(&embedded);
     structure.unsettled = match complete {
-        true => changed_since(all, began),
+        true => wrapper(build).or_else(|| changed_since(all, began)),
         false => Some("too many folders are embedded".into()),
     };
     structure.files = files.iter().map(|path| (path.clone(), contents.get(path))).collect();
+}
+
+/// A program that is not the go command of the installation but finds one (a version manager) may find
+/// another one next time. That go itself switches to the toolchain that `go.mod` names is known.
+fn wrapper(build: &Build<'_>) -> Option<String> {
+    let root = Path::new(build.answers.settings.get("GOROOT"));
+    let of_module = root
+        .components()
+        .any(|part| part.as_os_str().as_encoded_bytes().starts_with(b"toolchain@"));
+    let program = build.at.program(build.test.program())?.canonicalize().ok()?;
+    let same = root.join("bin/go").canonicalize().is_ok_and(|go| go == program);
+    let why = || format!("{} is not the go command of {}", program.display(), root.display());
+    (!same && !of_module).then(why)
 }
 
 fn changed_since<'a>(

@@ -263,6 +263,60 @@ fn module_files_count_by_what_they_mean() {
     assert_eq!(project.changed_by_write("go.mod", debug), with_tests);
 }
 
+/// A module cache with two versions of ex.org/lib, as go would have downloaded them.
+fn module_cache(project: &mut Project) {
+    for version in ["v1.0.0", "v1.1.0"] {
+        let download = format!("../cache/cache/download/ex.org/lib/@v/{version}");
+        let folder = format!("../cache/ex.org/lib@{version}");
+        let go_mod = "module ex.org/lib\n\ngo 1.20\n";
+        project.write(&format!("{download}.mod"), go_mod);
+        project.write(&format!("{download}.info"), &format!("{{\"Version\":\"{version}\"}}"));
+        project.write(&format!("{download}.ziphash"), &format!("h1:{}=", "A".repeat(43)));
+        project.write(&format!("{folder}/go.mod"), go_mod);
+        project.write(&format!("{folder}/l/l.go"), "package l\n");
+    }
+    let cache = project.dir.path().canonicalize().unwrap().join("cache");
+    project.variable("GOMODCACHE", cache.to_str().unwrap());
+    project.variable("GOSUMDB", "off");
+}
+
+#[test]
+fn modules_of_the_cache_count_by_version() {
+    let Some(mut project) = module() else { return };
+    module_cache(&mut project);
+    let go_mod =
+        |version: &str| format!("module ex.org/m\n\ngo 1.21\n\nrequire ex.org/lib {version}\n");
+    project.write("go.mod", &go_mod("v1.0.0"));
+    project.write("alone/alone.go", "package alone\n\nimport _ \"ex.org/lib/l\"\n");
+    // The first time, go writes go.sum.
+    project.list();
+    assert!(
+        project
+            .changed_by_write("../cache/ex.org/lib@v1.0.0/l/l.go", "package l\n// x\n")
+            .is_empty()
+    );
+    let before = project.list();
+    project.write("go.mod", &go_mod("v1.1.0"));
+    let after = project.list();
+    assert_eq!(short(after.changed(&before)), ["alone"]);
+    assert_ne!(after.fact("go module ex.org/lib"), before.fact("go module ex.org/lib"));
+}
+
+#[test]
+fn a_program_that_finds_a_go_command() {
+    let Some(mut project) = module() else { return };
+    let path = std::env::var("PATH").unwrap();
+    let go =
+        path.split(':').map(|folder| Path::new(folder).join("go")).find(|go| go.exists()).unwrap();
+    project.write("../bin/go", &format!("#!/bin/sh\nexec '{}' \"$@\"\n", go.display()));
+    let wrapper = project.dir.path().join("bin/go");
+    std::fs::set_permissions(&wrapper, std::os::unix::fs::PermissionsExt::from_mode(0o755))
+        .unwrap();
+    project.variable("PATH", &format!("{}:{path}", wrapper.parent().unwrap().display()));
+    let listing = project.list();
+    assert!(project.refresh(&listing).unwrap_err().contains("is not the go command of"));
+}
+
 #[test]
 fn a_local_replacement_counts_by_its_files() {
     let Some(project) = module() else { return };

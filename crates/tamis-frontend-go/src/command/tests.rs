@@ -261,4 +261,33 @@ fn runs_that_are_never_skipped() {
     assert!(with_goflags("-shuffle=on", "go test -shuffle off ./a").always_runs().is_none());
     assert!(test_of("go test -shuffle=7 -count=1 ./a").always_runs().is_none());
     assert!(test_of("go test -bench= ./a").always_runs().is_none());
+    assert!(test_of("go test -buildvcs ./a").always_runs().is_some());
+    assert!(test_of("go test -buildvcs=auto ./a").always_runs().is_none());
+}
+
+#[test]
+fn nothing_selected_is_no_command() {
+    let shim = ["/s/tamis".to_owned()];
+    assert_eq!(test_of("go test ./...").command(&[], &shim), None);
+    assert!(test_of("go test").command(&[], &shim).is_some());
+}
+
+#[test]
+fn patterns_as_go_list_repeats_them() {
+    for (pattern, expected) in [
+        ("./a/", "./a"),
+        ("././a", "./a"),
+        ("./", "."),
+        (".", "."),
+        ("..", ".."),
+        ("../x/", "../x"),
+        ("./../x", "./../x"),
+        ("./a/../b", "./b"),
+        ("./...", "./..."),
+        ("a//b", "a/b"),
+        ("/p/./a/", "/p/a"),
+        ("ex.org/m/...", "ex.org/m/..."),
+    ] {
+        assert_eq!(clean(pattern), expected);
+    }
 }
