@@ -28,6 +28,7 @@
 mod cache;
 mod canonical;
 mod command;
+mod facets;
 mod filesystem;
 mod fingerprinter;
 mod identity;
@@ -35,12 +36,14 @@ mod listing;
 mod map;
 mod names;
 mod read;
+mod rights;
 mod table;
 
 #[cfg(test)]
 mod tests;
 
 pub use command::command_id;
+pub use facets::size as size_value;
 pub use fingerprinter::{Answer, Fingerprinter, Ignored, MAX_NAMES, Options};
 pub use identity::{FileKind, Identity, identity};
 pub use names::listing_value;

@@ -33,6 +33,7 @@
 
 mod change;
 mod entry;
+mod facts;
 mod interpreter;
 mod moment;
 mod network;
@@ -41,7 +42,9 @@ mod parts;
 mod programs;
 mod resolve;
 mod result;
+mod sockets;
 
+pub use facts::answer_fact;
 pub use network::Services;
 pub use observer::{Context, Observer};
 pub use parts::{Agent, ChildSeen, ClassFiles, Hosts, PartEnded, Parted};

@@ -409,7 +409,7 @@ impl Sink for Parted<'_, '_> {
         {
             return self.mark(mark);
         }
-        if let Action::Connect { peer: Peer::Unix(path) } = &event.action
+        if let Action::Connect { peer: Peer::Unix(path), .. } = &event.action
             && path.starts_with(self.agent.folder)
         {
             return;

@@ -3,6 +3,7 @@
 
 use crate::Judgement;
 use crate::entry::{Asked, Before, Change, Entry, Late, Name, Taken};
+use crate::facts::Fact;
 use crate::moment::{birth_ns, is_before};
 use crate::observer::{Observer, ancestors};
 use rayon::prelude::*;
@@ -42,6 +43,7 @@ impl Observer<'_> {
             self.taints.extend(taint);
         }
         observations.observed.extend(self.folders_left(&entries));
+        observations.observed.extend(self.connections());
         observations.left_behind = self.left_behind(&entries);
         if no_new_privileges {
             self.notes.extend(self.privileged.iter().cloned().map(Note::PrivilegeLost));
@@ -49,6 +51,25 @@ impl Observer<'_> {
         observations.taints = self.taints.into_iter().collect();
         observations.notes = self.notes.into_iter().collect();
         observations
+    }
+
+    /// What was asked about places to connect to.
+    fn connections(&mut self) -> Vec<Observed> {
+        let threads: Vec<u32> = self.programs.threads().collect();
+        let network = std::mem::take(&mut self.network);
+        let (asked, meanings) = network.finish(self.context.services, &threads);
+        meanings.into_iter().for_each(|meaning| self.means(meaning));
+        asked
+            .into_iter()
+            .map(|(place, value, program)| Observed {
+                question: Question::Fact(Fact::Listens(place).name(self.context.paths).into()),
+                before: value,
+                after: None,
+                access: Access::STAT,
+                program: self.recorded_name(program).into(),
+                detail: Detail::None,
+            })
+            .collect()
     }
 
     /// The observations of one path, and why they are not to be trusted.
@@ -212,6 +233,7 @@ pub(crate) fn take(
     let answer = match &entry.before {
         // The answer that an absent path gives under this scheme.
         Before::Absent if scheme == Scheme::Bytecode => Answer::of(Value::Derived),
+        Before::Absent if scheme == Scheme::Size => Answer::of(tamis_fs::size_value(0)),
         // Out of reach, or just not there; what is there by now was not before.
         Before::Absent => match fingerprinter.answer(file, Scheme::Kind).value {
             Value::Barred if entry.change == Change::None => Answer::of(Value::Barred),
@@ -221,8 +243,11 @@ pub(crate) fn take(
             listing_before(fingerprinter, file, &entry.touched)?
         }
         // The time stamps of a directory move with every name in it.
-        Before::There(seen) if seen.kind() == FileKind::Directory && scheme != Scheme::Listing => {
+        Before::There(seen) if seen.kind() == FileKind::Directory && is_of_kind(scheme) => {
             Answer::of(Value::Directory)
+        }
+        Before::There(seen) if seen.kind() == FileKind::Directory && scheme != Scheme::Listing => {
+            fingerprinter.answer(file, scheme)
         }
         Before::There(seen) => fingerprinter.answer_as_seen(file, scheme, seen)?,
         Before::Changed(FileKind::File) if scheme == Scheme::Kind => Answer::of(Value::File),
@@ -234,6 +259,11 @@ pub(crate) fn take(
     };
     // An answer that could not be taken must not be mistaken for one.
     Some(answer).filter(|a| a.error.is_none())
+}
+
+/// Whether a directory's answer is only that it is one.
+fn is_of_kind(scheme: Scheme) -> bool {
+    !matches!(scheme, Scheme::Listing | Scheme::Attributes | Scheme::Rights)
 }
 
 /// The names in a directory without what the tree made there and with what it removed.

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 /// "tami"
 const APPLICATION: i32 = 0x7461_6D69;
-const FORMAT: i32 = 2;
+const FORMAT: i32 = 3;
 
 /// How long a writer waits for its turn.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
