@@ -5,7 +5,6 @@ use crate::identity::{FileKind, Identity};
 use crate::rights;
 use std::ffi::{CStr, CString};
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use tamis_core::{Hash, Scheme, Value};
 
@@ -18,7 +17,7 @@ pub(crate) fn facet(path: &Path, scheme: Scheme, found: &Identity) -> Option<Val
         (Scheme::Size | Scheme::Names, FileKind::Directory) => Some(Value::Directory),
         (Scheme::Size | Scheme::Names, FileKind::Special) => Some(Value::Special),
         (Scheme::Size, _) => Some(size(found.size)),
-        (Scheme::Names, _) => Some(names(path)),
+        (Scheme::Names, _) => Some(names(found.names)),
         (Scheme::Attributes, _) => attributes(path),
         (Scheme::Rights, _) => Some(of_user(path)),
         _ => None,
@@ -36,12 +35,8 @@ pub fn size(bytes: u64) -> Value {
 
 /// How many names there are changes with what others keep in common (a package store); that there is
 /// more than one does not.
-fn names(path: &Path) -> Value {
-    match std::fs::symlink_metadata(path) {
-        Ok(found) if found.nlink() > 1 => Value::text(b"several names"),
-        Ok(_) => Value::text(b"one name"),
-        Err(_) => Value::Absent,
-    }
+pub fn names(count: u64) -> Value {
+    Value::text(if count > 1 { b"several names" } else { b"one name" })
 }
 
 fn of_user(path: &Path) -> Value {

@@ -37,6 +37,8 @@ pub struct Identity {
     /// The user and the group that it belongs to.
     pub owner: u32,
     pub group: u32,
+    /// How many names it has.
+    pub names: u64,
 }
 
 /// What kind of thing is at a path.
@@ -102,6 +104,7 @@ impl Identity {
             mode: stat.st_mode,
             owner: stat.st_uid,
             group: stat.st_gid,
+            names: stat.st_nlink as u64,
         }
     }
 
@@ -115,6 +118,7 @@ impl Identity {
             mode: metadata.mode(),
             owner: metadata.uid(),
             group: metadata.gid(),
+            names: metadata.nlink(),
         }
     }
 }

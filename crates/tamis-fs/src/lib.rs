@@ -43,7 +43,7 @@ mod table;
 mod tests;
 
 pub use command::command_id;
-pub use facets::size as size_value;
+pub use facets::{names as names_value, size as size_value};
 pub use fingerprinter::{Answer, Fingerprinter, Ignored, MAX_NAMES, Options};
 pub use identity::{FileKind, Identity, identity};
 pub use names::listing_value;

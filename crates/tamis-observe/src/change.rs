@@ -3,7 +3,7 @@
 
 use crate::Judgement;
 use crate::entry::{Asked, Before, Change, Entry, Name, Taken};
-use crate::moment::{Act, before_a_change, is_file, is_pipe, place_by_result};
+use crate::moment::{Act, before_a_change, before_a_link, is_file, is_pipe, place_by_result};
 use crate::observer::{Observer, Wish, ancestors, split};
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -106,6 +106,9 @@ impl Observer<'_> {
         if how.create {
             self.ask_place(&path, act);
         }
+        if is_pipe(&self.look_for_write(&path, act)) {
+            return self.open_pipe(&path, act);
+        }
         if failed {
             // Refused: whether it is there, and what it is, was seen.
             return self.ask(&path, Wish::Content, Access::STAT, act);
@@ -117,11 +120,7 @@ impl Observer<'_> {
             }
             return self.change(&path, Change::Replaced, act);
         }
-        let before = self.look_for_write(&path, act);
-        if is_pipe(&before) {
-            return self.open_pipe(&path, act);
-        }
-        let there = before != Before::Absent;
+        let there = self.look_for_write(&path, act) != Before::Absent;
         self.ask_size(&path, how, act);
         if how.read {
             self.ask(&path, Wish::Content, Access::READ, act);
@@ -415,6 +414,11 @@ impl Observer<'_> {
 
     pub(crate) fn link(&mut self, from: &[u8], to: &[u8], follow: bool, act: Act) {
         let Some(from) = self.resolve(from, follow, act) else { return };
+        if !self.entries.contains_key(&from)
+            && let Some(before) = before_a_link(&from, act, self.began_ns)
+        {
+            self.entries.insert(from.clone(), Entry::new(before));
+        }
         self.ask(&from, Wish::Content, Access::READ, act.on_the_way());
         if act.failed() {
             // A lock that somebody holds: the name is there.

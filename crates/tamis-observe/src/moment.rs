@@ -169,6 +169,16 @@ pub(crate) fn before_a_change(path: &[u8], act: Act, began_ns: i128) -> Before {
     }
 }
 
+/// The state of a file that has just got another name: only the time of its last change of any kind
+/// has moved. `None` where that is not known.
+pub(crate) fn before_a_link(path: &[u8], act: Act, began_ns: i128) -> Option<Before> {
+    let Timing::After { time_ns, .. } = act.timing else { return None };
+    let now = state_now(path);
+    let Before::There(found) = now else { return None };
+    let untouched = found.kind() == FileKind::File && is_before(found.mtime_ns, time_ns, began_ns);
+    (untouched && !act.failed()).then_some(now)
+}
+
 /// Some file systems keep seconds only, FAT two of them: such a stamp may be of any moment in them.
 const COARSE_NS: i128 = 2_000_000_000;
 

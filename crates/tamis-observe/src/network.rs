@@ -77,6 +77,8 @@ pub(crate) struct Network {
     own: HashSet<u64>,
     /// Addresses at which the tree was reachable.
     served: HashSet<SocketAddr>,
+    /// Names of Unix sockets that the tree took.
+    named: HashSet<Endpoint>,
     /// Ports that the tree chose itself; any other was given by the kernel.
     chosen: HashSet<u16>,
     /// Peers of which everything is said.
@@ -96,6 +98,7 @@ impl Default for Network {
             sockets: Sockets::default(),
             own: HashSet::new(),
             served: HashSet::new(),
+            named: HashSet::new(),
             chosen: HashSet::new(),
             settled: HashSet::new(),
             asked: BTreeMap::new(),
@@ -149,8 +152,12 @@ impl Network {
                 None => self.foreign(&place, threads).is_some(),
             };
             if !caller.services.allow(&name_of(&place)) {
-                self.ask(place, if found { taken() } else { Value::Absent }, caller.program);
+                let value = if found { taken() } else { Value::Absent };
+                self.ask(place.clone(), value, caller.program);
             }
+        }
+        if result.is_some_and(|result| result >= 0) && !matches!(peer, Peer::Inet(_)) {
+            self.named.insert(place);
         }
         if !refused {
             self.own.extend(Some(socket.inode).filter(|inode| *inode != 0));
@@ -253,7 +260,9 @@ impl Network {
 
     /// Whether the tree was reachable at this address.
     fn is_served(&self, place: &Endpoint) -> bool {
-        let (Endpoint::Tcp(address) | Endpoint::Udp(address)) = place else { return false };
+        let (Endpoint::Tcp(address) | Endpoint::Udp(address)) = place else {
+            return self.named.contains(place);
+        };
         let address = canonical(*address);
         self.served.iter().any(|own| {
             own.port() == address.port()

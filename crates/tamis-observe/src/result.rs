@@ -111,7 +111,27 @@ impl Observer<'_> {
                 detail: before.detail,
             });
         }
+        observed.extend(self.several_names(file, entry, &portable));
         (observed, taint)
+    }
+
+    /// A look at a file shows how many names it has. Of those in the project that have several, that
+    /// counts.
+    fn several_names(&self, file: &Path, entry: &Entry, path: &PortablePath) -> Option<Observed> {
+        let Before::There(seen) = &entry.before else { return None };
+        let asked = entry.asked.iter().find(|a| a.access.contains(Access::STAT))?;
+        let counts = seen.kind() == FileKind::File
+            && seen.names > 1
+            && entry.change == Change::None
+            && file.starts_with(self.context.paths.root());
+        counts.then(|| Observed {
+            question: Question::Path(path.clone(), Scheme::Names),
+            before: tamis_fs::names_value(seen.names),
+            after: None,
+            access: Access::STAT,
+            program: self.recorded_name(asked.program).into(),
+            detail: Detail::None,
+        })
     }
 
     /// The answer from before the tree changed anything; `None` where it is not known.
