@@ -158,16 +158,31 @@ impl PathMap {
     }
 
     /// Text with the project's root and the home folder replaced by placeholders, so that values
-    /// of environment variables compare across checkouts.
+    /// of environment variables compare across checkouts. A brace of the text itself is doubled, so
+    /// that no text looks like a placeholder.
     pub fn neutral_text(&self, text: &[u8]) -> Vec<u8> {
-        let mut text = text.to_vec();
-        if self.root.parent().is_some() {
-            text = replace_path(&text, self.root.as_os_str().as_bytes(), b"{root}");
+        let root = self.root.parent().map(|_| (self.root.as_path(), b"{root}".as_slice()));
+        let home = self.home.as_deref().map(|home| (home, b"{home}".as_slice()));
+        let places: Vec<(&[u8], &[u8])> = [root, home]
+            .into_iter()
+            .flatten()
+            .map(|(path, name)| (path.as_os_str().as_bytes(), name))
+            .collect();
+        let mut out = Vec::with_capacity(text.len());
+        let mut at = 0;
+        while let Some(&byte) = text.get(at) {
+            match places.iter().find(|(path, _)| stands_at(text, at, path)) {
+                Some((path, name)) => {
+                    out.extend_from_slice(name);
+                    at += path.len();
+                }
+                None => {
+                    out.extend(std::iter::repeat_n(byte, if byte == b'{' { 2 } else { 1 }));
+                    at += 1;
+                }
+            }
         }
-        if let Some(home) = &self.home {
-            text = replace_path(&text, home.as_os_str().as_bytes(), b"{home}");
-        }
-        text
+        out
     }
 }
 
@@ -184,23 +199,11 @@ pub fn below<'a>(path: &'a Path, base: &Path) -> Option<&'a [u8]> {
     }
 }
 
-/// Replaces `path` in `text` where it stands as a whole path prefix.
-fn replace_path(text: &[u8], path: &[u8], with: &[u8]) -> Vec<u8> {
-    let mut out = Vec::with_capacity(text.len());
-    let mut at = 0;
-    while at < text.len() {
-        let ends_well = |end: usize| {
-            text.get(end).is_none_or(|c| !(c.is_ascii_alphanumeric() || b"-_.".contains(c)))
-        };
-        if text[at..].starts_with(path) && ends_well(at + path.len()) {
-            out.extend_from_slice(with);
-            at += path.len();
-        } else {
-            out.push(text[at]);
-            at += 1;
-        }
-    }
-    out
+/// Whether `path` stands at this place of the text, as a whole path prefix.
+fn stands_at(text: &[u8], at: usize, path: &[u8]) -> bool {
+    text[at..].strip_prefix(path).is_some_and(|rest| {
+        rest.first().is_none_or(|c| !(c.is_ascii_alphanumeric() || b"-_.".contains(c)))
+    })
 }
 
 #[cfg(test)]
@@ -254,6 +257,18 @@ mod tests {
     fn neutral_text_replaces_whole_prefixes_only() {
         let text = map().neutral_text(b"/home/ann/dev/app/bin:/home/ann/dev/apple:/home/annie");
         assert_eq!(text, b"{root}/bin:{home}/dev/apple:/home/annie");
+    }
+
+    #[test]
+    fn no_text_looks_like_a_placeholder() {
+        let neutral = |text: &str| map().neutral_text(text.as_bytes());
+        let texts = ["/home/ann/x", "{home}/x", "{{home}/x", "{{{home}/x", "{/home/ann/x"];
+        for one in texts {
+            for other in texts.iter().filter(|other| **other != one) {
+                assert_ne!(neutral(one), neutral(other), "{one} {other}");
+            }
+        }
+        assert_eq!(neutral("${VERSION}"), b"${{VERSION}");
     }
 
     #[test]

@@ -28,8 +28,17 @@ pub enum Scheme {
     /// The output of a user's command; the hash names the command.
     Command(Hash),
     /// Whether a file can be written here. A file that is there already and none are the same, so
-    /// that what a test itself wrote does not count; a directory, or no folder to write in, is not.
+    /// that what a test itself wrote does not count; a directory, no folder to write in, or one that
+    /// this user may not write in, is not.
     Place,
+    /// How long a file is that is written to. None and an empty one are the same.
+    Size,
+    /// The extended attributes.
+    Attributes,
+    /// What this user may do with it: read, write, execute.
+    Rights,
+    /// Whether a file has more than one name.
+    Names,
 }
 
 impl Scheme {
@@ -46,6 +55,10 @@ impl Scheme {
             Self::Bytecode => (7, 0),
             Self::Command(h) => (8, h.0),
             Self::Place => (9, 0),
+            Self::Size => (10, 0),
+            Self::Attributes => (11, 0),
+            Self::Rights => (12, 0),
+            Self::Names => (13, 0),
         }
     }
 
@@ -61,6 +74,10 @@ impl Scheme {
             7 => Self::Bytecode,
             8 => Self::Command(Hash(parameter)),
             9 => Self::Place,
+            10 => Self::Size,
+            11 => Self::Attributes,
+            12 => Self::Rights,
+            13 => Self::Names,
             _ => return None,
         })
     }
@@ -79,6 +96,10 @@ impl fmt::Display for Scheme {
             Self::Bytecode => "bytecode",
             Self::Command(_) => "command",
             Self::Place => "place",
+            Self::Size => "size",
+            Self::Attributes => "attributes",
+            Self::Rights => "rights",
+            Self::Names => "names",
         })
     }
 }
@@ -114,6 +135,10 @@ impl fmt::Display for Question {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Path(path, Scheme::Listing) => write!(f, "the names in {path}"),
+            Self::Path(path, Scheme::Size) => write!(f, "the size of {path}"),
+            Self::Path(path, Scheme::Attributes) => write!(f, "the attributes of {path}"),
+            Self::Path(path, Scheme::Rights) => write!(f, "the rights on {path}"),
+            Self::Path(path, Scheme::Names) => write!(f, "the other names of {path}"),
             Self::Path(path, _) => write!(f, "{path}"),
             Self::Variable(name) => write!(f, "variable {}", String::from_utf8_lossy(name)),
             Self::VariableNames => write!(f, "the set of environment variables"),

@@ -95,6 +95,8 @@ pub enum Taint {
     FailedInside(u64),
     /// It did not pass, and then passed without a change: something decided that nobody observed.
     Flaky { failed: u32, runs: u32 },
+    /// A named pipe that others made was opened: what waits in it cannot be compared.
+    ForeignPipe(PortablePath),
 }
 
 impl fmt::Display for Taint {
@@ -125,6 +127,9 @@ impl fmt::Display for Taint {
             Self::FailedInside(n) => write!(f, "{n} of the tests inside it did not pass"),
             Self::Flaky { failed, runs } => {
                 write!(f, "flaky: {failed} of {runs} runs without a change did not pass")
+            }
+            Self::ForeignPipe(path) => {
+                write!(f, "opened the pipe {path}, which the test did not make")
             }
         }
     }

@@ -1,6 +1,6 @@
 //! The stat cache: what was learnt in this process, in front of the [`Table`] on disk.
 
-use crate::identity::Identity;
+use crate::identity::{IDENTITY_BYTES, Identity};
 use crate::map::Map;
 use crate::table::{Entry, Table};
 use std::collections::HashMap;
@@ -41,7 +41,7 @@ impl Key {
     }
 
     fn proof(self, identity: &Identity) -> u128 {
-        let mut bytes = [0; 80];
+        let mut bytes = [0; 16 + IDENTITY_BYTES];
         bytes[..16].copy_from_slice(&self.0.to_le_bytes());
         bytes[16..].copy_from_slice(&identity.to_bytes());
         xxh3_128(&bytes)

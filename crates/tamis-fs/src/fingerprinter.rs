@@ -4,7 +4,7 @@ use crate::cache::{Cache, Key, Known, View};
 use crate::canonical::{self, Format};
 use crate::identity::{FileKind, Found, Identity, OpenFolder, folder_and_name, identity, look};
 use crate::read::{self, Reading};
-use crate::{command, filesystem, listing};
+use crate::{command, facets, filesystem, listing, rights};
 use rayon::prelude::*;
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -286,6 +286,14 @@ impl Fingerprinter {
         began_ns: i128,
         names: Names,
     ) -> Option<Answer> {
+        if facets::is_facet(scheme) {
+            return Some(match facets::facet(path, scheme, found) {
+                Some(value) => Answer::found(value, *found),
+                None => {
+                    Answer::failed(format!("{scheme} of {} is not known", path.display()), None)
+                }
+            });
+        }
         match (found.kind(), scheme) {
             (FileKind::File, Scheme::Kind | Scheme::Listing) => {
                 return Some(Answer::found(Value::File, *found));
@@ -293,7 +301,10 @@ impl Fingerprinter {
             (FileKind::Directory, Scheme::Place) => {
                 return Some(Answer::found(Value::Directory, *found));
             }
-            (_, Scheme::Place) => return Some(Answer::found(Value::File, *found)),
+            (_, Scheme::Place) if rights::may(path, libc::W_OK) => {
+                return Some(Answer::found(Value::File, *found));
+            }
+            (_, Scheme::Place) => return Some(Answer::found(Value::Barred, *found)),
             (FileKind::Directory, Scheme::Listing) | (FileKind::File | FileKind::Link, _) => {}
             (FileKind::Directory, _) => return Some(Answer::found(Value::Directory, *found)),
             (FileKind::Special, _) => return Some(Answer::found(Value::Special, *found)),
@@ -387,9 +398,8 @@ impl Fingerprinter {
             Scheme::Text => by_meaning(file, Format::Text),
             Scheme::Bytecode => bytecode(file, content),
             Scheme::Command(id) => self.run_command(id, path).map(content),
-            Scheme::Raw | Scheme::Kind | Scheme::Listing | Scheme::Place => {
-                read::hash_to_end(file).map(content)
-            }
+            // The others were answered without reading.
+            _ => read::hash_to_end(file).map(content),
         }
         .into()
     }
@@ -412,13 +422,22 @@ fn system_time_ns() -> i128 {
 
 /// Where a file would be made, if its folder is there.
 fn empty_place(path: &Path) -> Answer {
-    let folder = path.parent().is_some_and(Path::is_dir);
-    missing(Scheme::Place, if folder { Value::File } else { Value::Absent })
+    let value = match path.parent() {
+        Some(folder) if !folder.is_dir() => Value::Absent,
+        Some(folder) if rights::may(folder, libc::W_OK | libc::X_OK) => Value::File,
+        Some(_) => Value::Barred,
+        None => Value::Absent,
+    };
+    missing(Scheme::Place, value)
 }
 
 /// The answer where nothing is; `how` says in which way.
 fn missing(scheme: Scheme, how: Value) -> Answer {
-    let value = if scheme == Scheme::Bytecode { Value::Derived } else { how };
+    let value = match scheme {
+        Scheme::Bytecode => Value::Derived,
+        Scheme::Size if how == Value::Absent => facets::size(0),
+        _ => how,
+    };
     Answer { value, detail: Detail::None, identity: None, error: None }
 }
 

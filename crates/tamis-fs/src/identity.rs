@@ -1,5 +1,6 @@
 //! What `lstat` says about a path: the identity by which a state is recognised without reading.
 
+use crate::rights;
 use rustix::fs::{AtFlags, Mode, OFlags, Stat};
 use std::ffi::OsStr;
 use std::fs::Metadata;
@@ -16,6 +17,8 @@ const SETTLE_NS: i128 = 2_000_000_000;
 
 const NS_PER_SECOND: i128 = 1_000_000_000;
 
+pub(crate) const IDENTITY_BYTES: usize = 64;
+
 /// `lstat` of a path. Two equal identities of one path, the first of them [settled], stand for the
 /// same content.
 ///
@@ -31,6 +34,11 @@ pub struct Identity {
     pub ctime_ns: i128,
     /// Kind and permissions.
     pub mode: u32,
+    /// The user and the group that it belongs to.
+    pub owner: u32,
+    pub group: u32,
+    /// How many names it has.
+    pub names: u64,
 }
 
 /// What kind of thing is at a path.
@@ -53,9 +61,9 @@ impl Identity {
         }
     }
 
-    /// Whether the owner may execute it.
+    /// Whether this user may execute it, by its permission bits.
     pub fn executable(&self) -> bool {
-        self.mode & 0o100 != 0
+        rights::of_this_user().may_execute(self)
     }
 
     /// Whether the last change was long enough before `now_ns` that a further change cannot have
@@ -64,14 +72,16 @@ impl Identity {
         self.mtime_ns.max(self.ctime_ns) + SETTLE_NS < now_ns
     }
 
-    pub(crate) fn to_bytes(self) -> [u8; 64] {
-        let mut bytes = [0; 64];
+    pub(crate) fn to_bytes(self) -> [u8; IDENTITY_BYTES] {
+        let mut bytes = [0; IDENTITY_BYTES];
         bytes[..8].copy_from_slice(&self.device.to_le_bytes());
         bytes[8..16].copy_from_slice(&self.inode.to_le_bytes());
         bytes[16..24].copy_from_slice(&self.size.to_le_bytes());
         bytes[24..40].copy_from_slice(&self.mtime_ns.to_le_bytes());
         bytes[40..56].copy_from_slice(&self.ctime_ns.to_le_bytes());
         bytes[56..60].copy_from_slice(&self.mode.to_le_bytes());
+        // One cache may serve a user and root.
+        bytes[60] = u8::from(self.executable());
         bytes
     }
 
@@ -92,6 +102,9 @@ impl Identity {
             mtime_ns: ns(stat.st_mtime, stat.st_mtime_nsec.cast_signed()),
             ctime_ns: ns(stat.st_ctime, stat.st_ctime_nsec.cast_signed()),
             mode: stat.st_mode,
+            owner: stat.st_uid,
+            group: stat.st_gid,
+            names: stat.st_nlink as u64,
         }
     }
 
@@ -103,6 +116,9 @@ impl Identity {
             mtime_ns: ns(metadata.mtime(), metadata.mtime_nsec()),
             ctime_ns: ns(metadata.ctime(), metadata.ctime_nsec()),
             mode: metadata.mode(),
+            owner: metadata.uid(),
+            group: metadata.gid(),
+            names: metadata.nlink(),
         }
     }
 }

@@ -28,6 +28,7 @@
 mod cache;
 mod canonical;
 mod command;
+mod facets;
 mod filesystem;
 mod fingerprinter;
 mod identity;
@@ -35,6 +36,7 @@ mod listing;
 mod map;
 mod names;
 mod read;
+mod rights;
 mod table;
 mod whole;
 
@@ -42,6 +44,7 @@ mod whole;
 mod tests;
 
 pub use command::command_id;
+pub use facets::{names as names_value, size as size_value};
 pub use fingerprinter::{Answer, Fingerprinter, Ignored, MAX_NAMES, Options};
 pub use identity::{FileKind, Identity, identity};
 pub use names::listing_value;

@@ -3,7 +3,7 @@
 
 use crate::Judgement;
 use crate::entry::{Asked, Before, Change, Entry, Name, Taken};
-use crate::moment::{Act, before_a_change, is_file, place_by_result};
+use crate::moment::{Act, before_a_change, before_a_link, is_file, is_pipe, place_by_result};
 use crate::observer::{Observer, Wish, ancestors, split};
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -12,6 +12,14 @@ use tamis_core::record::Access;
 use tamis_core::{Scheme, Taint};
 use tamis_fs::FileKind;
 use tamis_trace::{OpenHow, Timing};
+
+/// The flags of a rename.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Rename {
+    pub(crate) exchange: bool,
+    /// It fails where something has the new name.
+    pub(crate) keep: bool,
+}
 
 impl Observer<'_> {
     /// The tree is about to change what is at a resolved path.
@@ -98,6 +106,9 @@ impl Observer<'_> {
         if how.create {
             self.ask_place(&path, act);
         }
+        if is_pipe(&self.look_for_write(&path, act)) {
+            return self.open_pipe(&path, act);
+        }
         if failed {
             // Refused: whether it is there, and what it is, was seen.
             return self.ask(&path, Wish::Content, Access::STAT, act);
@@ -110,6 +121,7 @@ impl Observer<'_> {
             return self.change(&path, Change::Replaced, act);
         }
         let there = self.look_for_write(&path, act) != Before::Absent;
+        self.ask_size(&path, how, act);
         if how.read {
             self.ask(&path, Wish::Content, Access::READ, act);
         } else if !how.create {
@@ -118,6 +130,44 @@ impl Observer<'_> {
         if how.write || !there {
             self.change(&path, if there { Change::Edited } else { Change::Replaced }, act);
         }
+    }
+
+    /// A pipe that is opened to be written needs somebody who reads from it.
+    fn open_pipe(&mut self, path: &[u8], act: Act) {
+        let ignored = self.judge(path, act.program) == Judgement::Ignore;
+        if !ignored && self.look(path, act).change == Change::None {
+            self.taint_pipe(path);
+        }
+    }
+
+    /// Who writes to a file without emptying it finds its end, and that is where it was before.
+    fn ask_size(&mut self, path: &[u8], how: OpenHow, act: Act) {
+        match self.judge(path, act.program) {
+            Judgement::Ignore | Judgement::IgnoreTemp => return,
+            Judgement::As(Scheme::Bytecode) => return,
+            Judgement::Default | Judgement::As(_) => {}
+        }
+        let own_folder = !self.made.is_empty() && ancestors(path).any(|a| self.made.contains(a));
+        let fingerprinter = self.context.fingerprinter;
+        let entry = self.entries.get_mut(path).expect("looked at");
+        if own_folder || entry.change != Change::None || entry.question(Scheme::Size).is_some() {
+            return;
+        }
+        let known = match act.timing {
+            Timing::After { .. } => how.length.map(tamis_fs::size_value),
+            Timing::Before | Timing::Logged { .. } => {
+                let file = Path::new(OsStr::from_bytes(path));
+                Some(fingerprinter.answer(file, Scheme::Size).value)
+            }
+        };
+        let answer = known.map(|value| Taken::Answer(tamis_fs::Answer::of(value)));
+        entry.asked.push(Asked {
+            scheme: Scheme::Size,
+            taken: answer.unwrap_or(Taken::NotYet),
+            late: None,
+            access: Access::STAT,
+            program: act.program,
+        });
     }
 
     fn look_for_write(&mut self, path: &[u8], act: Act) -> Before {
@@ -291,7 +341,8 @@ impl Observer<'_> {
         });
     }
 
-    pub(crate) fn rename(&mut self, from: &[u8], to: &[u8], exchange: bool, act: Act) {
+    pub(crate) fn rename(&mut self, from: &[u8], to: &[u8], how: Rename, act: Act) {
+        let Rename { exchange, keep } = how;
         let Some(from) = self.resolve(from, false, act) else { return };
         let Some(to) = self.resolve(to, false, act) else { return };
         self.ask_folder_of(&to, act);
@@ -303,11 +354,16 @@ impl Observer<'_> {
             self.ask(&from, Wish::Content, Access::READ, act);
             if exchange {
                 self.ask(&to, Wish::Content, Access::READ, act);
+            } else if keep {
+                self.ask_new_name(&to, act);
             } else if self.look(&to, act).before.kind() == Some(FileKind::Directory) {
                 self.ask_removable(&to, act);
             } else {
                 self.ask_place(&to, act);
             }
+        }
+        if keep && !act.timing.is_before_changes() {
+            self.ask_new_name(&to, act);
         }
         let unseen = !act.timing.is_before_changes() && !self.entries.contains_key(&from);
         for path in [&from, &to] {
@@ -358,9 +414,17 @@ impl Observer<'_> {
 
     pub(crate) fn link(&mut self, from: &[u8], to: &[u8], follow: bool, act: Act) {
         let Some(from) = self.resolve(from, follow, act) else { return };
+        if !self.entries.contains_key(&from)
+            && let Some(before) = before_a_link(&from, act, self.began_ns)
+        {
+            self.entries.insert(from.clone(), Entry::new(before));
+        }
         self.ask(&from, Wish::Content, Access::READ, act.on_the_way());
         if act.failed() {
-            return;
+            // A lock that somebody holds: the name is there.
+            let Some(to) = self.resolve(to, false, act) else { return };
+            self.ask_folder_of(&to, act);
+            return self.ask(&to, Wish::Kind, Access::STAT, act.on_the_way());
         }
         // From now on the content can be changed under another name.
         self.change(&from, Change::Edited, act);

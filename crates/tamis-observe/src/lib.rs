@@ -33,6 +33,7 @@
 
 mod change;
 mod entry;
+mod facts;
 mod interpreter;
 mod moment;
 mod network;
@@ -40,8 +41,10 @@ mod observer;
 mod programs;
 mod resolve;
 mod result;
+mod sockets;
 mod split;
 
+pub use facts::answer_fact;
 pub use network::Services;
 pub use observer::{Context, Observer};
 pub use result::Observations;

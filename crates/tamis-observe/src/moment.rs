@@ -16,6 +16,7 @@ const CLOCK_LAG_NS: i128 = 20_000_000;
 /// Who acts, and when we hear of it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Act {
+    pub(crate) thread: u32,
     pub(crate) program: usize,
     pub(crate) timing: Timing,
     /// Whether the call's result may be about another path.
@@ -23,8 +24,8 @@ pub(crate) struct Act {
 }
 
 impl Act {
-    pub(crate) fn new(program: usize, timing: Timing) -> Self {
-        Self { program, timing, indirect: false }
+    pub(crate) fn new(thread: u32, program: usize, timing: Timing) -> Self {
+        Self { thread, program, timing, indirect: false }
     }
 
     /// The same, for a path that the call's error may not speak of: a link on the way, an
@@ -43,13 +44,11 @@ impl Act {
     pub(crate) fn failed(self) -> bool {
         matches!(self.timing, Timing::After { result, .. } if result < 0)
     }
-
-    /// A connection that is not there yet, but will be.
-    pub(crate) fn in_progress(self) -> bool {
-        let pending = -i64::from(libc::EINPROGRESS);
-        matches!(self.timing, Timing::After { result, .. } if result == pending)
-    }
 }
+
+/// The errors that mean that a place is closed to this user.
+const BARRED: [i32; 6] =
+    [libc::ENOTDIR, libc::EACCES, libc::EPERM, libc::EROFS, libc::ELOOP, libc::ENAMETOOLONG];
 
 /// What a write that is over says about its place.
 pub(crate) fn place_by_result(result: i64) -> Value {
@@ -58,7 +57,7 @@ pub(crate) fn place_by_result(result: i64) -> Value {
         Value::Directory
     } else if is(libc::ENOENT) {
         Value::Absent
-    } else if [libc::ENOTDIR, libc::EACCES, libc::ELOOP, libc::ENAMETOOLONG].into_iter().any(is) {
+    } else if BARRED.into_iter().any(is) {
         Value::Barred
     } else {
         Value::File
@@ -133,6 +132,11 @@ pub(crate) fn names_moved_since(
     }
 }
 
+/// Whether a named pipe was there before.
+pub(crate) fn is_pipe(before: &Before) -> bool {
+    matches!(before, Before::There(found) if found.mode & libc::S_IFMT == libc::S_IFIFO)
+}
+
 /// When something was born, if the file system tells.
 pub(crate) fn birth_ns(path: &Path) -> Option<i128> {
     let born = std::fs::symlink_metadata(path).ok()?.created().ok()?;
@@ -165,9 +169,24 @@ pub(crate) fn before_a_change(path: &[u8], act: Act, began_ns: i128) -> Before {
     }
 }
 
+/// The state of a file that has just got another name: only the time of its last change of any kind
+/// has moved. `None` where that is not known.
+pub(crate) fn before_a_link(path: &[u8], act: Act, began_ns: i128) -> Option<Before> {
+    let Timing::After { time_ns, .. } = act.timing else { return None };
+    let now = state_now(path);
+    let Before::There(found) = now else { return None };
+    let untouched = found.kind() == FileKind::File && is_before(found.mtime_ns, time_ns, began_ns);
+    (untouched && !act.failed()).then_some(now)
+}
+
+/// Some file systems keep seconds only, FAT two of them: such a stamp may be of any moment in them.
+const COARSE_NS: i128 = 2_000_000_000;
+
 /// Whether a time stamp of a file is older than a call, or than the whole run.
 pub(crate) fn is_before(stamp_ns: i128, call_ns: u64, began_ns: i128) -> bool {
-    stamp_ns < began_ns || stamp_ns + CLOCK_LAG_NS < i128::from(call_ns)
+    let coarse = if stamp_ns % 1_000_000_000 == 0 { COARSE_NS } else { 0 };
+    let latest_ns = stamp_ns + coarse;
+    latest_ns < began_ns || latest_ns + CLOCK_LAG_NS < i128::from(call_ns)
 }
 
 /// The time that a file gets which is changed now.

@@ -1,9 +1,10 @@
 //! Receives events and keeps the books. The model is in the crate's head.
 
+use crate::change::Rename;
 use crate::entry::{Asked, Before, Change, Entry, Late, Taken};
 use crate::interpreter::interpreter;
-use crate::moment::{Act, file_clock_ns, first_look, is_own, names_moved_since};
-use crate::network::{self, Meaning, Services};
+use crate::moment::{Act, file_clock_ns, first_look, is_own, is_pipe, names_moved_since};
+use crate::network::{Caller, Meaning, Network, Services, is_harmless};
 use crate::programs::Programs;
 use crate::resolve::Resolver;
 use crate::result::take;
@@ -15,7 +16,7 @@ use std::path::{Path, PathBuf};
 use tamis_core::record::Access;
 use tamis_core::{Note, PathMap, Scheme, Taint};
 use tamis_fs::{FileKind, Fingerprinter};
-use tamis_trace::{Action, Blind, Event, Sink, Timing};
+use tamis_trace::{Action, Blind, Event, Facet, Peer, Sink, Socket, Timing};
 
 /// What an observer needs to know of the project.
 #[derive(Clone, Copy)]
@@ -52,7 +53,7 @@ pub struct Observer<'a> {
     pub(crate) notes: BTreeSet<Note>,
     /// Set-user-id programs that were run.
     pub(crate) privileged: BTreeSet<String>,
-    peers: HashSet<tamis_trace::Peer>,
+    pub(crate) network: Network,
     name_space: Option<PathBuf>,
     /// When the run began, by the clock of the file systems.
     pub(crate) began_ns: i128,
@@ -67,6 +68,8 @@ pub(crate) enum Wish {
     Content,
     /// The names in a directory.
     Names,
+    /// Something else, under a scheme of its own.
+    Facet(Scheme),
 }
 
 /// Notes of one kind that are kept; more would not help anybody.
@@ -86,7 +89,7 @@ impl<'a> Observer<'a> {
             taints: BTreeSet::new(),
             notes: BTreeSet::new(),
             privileged: BTreeSet::new(),
-            peers: HashSet::new(),
+            network: Network::default(),
             name_space: std::fs::read_link("/proc/self/ns/mnt").ok(),
             began_ns: file_clock_ns(),
         }
@@ -123,7 +126,7 @@ impl<'a> Observer<'a> {
             // What really runs, also where the kernel chose an interpreter by itself.
             let path = self.programs.name(program).as_bytes().to_vec();
             if path.first() == Some(&b'/') && !self.programs.is_ourselves(program) {
-                let act = Act::new(program, timing);
+                let act = Act::new(thread, program, timing);
                 self.ask_followed(&path, true, Wish::Content, Access::EXECUTE, act);
             }
         }
@@ -193,11 +196,16 @@ impl<'a> Observer<'a> {
     }
 
     pub(crate) fn resolve(&mut self, path: &[u8], follow: bool, act: Act) -> Option<Vec<u8>> {
-        let resolved = self.resolver.resolve(path, follow);
+        let whose = (act.timing == Timing::Before).then_some(act.thread);
+        let resolved = self.resolver.resolve(path, follow, whose);
+        if resolved.unknown {
+            let what = format!("where {} led is not known", self.portable(path));
+            self.taints.insert(Taint::Unresolved(what));
+        }
         for link in &resolved.links {
             self.ask(link, Wish::Kind, Access::FOLLOW, act.on_the_way());
         }
-        (!resolved.circle).then_some(resolved.path)
+        (!resolved.circle && !resolved.unknown).then_some(resolved.path)
     }
 
     pub(crate) fn judge(&self, path: &[u8], program: usize) -> Judgement {
@@ -218,6 +226,9 @@ impl<'a> Observer<'a> {
         let entry = self.look(path, act);
         if is_own(entry, path, act) {
             return;
+        }
+        if is_pipe(&entry.before) && access.contains(Access::READ) {
+            return self.taint_pipe(path);
         }
         let scheme = scheme_for(wish, entry.before.kind(), judgement);
         let kept = entry.kept.clone();
@@ -241,6 +252,12 @@ impl<'a> Observer<'a> {
                 self.postpone(path, act);
             }
         }
+    }
+
+    /// What waits in a pipe that others made, or who reads from it, cannot be asked again.
+    pub(crate) fn taint_pipe(&mut self, path: &[u8]) {
+        let taint = Taint::ForeignPipe(self.portable(path));
+        self.taints.insert(taint);
     }
 
     /// Leaves the names in a directory to be told at the end, if we came too late to see them.
@@ -280,15 +297,20 @@ impl<'a> Observer<'a> {
     }
 
     fn note_temp(&mut self, path: &[u8], access: Access, act: Act) {
-        if !access.contains(Access::READ) || self.notes.len() >= MOST_NOTES {
+        if !access.contains(Access::READ) {
             return;
         }
         let entry = self.look(path, act);
-        let foreign = entry.before.kind() == Some(FileKind::File)
-            && entry.change == Change::None
-            && !is_own(entry, path, act);
-        if foreign {
-            self.notes.insert(Note::ReadsTemp(String::from_utf8_lossy(path).into_owned()));
+        if entry.change != Change::None || is_own(entry, path, act) {
+            return;
+        }
+        if is_pipe(&entry.before) {
+            self.taint_pipe(path);
+        } else if entry.before.kind() == Some(FileKind::File) {
+            let note = Note::ReadsTemp(String::from_utf8_lossy(path).into_owned());
+            if self.notes.len() < MOST_NOTES {
+                self.notes.insert(note);
+            }
         }
     }
 
@@ -330,22 +352,31 @@ impl<'a> Observer<'a> {
         }
     }
 
-    fn connect(&mut self, peer: tamis_trace::Peer, act: Act) {
-        if !self.peers.insert(peer.clone()) {
-            return;
-        }
-        if let tamis_trace::Peer::Unix(path) = &peer {
-            let Some(path) = self.resolve(path, true, act) else { return };
-            self.ask(&path, Wish::Kind, Access::STAT, act);
-            let entry = self.look(&path, act);
-            if entry.before.kind() != Some(FileKind::Special) || entry.change == Change::Replaced {
-                return;
-            }
-        }
-        if act.failed() && !act.in_progress() {
-            return;
-        }
-        match network::judge(&peer, self.context.services, self.programs.threads()) {
+    fn connect(&mut self, peer: Peer, socket: Socket, act: Act) {
+        let peer = match peer {
+            Peer::Unix(path) => match self.foreign_socket(&path, act) {
+                Some(path) => Peer::Unix(path),
+                None => return,
+            },
+            other => other,
+        };
+        let caller = self.caller(socket, act);
+        let meaning = self.network.connects(&peer, caller, self.programs.threads());
+        self.means(meaning);
+    }
+
+    fn bind(&mut self, peer: &Peer, socket: Socket, act: Act) {
+        let caller = self.caller(socket, act);
+        self.network.binds(peer, caller, self.programs.threads());
+    }
+
+    fn caller(&self, socket: Socket, act: Act) -> Caller<'a> {
+        let services = self.context.services;
+        Caller { services, socket, thread: act.thread, program: act.program, timing: act.timing }
+    }
+
+    pub(crate) fn means(&mut self, meaning: Meaning) {
+        match meaning {
             Meaning::Nothing => {}
             Meaning::Note(note) => {
                 self.notes.insert(note);
@@ -354,6 +385,15 @@ impl<'a> Observer<'a> {
                 self.taints.insert(taint);
             }
         }
+    }
+
+    /// Asks what is at the path of a Unix socket. The resolved path, unless the tree made what is
+    /// there, or it is none that counts.
+    fn foreign_socket(&mut self, path: &[u8], act: Act) -> Option<Vec<u8>> {
+        let path = self.resolve(path, true, act)?;
+        self.ask(&path, Wish::Kind, Access::STAT, act);
+        let own = self.look(&path, act).change == Change::Replaced;
+        (!own && !is_harmless(&path)).then_some(path)
     }
 
     fn blind(&mut self, blind: Blind, program: usize) {
@@ -393,7 +433,7 @@ impl Sink for Observer<'_> {
     fn event(&mut self, event: Event<'_>) {
         self.settle(event.thread);
         let program = self.program_of(event.thread, event.timing);
-        let act = Act::new(program, event.timing);
+        let act = Act::new(event.thread, program, event.timing);
         match event.action {
             Action::Open { path, how } => {
                 let code = u64::from(how.no_follow) << 1 | u64::from(how.path_only) << 2 | 1 << 8;
@@ -407,6 +447,16 @@ impl Sink for Observer<'_> {
                     self.ask_followed(&path, follow, Wish::Content, Access::STAT, act);
                 }
             }
+            Action::Inspect { path, follow, facet } => {
+                let (code, scheme) = match facet {
+                    Facet::Attributes => (4 << 8, Scheme::Attributes),
+                    Facet::Rights => (5 << 8, Scheme::Rights),
+                };
+                if !self.repeated(&path, u64::from(follow) | code, program) {
+                    let wish = Wish::Facet(scheme);
+                    self.ask_followed(&path, follow, wish, Access::STAT, act.on_the_way());
+                }
+            }
             Action::ReadLink { path } => {
                 if !self.repeated(&path, 3 << 8, program) {
                     self.ask_followed(&path, false, Wish::Kind, Access::STAT, act);
@@ -416,11 +466,15 @@ impl Sink for Observer<'_> {
             Action::Remove { path } => self.remove(&path, act),
             Action::MakeDirectory { path } => self.make_directory(&path, act),
             Action::MakeNode { path } => self.make_node(&path, act),
-            Action::Rename { from, to, exchange } => self.rename(&from, &to, exchange, act),
+            Action::Rename { from, to, exchange, keep } => {
+                self.rename(&from, &to, Rename { exchange, keep }, act);
+            }
             Action::Link { from, to, follow } => self.link(&from, &to, follow, act),
             Action::Truncate { path } => self.edit(&path, true, act),
             Action::ChangeMode { path, follow } => self.edit(&path, follow, act),
-            Action::Connect { peer } => self.connect(peer, act),
+            Action::Connect { peer, socket } => self.connect(peer, socket, act),
+            Action::Bind { peer, socket } => self.bind(&peer, socket, act),
+            Action::Listen { socket } => self.network.listens(socket),
             Action::Blind(blind) => self.blind(blind, program),
         }
         if std::mem::take(&mut self.names_move) && event.timing == Timing::Before {
@@ -444,6 +498,7 @@ fn scheme_for(wish: Wish, kind: Option<FileKind>, judgement: Judgement) -> Schem
         _ => Scheme::Raw,
     };
     match (wish, kind) {
+        (Wish::Facet(scheme), _) => scheme,
         (_, Some(FileKind::Directory)) if content == Scheme::Listing => Scheme::Listing,
         (Wish::Names, Some(FileKind::Directory)) => Scheme::Listing,
         (Wish::Kind, _) | (Wish::Content, Some(FileKind::Directory)) => Scheme::Kind,

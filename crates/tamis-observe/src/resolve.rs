@@ -2,6 +2,9 @@
 //!
 //! Folders that were found to be plain are remembered, so that a new path costs one look at its last
 //! component. The memory is dropped when the tree changes links or renames folders.
+//!
+//! A link of the file system can lead into /proc or /dev/fd, where every process finds its own things.
+//! Where that leads is known while the process waits, and not afterwards.
 
 use std::collections::{HashMap, HashSet};
 use std::ffi::OsStr;
@@ -18,6 +21,8 @@ pub(crate) struct Resolved {
     pub(crate) links: Vec<Vec<u8>>,
     /// The links lead in a circle: the process gets an error, and there is no path.
     pub(crate) circle: bool,
+    /// They lead to a thing of the process's own, and which one that was is not known.
+    pub(crate) unknown: bool,
 }
 
 #[derive(Debug, Default)]
@@ -33,15 +38,16 @@ pub(crate) struct Resolver {
 const MOST_LINKS: usize = 40;
 
 impl Resolver {
-    /// Resolves an absolute path; a link at its end only where `follow` says so.
-    pub(crate) fn resolve(&mut self, path: &[u8], follow: bool) -> Resolved {
+    /// Resolves an absolute path; a link at its end only where `follow` says so. `whose` is the thread
+    /// that waits for it.
+    pub(crate) fn resolve(&mut self, path: &[u8], follow: bool, whose: Option<u32>) -> Resolved {
         let folder = folder_of(path);
         if folder.is_some_and(|f| self.plain_folders.contains(f))
             && (!follow || self.target(path).is_none())
         {
             return Resolved { path: path.to_vec(), ..Resolved::default() };
         }
-        let resolved = self.walk(path, follow);
+        let resolved = self.walk(path, follow, whose);
         if let Some(folder) = folder
             && resolved.links.is_empty()
             && resolved.path == path
@@ -54,7 +60,7 @@ impl Resolver {
     }
 
     /// Resolves component by component.
-    fn walk(&mut self, path: &[u8], follow: bool) -> Resolved {
+    fn walk(&mut self, path: &[u8], follow: bool, whose: Option<u32>) -> Resolved {
         let mut resolved = Resolved::default();
         // A slash at the end means the folder behind a link.
         let follow = follow || path.len() > 1 && path.ends_with(b"/");
@@ -76,9 +82,21 @@ impl Resolver {
             if rest.is_empty() && !follow {
                 break;
             }
+            if let Some(thread) = whose.filter(|_| is_own_folder(&resolved.path)) {
+                resolved.path = format!("/proc/{thread}").into_bytes();
+                continue;
+            }
             let Some(target) = self.target(&resolved.path) else { continue };
             if resolved.links.len() == MOST_LINKS {
                 return Resolved { circle: true, ..resolved };
+            }
+            // What has no path (a pipe) is named by words.
+            let nameless = target.first() != Some(&b'/');
+            if !resolved.links.is_empty()
+                && is_own_thing(&resolved.path)
+                && (whose.is_none() || nameless)
+            {
+                return Resolved { unknown: true, ..resolved };
             }
             resolved.links.push(resolved.path.clone());
             if target.first() == Some(&b'/') {
@@ -101,7 +119,9 @@ impl Resolver {
         match read_link(path) {
             Ok(target) => {
                 let target = target.into_os_string().into_vec();
-                self.known.insert(path.to_vec(), Some(target.clone()));
+                if !path.starts_with(b"/proc/") {
+                    self.known.insert(path.to_vec(), Some(target.clone()));
+                }
                 Some(target)
             }
             Err(e) => {
@@ -125,6 +145,18 @@ impl Resolver {
         self.known.clear();
         self.plain_folders.clear();
     }
+}
+
+/// Where each process finds its own folder.
+fn is_own_folder(path: &[u8]) -> bool {
+    matches!(path, b"/proc/self" | b"/proc/thread-self")
+}
+
+/// Whether a link in /proc leads to a thing of one process.
+fn is_own_thing(path: &[u8]) -> bool {
+    let Some(below) = path.strip_prefix(b"/proc/") else { return false };
+    let names: Vec<&[u8]> = below.split(|&b| b == b'/').collect();
+    matches!(names.as_slice(), [_, b"cwd" | b"root" | b"exe"] | [_, b"fd", _])
 }
 
 /// The target of a link. File systems of user programs may give up when a signal comes.
@@ -167,10 +199,10 @@ mod tests {
         symlink("../link/file", root.join("real/last")).unwrap();
         let mut resolver = Resolver::default();
         let path = root.join("link/./last").into_os_string().into_vec();
-        let followed = resolver.resolve(&path, true);
+        let followed = resolver.resolve(&path, true, None);
         assert_eq!(text(&followed), root.join("real/file").to_str().unwrap());
         assert_eq!(followed.links.len(), 3);
-        let kept = resolver.resolve(&path, false);
+        let kept = resolver.resolve(&path, false, None);
         assert_eq!(text(&kept), root.join("real/last").to_str().unwrap());
         assert_eq!(kept.links.len(), 1);
     }
@@ -182,9 +214,9 @@ mod tests {
         std::fs::create_dir_all(root.join("a/b")).unwrap();
         symlink("a/b", root.join("link")).unwrap();
         let path = root.join("link/../x").into_os_string().into_vec();
-        let resolved = Resolver::default().resolve(&path, true);
+        let resolved = Resolver::default().resolve(&path, true, None);
         assert_eq!(text(&resolved), root.join("a/x").to_str().unwrap());
-        let above = Resolver::default().resolve(b"/../..", true);
+        let above = Resolver::default().resolve(b"/../..", true, None);
         assert_eq!(text(&above), "/");
     }
 
@@ -193,7 +225,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         symlink("loop", dir.path().join("loop")).unwrap();
         let path = dir.path().join("loop").into_os_string().into_vec();
-        let resolved = Resolver::default().resolve(&path, true);
+        let resolved = Resolver::default().resolve(&path, true, None);
         assert!(resolved.circle && resolved.links.iter().any(|l| l.ends_with(b"/loop")));
     }
 
@@ -207,20 +239,20 @@ mod tests {
         let bytes = |below: &str| root.join(below).into_os_string().into_vec();
         let mut resolver = Resolver::default();
         for name in ["folder/a", "folder/b", "folder/sub/c"] {
-            assert_eq!(resolver.resolve(&bytes(name), true).path, bytes(name));
+            assert_eq!(resolver.resolve(&bytes(name), true, None).path, bytes(name));
         }
         // A link in it is still followed, dots are still physical.
-        let link = resolver.resolve(&bytes("folder/link"), true);
+        let link = resolver.resolve(&bytes("folder/link"), true, None);
         assert_eq!((link.path, link.links), (bytes("other/x"), vec![bytes("folder/link")]));
         let mut dots = bytes("folder");
         dots.extend_from_slice(b"/..");
-        assert_eq!(resolver.resolve(&dots, true).path, root.as_os_str().as_bytes());
+        assert_eq!(resolver.resolve(&dots, true, None).path, root.as_os_str().as_bytes());
         // The folder becomes a link.
         std::fs::rename(root.join("folder"), root.join("moved")).unwrap();
         resolver.forget_all();
         symlink("other", root.join("folder")).unwrap();
         resolver.forget(&bytes("folder"));
-        let behind = resolver.resolve(&bytes("folder/a"), true);
+        let behind = resolver.resolve(&bytes("folder/a"), true, None);
         assert_eq!((behind.path, behind.links.len()), (bytes("other/a"), 1));
     }
 
@@ -231,7 +263,35 @@ mod tests {
         std::fs::create_dir(root.join("real")).unwrap();
         symlink("real", root.join("link")).unwrap();
         let path = [root.join("link").as_os_str().as_bytes(), b"/"].concat();
-        let resolved = Resolver::default().resolve(&path, false);
+        let resolved = Resolver::default().resolve(&path, false, None);
         assert_eq!(text(&resolved), root.join("real").to_str().unwrap());
+    }
+
+    #[test]
+    fn a_link_to_a_thing_of_the_process_needs_the_process() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path().canonicalize().unwrap();
+        for (name, target) in [("cwd", "/proc/self/cwd"), ("fd", "/dev/fd/4000")] {
+            symlink(target, root.join(name)).unwrap();
+        }
+        let path = root.join("cwd/x").into_os_string().into_vec();
+        assert!(Resolver::default().resolve(&path, true, None).unknown);
+        let mine = Resolver::default().resolve(&path, true, Some(std::process::id()));
+        let here = std::env::current_dir().unwrap().join("x").into_os_string().into_vec();
+        assert_eq!((mine.path, mine.unknown), (here, false));
+        // A descriptor that is not there leads nowhere.
+        let none = root.join("fd").into_os_string().into_vec();
+        assert!(!Resolver::default().resolve(&none, true, Some(std::process::id())).unknown);
+    }
+
+    #[test]
+    fn a_link_to_a_pipe_is_unknown() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path().canonicalize().unwrap();
+        let (reader, _writer) = std::io::pipe().unwrap();
+        let number = std::os::fd::AsRawFd::as_raw_fd(&reader);
+        symlink(format!("/dev/fd/{number}"), root.join("l")).unwrap();
+        let path = root.join("l").into_os_string().into_vec();
+        assert!(Resolver::default().resolve(&path, true, Some(std::process::id())).unknown);
     }
 }

@@ -3,6 +3,7 @@
 
 use crate::Judgement;
 use crate::entry::{Asked, Before, Change, Entry, Late, Name, Taken};
+use crate::facts::Fact;
 use crate::moment::{birth_ns, is_before};
 use crate::observer::{Observer, ancestors};
 use rayon::prelude::*;
@@ -42,6 +43,7 @@ impl Observer<'_> {
             self.taints.extend(taint);
         }
         observations.observed.extend(self.folders_left(&entries));
+        observations.observed.extend(self.connections());
         observations.left_behind = self.left_behind(&entries);
         if no_new_privileges {
             self.notes.extend(self.privileged.iter().cloned().map(Note::PrivilegeLost));
@@ -49,6 +51,25 @@ impl Observer<'_> {
         observations.taints = self.taints.into_iter().collect();
         observations.notes = self.notes.into_iter().collect();
         observations
+    }
+
+    /// What was asked about places to connect to.
+    fn connections(&mut self) -> Vec<Observed> {
+        let threads: Vec<u32> = self.programs.threads().collect();
+        let network = std::mem::take(&mut self.network);
+        let (asked, meanings) = network.finish(self.context.services, &threads);
+        meanings.into_iter().for_each(|meaning| self.means(meaning));
+        asked
+            .into_iter()
+            .map(|(place, value, program)| Observed {
+                question: Question::Fact(Fact::Listens(place).name(self.context.paths).into()),
+                before: value,
+                after: None,
+                access: Access::STAT,
+                program: self.recorded_name(program).into(),
+                detail: Detail::None,
+            })
+            .collect()
     }
 
     /// The observations of one path, and why they are not to be trusted.
@@ -90,7 +111,27 @@ impl Observer<'_> {
                 detail: before.detail,
             });
         }
+        observed.extend(self.several_names(file, entry, &portable));
         (observed, taint)
+    }
+
+    /// A look at a file shows how many names it has. Of those in the project that have several, that
+    /// counts.
+    fn several_names(&self, file: &Path, entry: &Entry, path: &PortablePath) -> Option<Observed> {
+        let Before::There(seen) = &entry.before else { return None };
+        let asked = entry.asked.iter().find(|a| a.access.contains(Access::STAT))?;
+        let counts = seen.kind() == FileKind::File
+            && seen.names > 1
+            && entry.change == Change::None
+            && file.starts_with(self.context.paths.root());
+        counts.then(|| Observed {
+            question: Question::Path(path.clone(), Scheme::Names),
+            before: tamis_fs::names_value(seen.names),
+            after: None,
+            access: Access::STAT,
+            program: self.recorded_name(asked.program).into(),
+            detail: Detail::None,
+        })
     }
 
     /// The answer from before the tree changed anything; `None` where it is not known.
@@ -212,6 +253,7 @@ pub(crate) fn take(
     let answer = match &entry.before {
         // The answer that an absent path gives under this scheme.
         Before::Absent if scheme == Scheme::Bytecode => Answer::of(Value::Derived),
+        Before::Absent if scheme == Scheme::Size => Answer::of(tamis_fs::size_value(0)),
         // Out of reach, or just not there; what is there by now was not before.
         Before::Absent => match fingerprinter.answer(file, Scheme::Kind).value {
             Value::Barred if entry.change == Change::None => Answer::of(Value::Barred),
@@ -221,8 +263,11 @@ pub(crate) fn take(
             listing_before(fingerprinter, file, &entry.touched)?
         }
         // The time stamps of a directory move with every name in it.
-        Before::There(seen) if seen.kind() == FileKind::Directory && scheme != Scheme::Listing => {
+        Before::There(seen) if seen.kind() == FileKind::Directory && is_of_kind(scheme) => {
             Answer::of(Value::Directory)
+        }
+        Before::There(seen) if seen.kind() == FileKind::Directory && scheme != Scheme::Listing => {
+            fingerprinter.answer(file, scheme)
         }
         Before::There(seen) => fingerprinter.answer_as_seen(file, scheme, seen)?,
         Before::Changed(FileKind::File) if scheme == Scheme::Kind => Answer::of(Value::File),
@@ -234,6 +279,11 @@ pub(crate) fn take(
     };
     // An answer that could not be taken must not be mistaken for one.
     Some(answer).filter(|a| a.error.is_none())
+}
+
+/// Whether a directory's answer is only that it is one.
+fn is_of_kind(scheme: Scheme) -> bool {
+    !matches!(scheme, Scheme::Listing | Scheme::Attributes | Scheme::Rights)
 }
 
 /// The names in a directory without what the tree made there and with what it removed.

@@ -414,7 +414,7 @@ impl Sink for SplitObserver<'_, '_> {
         {
             return self.mark(mark);
         }
-        if let Action::Connect { peer: Peer::Unix(path) } = &event.action
+        if let Action::Connect { peer: Peer::Unix(path), .. } = &event.action
             && path.starts_with(self.marks.folder)
         {
             return;

@@ -117,7 +117,9 @@ impl<'a> World<'a> {
             Question::Glob(glob) => self.glob(glob),
             Question::Rules => Value::Text(self.project.settings.observation_digest()),
             Question::Fact(name) => {
-                self.facts.get(&**name).copied().unwrap_or_else(|| self.scope_fact(name))
+                let known = self.facts.get(&**name).copied();
+                let of_machine = || tamis_observe::answer_fact(name, &self.project.paths);
+                known.or_else(of_machine).unwrap_or_else(|| self.scope_fact(name))
             }
         }
     }

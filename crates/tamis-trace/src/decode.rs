@@ -1,12 +1,12 @@
 //! From a call at its entry to actions of the event model.
 
-use crate::event::{Action, Blind, OpenHow, PathArg, Peer};
+use crate::event::{Action, Blind, Facet, OpenHow, PathArg, Peer, Socket};
 use crate::process::{Last, Process, Unread};
+use crate::socket::internet_address;
 use crate::syscalls::{
     SYS_FCHMODAT2, SYS_FILE_GETATTR, SYS_FILE_SETATTR, SYS_GETXATTRAT, SYS_LISTXATTRAT,
     SYS_OPEN_TREE_ATTR, SYS_REMOVEXATTRAT, SYS_SETXATTRAT,
 };
-use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 
 /// A call as the kernel shows it.
 #[derive(Debug, Clone, Copy)]
@@ -92,6 +92,11 @@ impl Arguments<'_> {
         Ok(self.process.descriptor(self.number(n) as i32)?.into())
     }
 
+    /// The socket in the first argument.
+    fn socket(self) -> Socket {
+        self.process.socket(self.number(0) as i32)
+    }
+
     fn flag(self, n: usize, flag: i32) -> bool {
         self.number(n) & flag as u64 != 0
     }
@@ -120,14 +125,16 @@ fn try_decode(call: &Call, process: Process) -> Actions {
         }
         libc::SYS_newfstatat => stat(a, Some(0), 1, !a.flag(3, no_follow)),
         libc::SYS_statx => stat(a, Some(0), 1, !a.flag(2, no_follow)),
-        libc::SYS_faccessat => stat(a, Some(0), 1, true),
-        libc::SYS_faccessat2 => stat(a, Some(0), 1, !a.flag(3, no_follow)),
+        libc::SYS_faccessat => access(a, stat(a, Some(0), 1, true), 2),
+        libc::SYS_faccessat2 => access(a, stat(a, Some(0), 1, !a.flag(3, no_follow)), 2),
         libc::SYS_name_to_handle_at => stat(a, Some(0), 1, a.flag(4, libc::AT_SYMLINK_FOLLOW)),
-        libc::SYS_chdir | libc::SYS_statfs | libc::SYS_getxattr | libc::SYS_listxattr => {
-            stat(a, None, 0, true)
+        libc::SYS_chdir | libc::SYS_statfs => stat(a, None, 0, true),
+        libc::SYS_getxattr | libc::SYS_listxattr => attributes(stat(a, None, 0, true)),
+        libc::SYS_lgetxattr | libc::SYS_llistxattr => attributes(stat(a, None, 0, false)),
+        libc::SYS_fgetxattr | libc::SYS_flistxattr => {
+            one(Action::Inspect { path: a.descriptor(0)?, follow: true, facet: Facet::Attributes })
         }
-        libc::SYS_lgetxattr | libc::SYS_llistxattr => stat(a, None, 0, false),
-        SYS_GETXATTRAT | SYS_LISTXATTRAT => stat(a, Some(0), 1, !a.flag(2, no_follow)),
+        SYS_GETXATTRAT | SYS_LISTXATTRAT => attributes(stat(a, Some(0), 1, !a.flag(2, no_follow))),
         SYS_FILE_GETATTR => stat(a, Some(0), 1, !a.flag(4, no_follow)),
         libc::SYS_inotify_add_watch => stat(a, None, 1, true),
         libc::SYS_fanotify_mark => stat(a, Some(3), 4, true),
@@ -165,20 +172,12 @@ fn try_decode(call: &Call, process: Process) -> Actions {
             change(a.path_or_descriptor(0, 1)?, !a.flag(2, no_follow))
         }
         SYS_FILE_SETATTR => change(a.path_or_descriptor(0, 1)?, !a.flag(4, no_follow)),
-        libc::SYS_connect => Ok(peer(process, a.number(1), a.number(2))?
-            .map(|peer| Action::Connect { peer })
-            .into_iter()
-            .collect()),
-        libc::SYS_sendto => Ok(peer(process, a.number(4), a.number(5))?
-            .map(|peer| Action::Connect { peer })
-            .into_iter()
-            .collect()),
-        libc::SYS_sendmsg => message(process, a.number(1)),
-        libc::SYS_sendmmsg => messages(process, a.number(1), a.number(2)),
-        libc::SYS_bind => Ok(match peer(process, a.number(1), a.number(2))? {
-            Some(Peer::Unix(path)) => vec![Action::MakeNode { path: path.into() }],
-            _ => Vec::new(),
-        }),
+        libc::SYS_connect => Ok(connect(a, peer(process, a.number(1), a.number(2))?)),
+        libc::SYS_sendto => Ok(connect(a, peer(process, a.number(4), a.number(5))?)),
+        libc::SYS_sendmsg => message(a, a.number(1)),
+        libc::SYS_sendmmsg => messages(a, a.number(1), a.number(2)),
+        libc::SYS_bind => Ok(bind(a, peer(process, a.number(1), a.number(2))?)),
+        libc::SYS_listen => one(Action::Listen { socket: a.socket() }),
         libc::SYS_open_by_handle_at => one(Action::Blind(Blind::FileHandle)),
         libc::SYS_chroot => blind_namespace("chroot"),
         libc::SYS_pivot_root => blind_namespace("pivot_root"),
@@ -200,6 +199,9 @@ fn try_decode(call: &Call, process: Process) -> Actions {
 /// Calls that only x86 still has.
 #[cfg(target_arch = "x86_64")]
 fn decode_legacy(a: Arguments<'_>) -> Option<Actions> {
+    if a.call.number == libc::SYS_access {
+        return Some(access(a, stat(a, None, 0, true), 1));
+    }
     let decoded = || -> Result<Option<Action<'static>>, Unread> {
         Ok(Some(match a.call.number {
             libc::SYS_open => {
@@ -209,7 +211,7 @@ fn decode_legacy(a: Arguments<'_>) -> Option<Actions> {
                 let flags = libc::O_CREAT | libc::O_WRONLY | libc::O_TRUNC;
                 Action::Open { path: a.path(0)?, how: OpenHow::from_flags(flags as u64) }
             }
-            libc::SYS_stat | libc::SYS_access => Action::Stat { path: a.path(0)?, follow: true },
+            libc::SYS_stat => Action::Stat { path: a.path(0)?, follow: true },
             libc::SYS_lstat => {
                 Action::Stat { path: a.path_to(Last::Keep, None, 0)?, follow: false }
             }
@@ -219,7 +221,7 @@ fn decode_legacy(a: Arguments<'_>) -> Option<Actions> {
             libc::SYS_mknod => Action::MakeNode { path: a.path(0)? },
             libc::SYS_symlink => Action::MakeNode { path: a.path(1)? },
             libc::SYS_rename => {
-                Action::Rename { from: a.path(0)?, to: a.path(1)?, exchange: false }
+                Action::Rename { from: a.path(0)?, to: a.path(1)?, exchange: false, keep: false }
             }
             libc::SYS_renameat => return Ok(Some(rename(a, 0)?.remove(0))),
             libc::SYS_link => Action::Link { from: a.path(0)?, to: a.path(1)?, follow: false },
@@ -254,6 +256,27 @@ fn stat(a: Arguments<'_>, directory: Option<usize>, n: usize, follow: bool) -> A
     one(Action::Stat { path: a.path_to(last, directory, n)?, follow })
 }
 
+/// What a call looks at, and this facet of it.
+fn inspect(actions: Actions, facet: Facet) -> Actions {
+    let mut actions = actions?;
+    if let Some(Action::Stat { path, follow }) = actions.first() {
+        actions.push(Action::Inspect { path: path.clone(), follow: *follow, facet });
+    }
+    Ok(actions)
+}
+
+fn attributes(actions: Actions) -> Actions {
+    inspect(actions, Facet::Attributes)
+}
+
+/// Whether something is there, or can be read, shows in what is there.
+fn access(a: Arguments<'_>, actions: Actions, mode: usize) -> Actions {
+    match a.flag(mode, libc::W_OK | libc::X_OK) {
+        true => inspect(actions, Facet::Rights),
+        false => actions,
+    }
+}
+
 fn change(path: PathArg<'static>, follow: bool) -> Actions {
     one(Action::ChangeMode { path, follow })
 }
@@ -272,25 +295,36 @@ fn untraced(clone_flags: u64) -> Actions {
 
 fn rename(a: Arguments<'_>, flags: u64) -> Actions {
     let exchange = flags & u64::from(libc::RENAME_EXCHANGE) != 0;
-    one(Action::Rename { from: a.path_at(Some(0), 1)?, to: a.path_at(Some(2), 3)?, exchange })
+    let keep = flags & u64::from(libc::RENAME_NOREPLACE) != 0;
+    one(Action::Rename { from: a.path_at(Some(0), 1)?, to: a.path_at(Some(2), 3)?, exchange, keep })
+}
+
+fn connect(a: Arguments<'_>, peer: Option<Peer>) -> Vec<Action<'static>> {
+    peer.map(|peer| Action::Connect { peer, socket: a.socket() }).into_iter().collect()
+}
+
+fn bind(a: Arguments<'_>, peer: Option<Peer>) -> Vec<Action<'static>> {
+    let Some(peer) = peer else { return Vec::new() };
+    let node = match &peer {
+        Peer::Unix(path) => Some(Action::MakeNode { path: path.clone().into() }),
+        _ => None,
+    };
+    node.into_iter().chain([Action::Bind { peer, socket: a.socket() }]).collect()
 }
 
 /// The address in a `msghdr`.
-fn message(process: Process, address: u64) -> Actions {
-    let header: [u8; 16] = process.read_exact(address)?;
+fn message(a: Arguments<'_>, address: u64) -> Actions {
+    let header: [u8; 16] = a.process.read_exact(address)?;
     let name = u64::from_ne_bytes(header[..8].try_into().unwrap_or_default());
     let length = u32::from_ne_bytes(header[8..12].try_into().unwrap_or_default());
-    Ok(peer(process, name, u64::from(length))?
-        .map(|peer| Action::Connect { peer })
-        .into_iter()
-        .collect())
+    Ok(connect(a, peer(a.process, name, u64::from(length))?))
 }
 
 /// The addresses in an array of `mmsghdr`.
-fn messages(process: Process, address: u64, count: u64) -> Actions {
+fn messages(a: Arguments<'_>, address: u64, count: u64) -> Actions {
     let mut actions = Vec::new();
     for n in 0..count.min(1024) {
-        actions.extend(message(process, address + n * size_of::<libc::mmsghdr>() as u64)?);
+        actions.extend(message(a, address + n * size_of::<libc::mmsghdr>() as u64)?);
     }
     Ok(actions)
 }
@@ -305,15 +339,8 @@ fn peer(process: Process, address: u64, length: u64) -> Result<Option<Peer>, Unr
     let got = process.read(address, &mut buffer[..length])?;
     let bytes = &buffer[..got];
     let Some(family) = bytes.first_chunk::<2>() else { return Ok(None) };
-    let port = || bytes.get(2..4).map(|p| u16::from_be_bytes([p[0], p[1]]));
     Ok(match i32::from(u16::from_ne_bytes(*family)) {
-        libc::AF_INET => bytes.get(4..8).zip(port()).map(|(ip, port)| {
-            Peer::Inet(SocketAddr::from((Ipv4Addr::new(ip[0], ip[1], ip[2], ip[3]), port)))
-        }),
-        libc::AF_INET6 => bytes.get(8..24).zip(port()).map(|(ip, port)| {
-            let ip: [u8; 16] = ip.try_into().unwrap_or_default();
-            Peer::Inet(SocketAddr::from((Ipv6Addr::from(ip), port)))
-        }),
+        libc::AF_INET | libc::AF_INET6 => internet_address(bytes).map(Peer::Inet),
         libc::AF_UNIX => match &bytes[2..] {
             [] => None,
             [0, name @ ..] => Some(Peer::Abstract(name.to_vec())),

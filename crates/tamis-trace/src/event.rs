@@ -62,6 +62,8 @@ pub struct OpenHow {
     /// O_RDONLY and nothing else. HotSpot opens `.` so, to come back to it; whoever wants to list a
     /// directory in Java comes with O_DIRECTORY.
     pub bare: bool,
+    /// How long the file was when it was opened to be written, where the engine knows it.
+    pub length: Option<u64>,
 }
 
 /// Set by the kernel itself for 64-bit programs.
@@ -82,6 +84,7 @@ impl OpenHow {
             path_only,
             unnamed: !path_only && has(libc::O_TMPFILE),
             bare: flags & !O_LARGEFILE == 0,
+            length: None,
         }
     }
 }
@@ -98,6 +101,12 @@ pub enum Action<'a> {
     Stat {
         path: PathArg<'a>,
         follow: bool,
+    },
+    /// More than [`Action::Stat`] says, by the same call.
+    Inspect {
+        path: PathArg<'a>,
+        follow: bool,
+        facet: Facet,
     },
     ReadLink {
         path: PathArg<'a>,
@@ -121,6 +130,8 @@ pub enum Action<'a> {
         from: PathArg<'a>,
         to: PathArg<'a>,
         exchange: bool,
+        /// RENAME_NOREPLACE: the call fails where something has the new name.
+        keep: bool,
     },
     Link {
         from: PathArg<'a>,
@@ -139,9 +150,28 @@ pub enum Action<'a> {
     /// A connection or datagram to an address.
     Connect {
         peer: Peer,
+        socket: Socket,
+    },
+    /// bind: a socket of the tree wants this address. For a Unix path, besides [`Action::MakeNode`].
+    Bind {
+        peer: Peer,
+        socket: Socket,
+    },
+    /// listen: from now on connections reach a socket of the tree.
+    Listen {
+        socket: Socket,
     },
     /// Something that cannot be followed.
     Blind(Blind),
+}
+
+/// What else a call asks about a path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Facet {
+    /// Extended attributes.
+    Attributes,
+    /// Whether this user may write or execute.
+    Rights,
 }
 
 /// The other end of a connection.
@@ -152,6 +182,48 @@ pub enum Peer {
     Unix(Vec<u8>),
     /// A Unix socket in the abstract name space.
     Abstract(Vec<u8>),
+}
+
+/// The socket of a call, as far as the engine can tell.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub struct Socket {
+    /// Its number in the tables of the system; 0 where it is not known.
+    pub inode: u64,
+    pub kind: SocketKind,
+    /// The address that it has on this machine, if it is of the internet and has one.
+    pub local: Option<std::net::SocketAddr>,
+    pub reached: Reached,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum SocketKind {
+    /// Connections: TCP, and the two of that kind among Unix sockets.
+    Stream,
+    Datagram,
+    #[default]
+    Unknown,
+}
+
+impl SocketKind {
+    /// By the number that `socket` takes.
+    pub fn from_number(number: i32) -> Self {
+        match number {
+            libc::SOCK_STREAM | libc::SOCK_SEQPACKET => Self::Stream,
+            libc::SOCK_DGRAM => Self::Datagram,
+            _ => Self::Unknown,
+        }
+    }
+}
+
+/// Whether the other end was there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum Reached {
+    Yes,
+    /// Nothing took the connection.
+    No,
+    /// The call is not over, or its result does not say.
+    #[default]
+    Unknown,
 }
 
 /// What makes a run impossible to observe completely.

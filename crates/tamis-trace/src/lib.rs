@@ -19,6 +19,7 @@ mod process;
 pub mod ptrace;
 mod serve;
 mod shepherd;
+mod socket;
 mod stdin;
 mod syscalls;
 mod tracer;
@@ -27,7 +28,9 @@ mod untraced;
 
 pub use choose::{Candidate, choose, engines};
 pub use command::{Command, Ending, Finish};
-pub use event::{Action, Blind, Event, OpenHow, PathArg, Peer, Sink, Timing};
+pub use event::{
+    Action, Blind, Event, Facet, OpenHow, PathArg, Peer, Reached, Sink, Socket, SocketKind, Timing,
+};
 pub use untraced::Untraced;
 
 use std::io;

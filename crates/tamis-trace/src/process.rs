@@ -281,7 +281,7 @@ impl Process {
     }
 
     /// The number of the process to which this thread belongs.
-    fn leader(self) -> u32 {
+    pub(crate) fn leader(self) -> u32 {
         std::fs::read_to_string(format!("/proc/{}/status", self.thread))
             .ok()
             .and_then(|s| s.lines().find_map(|l| l.strip_prefix("Tgid:")?.trim().parse().ok()))

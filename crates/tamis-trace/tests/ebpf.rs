@@ -58,15 +58,28 @@ fn seen(event: &Event<'_>) -> Seen {
         Action::Remove { path } => ("remove", path.to_vec(), none(), false),
         Action::MakeDirectory { path } => ("mkdir", path.to_vec(), none(), false),
         Action::MakeNode { path } => ("node", path.to_vec(), none(), false),
-        Action::Rename { from, to, exchange } => ("rename", from.to_vec(), to.to_vec(), *exchange),
+        Action::Rename { from, to, exchange, .. } => {
+            ("rename", from.to_vec(), to.to_vec(), *exchange)
+        }
         Action::Link { from, to, follow } => ("link", from.to_vec(), to.to_vec(), *follow),
         Action::Truncate { path } => ("truncate", path.to_vec(), none(), false),
         Action::ChangeMode { path, follow } => ("chmod", path.to_vec(), none(), *follow),
-        Action::Connect { peer: Peer::Inet(address) } => {
+        Action::Connect { peer: Peer::Inet(address), .. } => {
             ("connect", address.to_string().into_bytes(), none(), false)
         }
-        Action::Connect { peer: Peer::Unix(path) } => ("unix", path.clone(), none(), false),
-        Action::Connect { peer: Peer::Abstract(name) } => ("abstract", name.clone(), none(), false),
+        Action::Connect { peer: Peer::Unix(path), .. } => ("unix", path.clone(), none(), false),
+        Action::Connect { peer: Peer::Abstract(name), .. } => {
+            ("abstract", name.clone(), none(), false)
+        }
+        Action::Inspect { path, facet, .. } => {
+            ("inspect", path.to_vec(), format!("{facet:?}").into_bytes(), false)
+        }
+        Action::Bind { peer, socket } => {
+            ("bind", format!("{peer:?}").into_bytes(), none(), socket.inode != 0)
+        }
+        Action::Listen { socket } => {
+            ("listen", format!("{:?}", socket.local).into_bytes(), none(), socket.inode != 0)
+        }
         Action::Blind(blind) => ("blind", none(), format!("{blind:?}").into_bytes(), false),
     };
     Seen { thread: event.thread, what, path, other, flag, result }

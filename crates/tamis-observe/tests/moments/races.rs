@@ -72,7 +72,7 @@ fn seen(play: impl FnOnce(&mut Observer<'_>, &Path)) -> Vec<String> {
 
 fn rename<'a>(root: &Path) -> Action<'a> {
     let (from, to) = (bytes(&root.join("next")).into(), bytes(&root.join("link")).into());
-    Action::Rename { from, to, exchange: false }
+    Action::Rename { from, to, exchange: false, keep: false }
 }
 
 #[test]

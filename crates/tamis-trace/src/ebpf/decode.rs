@@ -6,10 +6,13 @@ use super::record::{
     PATH_OVERWRITTEN, PATH_UNREADABLE, Record,
 };
 use super::table::{Kind, Row, Table};
-use crate::event::{Action, Blind, Event, OpenHow, PathArg, Peer, Sink, Timing};
+use crate::event::{
+    Action, Blind, Event, OpenHow, PathArg, Peer, Reached, Sink, Socket, SocketKind, Timing,
+};
+use crate::socket::internet_address;
 use std::borrow::Cow;
 use std::collections::HashMap;
-use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::net::{IpAddr, SocketAddr};
 
 /// From `linux/openat2.h`; in the upper half of the argument of an openat2 record.
 const RESOLVE_IN_ROOT: u64 = 0x10 << 32;
@@ -60,7 +63,24 @@ impl Decoder {
         };
         let time_ns = record.time_ns.wrapping_add_signed(epoch_offset_ns);
         let timing = Timing::After { time_ns, result: visible_result(record.result) };
-        sink.event(Event { thread: record.thread, timing, action });
+        let besides = self.besides(record, &action);
+        for action in [Some(action), besides].into_iter().flatten() {
+            sink.event(Event { thread: record.thread, timing, action });
+        }
+    }
+
+    /// What a call does or asks besides.
+    fn besides<'a>(&self, record: &Record<'_>, action: &Action<'a>) -> Option<Action<'a>> {
+        match action {
+            Action::Bind { peer: Peer::Unix(path), .. } => {
+                Some(Action::MakeNode { path: path.clone().into() })
+            }
+            Action::Stat { path, follow } => {
+                let facet = self.table.row(record.number)?.facet_of(record.argument)?;
+                Some(Action::Inspect { path: path.clone(), follow: *follow, facet })
+            }
+            _ => None,
+        }
     }
 
     fn action<'a>(&mut self, record: &Record<'a>) -> Found<Action<'a>> {
@@ -107,6 +127,7 @@ impl Decoder {
                 from: path(first)?,
                 to: path(second)?,
                 exchange: record.argument & u64::from(libc::RENAME_EXCHANGE) != 0,
+                keep: record.argument & u64::from(libc::RENAME_NOREPLACE) != 0,
             },
             Kind::Link => match (path(first), path(second)?) {
                 (Ok(from), to) => Action::Link { from, to, follow },
@@ -117,12 +138,20 @@ impl Decoder {
             Kind::Truncate => Action::Truncate { path: path(first)? },
             Kind::ChangeMode => Action::ChangeMode { path: path(first)?, follow },
             Kind::Connect | Kind::SendTo | Kind::SendMessage | Kind::SendMessages => {
-                Action::Connect { peer: peer(call, first, record.result)? }
+                Action::Connect { peer: peer(call, first, record.result)?, socket: socket(record) }
             }
-            Kind::Bind => match peer(call, first, record.result)? {
-                Peer::Unix(path) => Action::MakeNode { path: path.into() },
-                _ => return Err(Unread::Nothing),
-            },
+            Kind::Bind => {
+                let peer = peer(call, first, record.result)?;
+                let local = match &peer {
+                    Peer::Inet(address) => given(address.ip(), record),
+                    _ => None,
+                };
+                Action::Bind { peer, socket: Socket { local, ..socket(record) } }
+            }
+            Kind::Listen => {
+                let local = internet_address(first.raw);
+                Action::Listen { socket: Socket { local, ..socket(record) } }
+            }
             Kind::IoUring => Action::Blind(Blind::IoUring),
             Kind::FileHandle => Action::Blind(Blind::FileHandle),
             Kind::Namespace if call == "setns" && other_namespace(record.argument) => {
@@ -157,12 +186,17 @@ fn other_namespace(kind: u64) -> bool {
     kind != 0 && kind & NEW_MOUNTS == 0
 }
 
+/// Where the length of a file does not fit, or was not read.
+const NO_LENGTH: u64 = 0xffff_ffff;
+
 fn open_how(record: &Record<'_>) -> OpenHow {
     #[cfg(target_arch = "x86_64")]
     if i64::from(record.number) == libc::SYS_creat {
         return OpenHow::from_flags((libc::O_CREAT | libc::O_WRONLY | libc::O_TRUNC) as u64);
     }
-    OpenHow::from_flags(u64::from(record.argument as u32))
+    let how = OpenHow::from_flags(u64::from(record.argument as u32));
+    let length = Some(record.argument >> 32).filter(|n| how.write && *n != NO_LENGTH);
+    OpenHow { length: length.filter(|_| record.result >= 0), ..how }
 }
 
 fn unknown<T>(why: String) -> Found<T> {
@@ -309,6 +343,42 @@ fn executed<'a>(name: &Name<'a>, sent: Option<SentBase>, result: i64) -> Found<P
     absolute("execve", name, result, Last::Follow)
 }
 
+/// From `net/tcp_states.h`.
+const ESTABLISHED: u64 = 1;
+const SYN_SENT: u64 = 2;
+
+/// What was sent of the socket: see `add_socket` in program.c.
+fn socket(record: &Record<'_>) -> Socket {
+    let argument = record.argument;
+    let kind = SocketKind::from_number((argument >> 48) as i32 & 0xff);
+    let inode = u64::from(argument as u32);
+    Socket { inode, kind, local: None, reached: reached(record, kind, argument >> 56) }
+}
+
+/// The address of a socket that is bound, with the port that it got.
+fn given(ip: IpAddr, record: &Record<'_>) -> Option<SocketAddr> {
+    let port = (record.argument >> 32) as u16;
+    (port != 0).then(|| SocketAddr::from((ip, port)))
+}
+
+/// Whether a connection came about. On one machine it does, or is refused, while the call lasts; the
+/// socket's state tells where the process did not wait for it.
+fn reached(record: &Record<'_>, kind: SocketKind, state: u64) -> Reached {
+    let failed = |errno: i32| record.result == -i64::from(errno);
+    let stream = kind == SocketKind::Stream && record.kind == Kind::Connect;
+    if failed(libc::ECONNREFUSED) || failed(libc::ENOENT) {
+        return Reached::No;
+    }
+    match state {
+        _ if !stream => Reached::Unknown,
+        _ if record.result == 0 => Reached::Yes,
+        ESTABLISHED if failed(libc::EINPROGRESS) => Reached::Yes,
+        SYN_SENT if failed(libc::EINPROGRESS) => Reached::Unknown,
+        _ if failed(libc::EINPROGRESS) => Reached::No,
+        _ => Reached::Unknown,
+    }
+}
+
 /// The address, if it is of a kind that leads out of the process.
 fn peer(call: &str, name: &Name<'_>, result: i64) -> Found<Peer> {
     if name.marks & MORE_MESSAGES != 0 {
@@ -319,18 +389,8 @@ fn peer(call: &str, name: &Name<'_>, result: i64) -> Found<Peer> {
     }
     let bytes = name.raw;
     let family = bytes.first_chunk::<2>().ok_or(Unread::Nothing)?;
-    let port = || bytes.get(2..4).map(|p| u16::from_be_bytes([p[0], p[1]]));
     let found = match i32::from(u16::from_ne_bytes(*family)) {
-        libc::AF_INET => bytes
-            .get(4..)
-            .and_then(|ip| ip.first_chunk::<4>())
-            .zip(port())
-            .map(|(ip, port)| Peer::Inet(SocketAddr::from((Ipv4Addr::from(*ip), port)))),
-        libc::AF_INET6 => bytes
-            .get(8..)
-            .and_then(|ip| ip.first_chunk::<16>())
-            .zip(port())
-            .map(|(ip, port)| Peer::Inet(SocketAddr::from((Ipv6Addr::from(*ip), port)))),
+        libc::AF_INET | libc::AF_INET6 => internet_address(bytes).map(Peer::Inet),
         libc::AF_UNIX => match &bytes[2..] {
             [] => None,
             [0, abstract_name @ ..] => Some(Peer::Abstract(abstract_name.to_vec())),
@@ -370,7 +430,12 @@ mod tests {
                     Action::MakeNode { path } => {
                         Action::MakeNode { path: path.into_owned().into() }
                     }
-                    Action::Connect { peer } => Action::Connect { peer },
+                    Action::Connect { peer, socket } => Action::Connect { peer, socket },
+                    Action::Bind { peer, socket } => Action::Bind { peer, socket },
+                    Action::Listen { socket } => Action::Listen { socket },
+                    Action::Inspect { path, follow, facet } => {
+                        Action::Inspect { path: path.into_owned().into(), follow, facet }
+                    }
                     Action::Blind(blind) => Action::Blind(blind),
                     other => panic!("not expected: {other:?}"),
                 };
@@ -384,6 +449,41 @@ mod tests {
         let mut all = decoded(std::slice::from_ref(sample));
         assert_eq!(all.len(), 1);
         all.remove(0).2
+    }
+
+    fn connect(peer: Peer) -> Action<'static> {
+        Action::Connect { peer, socket: Socket::default() }
+    }
+
+    /// A connection of a stream socket in this state.
+    fn connection(result: i64, state: u64) -> Reached {
+        let mut sample = Sample::new(Kind::Connect, libc::SYS_connect);
+        sample.pieces[0] = [2_u16.to_ne_bytes().as_slice(), &[0, 80, 127, 0, 0, 1]].concat();
+        sample.result = result;
+        sample.argument = 77 | 1 << 48 | state << 56;
+        let Action::Connect { socket, .. } = one(&sample) else { panic!("no connection") };
+        assert_eq!((socket.inode, socket.kind), (77, SocketKind::Stream));
+        socket.reached
+    }
+
+    #[test]
+    fn the_state_of_a_socket_says_what_became_of_a_connection() {
+        let error = |errno: i32| -i64::from(errno);
+        let (established, waiting, closed) = (1, 2, 7);
+        assert_eq!(connection(0, established), Reached::Yes);
+        assert_eq!(connection(error(libc::ECONNREFUSED), closed), Reached::No);
+        assert_eq!(connection(error(libc::EINPROGRESS), established), Reached::Yes);
+        assert_eq!(connection(error(libc::EINPROGRESS), waiting), Reached::Unknown);
+        assert_eq!(connection(error(libc::EINPROGRESS), closed), Reached::No);
+        assert_eq!(connection(error(libc::EINTR), waiting), Reached::Unknown);
+    }
+
+    #[test]
+    fn a_listener_has_the_address_that_it_got() {
+        let mut sample = Sample::new(Kind::Listen, libc::SYS_listen);
+        sample.pieces[0] = [2_u16.to_ne_bytes().as_slice(), &[0x1f, 0x90, 127, 0, 0, 1]].concat();
+        let Action::Listen { socket } = one(&sample) else { panic!("no listener") };
+        assert_eq!(socket.local, "127.0.0.1:8080".parse().ok());
     }
 
     fn open(path: &[u8], base: &[u8]) -> Sample {
@@ -481,20 +581,23 @@ mod tests {
         let inet = |bytes: &[u8]| [(libc::AF_INET as u16).to_ne_bytes().as_slice(), bytes].concat();
         sample.pieces[0] = inet(&[0, 80, 127, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0]);
         let peer = Peer::Inet("127.0.0.1:80".parse().unwrap());
-        assert_eq!(one(&sample), Action::Connect { peer });
+        assert_eq!(one(&sample), connect(peer));
         sample.pieces[0] = inet(&[0, 80, 127]);
         assert!(decoded(&[sample.clone()]).is_empty());
 
         let unix = |path: &[u8]| [(libc::AF_UNIX as u16).to_ne_bytes().as_slice(), path].concat();
         sample.pieces[0] = unix(b"s\0garbage");
         sample.pieces[1] = b"run\0".to_vec();
-        assert_eq!(one(&sample), Action::Connect { peer: Peer::Unix(b"/run/s".to_vec()) });
+        assert_eq!(one(&sample), connect(Peer::Unix(b"/run/s".to_vec())));
         sample.kind = Kind::Bind;
-        assert_eq!(one(&sample), Action::MakeNode { path: b"/run/s".to_vec().into() });
+        let events: Vec<_> = decoded(&[sample.clone()]).into_iter().map(|(.., a)| a).collect();
+        let socket = Socket::default();
+        let bind = Action::Bind { peer: Peer::Unix(b"/run/s".to_vec()), socket };
+        assert_eq!(events, [bind, Action::MakeNode { path: b"/run/s".to_vec().into() }]);
         sample.pieces[1].clear();
         sample.pieces[0] = unix(b"\0name");
         sample.kind = Kind::SendTo;
-        assert_eq!(one(&sample), Action::Connect { peer: Peer::Abstract(b"name".to_vec()) });
+        assert_eq!(one(&sample), connect(Peer::Abstract(b"name".to_vec())));
     }
 
     #[test]

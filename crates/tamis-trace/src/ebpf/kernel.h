@@ -79,11 +79,35 @@ struct dentry {
     struct qstr d_name;
 } RELOCATED;
 
-struct inode;
+struct inode {
+    u16 i_mode;
+    unsigned long i_ino;
+    s64 i_size;
+} RELOCATED;
 
 struct file {
     struct path f_path;
     struct inode *f_inode;
+    void *private_data;
+} RELOCATED;
+
+struct sock_common {
+    u32 skc_rcv_saddr;
+    u16 skc_num;
+    u16 skc_family;
+    u8 skc_state;
+    struct {
+        u8 bytes[16];
+    } skc_v6_rcv_saddr;
+} RELOCATED;
+
+struct sock {
+    struct sock_common __sk_common;
+} RELOCATED;
+
+struct socket {
+    short type;
+    struct sock *sk;
 } RELOCATED;
 
 struct fdtable {

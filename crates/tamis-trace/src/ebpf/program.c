@@ -76,6 +76,24 @@ INLINE u32 add_path(struct scratch *s, const volatile struct call *call, u32 whi
     return 1;
 }
 
+#define O_ACCMODE 3
+#define NO_LENGTH 0xffffffff
+
+// Adds, to the flags of an open, how long the file is that is to be written.
+INLINE void add_length(struct scratch *s)
+{
+    u64 length = NO_LENGTH;
+    struct inode *inode = 0;
+    s64 size = 0;
+    if (s->record.result >= 0 && (s->record.argument & O_ACCMODE)) {
+        struct file *file = file_of((s32)s->record.result);
+        if (file && !READ(inode, &file->f_inode) && inode && !READ(size, &inode->i_size) &&
+            size >= 0 && size < NO_LENGTH)
+            length = size;
+    }
+    s->record.argument = (s->record.argument & 0xffffffff) | length << 32;
+}
+
 // Adds the paths of a call. False when it looked at nothing.
 INLINE u32 add_paths(struct scratch *s, const volatile struct call *call)
 {
@@ -88,6 +106,8 @@ INLINE u32 add_paths(struct scratch *s, const volatile struct call *call)
             mark(s, 0, MARK_PATH_UNREADABLE);
         s->record.argument = (how[0] & 0xffffffff) | how[2] << 32;
     }
+    if (call->kind == OPEN)
+        add_length(s);
     if (!call->path[0])
         want_own_base(s, call, 0);
     else if (!add_path(s, call, 0))
@@ -118,6 +138,58 @@ INLINE u32 add_address(struct scratch *s, u64 address, u32 size)
     if (family == AF_UNIX && first && first != '/')
         want_base(s, 0, AT_FDCWD);
     return 1;
+}
+
+#define S_IFMT 0170000
+#define S_IFSOCK 0140000
+
+// The kernel's socket behind a descriptor, or null. What is sent of every socket goes along: its
+// number (32 bits), its local port (16), its kind (8) and its state (8).
+INLINE struct sock *add_socket(struct scratch *s, s32 descriptor)
+{
+    struct file *file = file_of(descriptor);
+    struct inode *inode = 0;
+    struct socket *socket = 0;
+    struct sock *sock = 0;
+    unsigned long number = 0;
+    u16 mode = 0, port = 0;
+    short kind = 0;
+    u8 state = 0;
+    if (!file || READ(inode, &file->f_inode) || READ(mode, &inode->i_mode))
+        return 0;
+    if ((mode & S_IFMT) != S_IFSOCK || READ(socket, &file->private_data))
+        return 0;
+    READ(number, &inode->i_ino);
+    READ(kind, &socket->type);
+    READ(sock, &socket->sk);
+    if (sock) {
+        READ(port, &sock->__sk_common.skc_num);
+        READ(state, &sock->__sk_common.skc_state);
+    }
+    s->record.argument = (u32)number | (u64)port << 32 | (u64)(u8)kind << 48 | (u64)state << 56;
+    return sock;
+}
+
+#define AF_INET 2
+#define AF_INET6 10
+
+// Adds the local address of a socket of the internet, in the form of a socket address.
+INLINE void add_local_address(struct scratch *s, struct sock *sock)
+{
+    u16 family = 0, port = 0;
+    if (!sock || READ(family, &sock->__sk_common.skc_family))
+        return;
+    READ(port, &sock->__sk_common.skc_num);
+    *(u16 *)&s->record.data[0] = family;
+    s->record.data[2] = port >> 8;
+    s->record.data[3] = port;
+    if (family == AF_INET) {
+        read_kernel(&s->record.data[4], 4, &sock->__sk_common.skc_rcv_saddr);
+        s->record.path_length[0] = s->used = 8;
+    } else if (family == AF_INET6) {
+        read_kernel(&s->record.data[8], 16, &sock->__sk_common.skc_v6_rcv_saddr);
+        s->record.path_length[0] = s->used = 24;
+    }
 }
 
 // struct msghdr, as far as needed.
@@ -319,12 +391,21 @@ INLINE u32 collect(struct scratch *s, const volatile struct call *call, struct t
         return result < 0 && add_paths(s, call);
     case CONNECT:
     case BIND:
+        add_socket(s, (s32)s->arguments[0]);
         return add_address(s, s->arguments[1], (u32)s->arguments[2]);
+    case LISTEN:
+        if (result < 0)
+            return 0;
+        add_local_address(s, add_socket(s, (s32)s->arguments[0]));
+        return 1;
     case SEND_TO:
+        add_socket(s, (s32)s->arguments[0]);
         return add_address(s, s->arguments[4], (u32)s->arguments[5]);
     case SEND_MESSAGE:
+        add_socket(s, (s32)s->arguments[0]);
         return add_message(s, s->arguments[1]);
     case SEND_MESSAGES:
+        add_socket(s, (s32)s->arguments[0]);
         send_messages(s);
         return 0;
     case CLONE3:

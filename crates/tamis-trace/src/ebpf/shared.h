@@ -28,6 +28,7 @@ enum kind {
     // An address.
     CONNECT,
     BIND,
+    LISTEN,
     SEND_TO,
     SEND_MESSAGE,
     SEND_MESSAGES,

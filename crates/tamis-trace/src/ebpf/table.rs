@@ -4,6 +4,7 @@
 //! Not in it: calls on a descriptor that tell nothing new about a path (fstat, getdents, mmap: the
 //! open was seen), and ptrace or a filter with a listener, which hide nothing from tracepoints.
 
+use crate::event::Facet;
 use libc as l;
 
 /// What a record is about. The order is that of `enum kind` in shared.h.
@@ -27,6 +28,7 @@ pub(super) enum Kind {
     ChangeMode,
     Connect,
     Bind,
+    Listen,
     SendTo,
     SendMessage,
     SendMessages,
@@ -44,7 +46,7 @@ pub(super) enum Kind {
 }
 
 impl Kind {
-    const ALL: [Self; 31] = [
+    const ALL: [Self; 32] = [
         Self::Nothing,
         Self::Open,
         Self::Openat2,
@@ -62,6 +64,7 @@ impl Kind {
         Self::ChangeMode,
         Self::Connect,
         Self::Bind,
+        Self::Listen,
         Self::SendTo,
         Self::SendMessage,
         Self::SendMessages,
@@ -106,6 +109,7 @@ pub(super) struct Row {
     output: u8,
     output_size: u8,
     follow: Follow,
+    facet: Option<Facet>,
 }
 
 /// As in shared.h.
@@ -119,8 +123,9 @@ const CALL_SIZE: usize = 8;
 impl Row {
     const fn new(number: i64, name: &'static str, kind: Kind) -> Self {
         let (directory, path) = ([0; 2], [0; 2]);
-        let follow = Follow::Yes;
-        Self { number, name, kind, directory, path, argument: 0, output: 0, output_size: 0, follow }
+        let (argument, output, output_size) = (0, 0, 0);
+        let (follow, facet) = (Follow::Yes, None);
+        Self { number, name, kind, directory, path, argument, output, output_size, follow, facet }
     }
 
     /// A path relative to the working directory.
@@ -177,6 +182,19 @@ impl Row {
     const fn follow(mut self, follow: Follow) -> Self {
         self.follow = follow;
         self
+    }
+
+    const fn facet(mut self, facet: Facet) -> Self {
+        self.facet = Some(facet);
+        self
+    }
+
+    /// What a call with this argument asks besides. Of `access` the argument is the mode; of the one
+    /// with flags the mode is not sent along, and it may be about writing.
+    pub(super) fn facet_of(&self, argument: u64) -> Option<Facet> {
+        let writes = argument & (l::W_OK | l::X_OK) as u64 != 0;
+        let unknown = self.number == SYS_FACCESSAT2;
+        self.facet.filter(|facet| *facet != Facet::Rights || writes || unknown)
     }
 
     /// Whether a link at the end of the path is followed by a call with this argument.
@@ -237,19 +255,21 @@ const ROWS: &[Row] = &[
     row!(SYS_OPENAT2, "openat2", Openat2).at(0, 1),
     row!(l::SYS_newfstatat, "newfstatat", Stat).at(0, 1).argument(3).fills(2, STAT).follow(NO_FOLLOW),
     row!(l::SYS_statx, "statx", Stat).at(0, 1).argument(2).fills(4, size_of::<l::statx>()).follow(NO_FOLLOW),
-    row!(l::SYS_faccessat, "faccessat", Stat).at(0, 1),
-    row!(SYS_FACCESSAT2, "faccessat2", Stat).at(0, 1).argument(3).follow(NO_FOLLOW),
+    row!(l::SYS_faccessat, "faccessat", Stat).at(0, 1).argument(2).facet(Facet::Rights),
+    row!(SYS_FACCESSAT2, "faccessat2", Stat).at(0, 1).argument(3).follow(NO_FOLLOW).facet(Facet::Rights),
     row!(l::SYS_statfs, "statfs", Stat).path(0).fills(1, size_of::<l::statfs>()),
     row!(l::SYS_name_to_handle_at, "name_to_handle_at", Stat).at(0, 1).argument(4).fills(2, 136)
         .follow(Follow::If(l::AT_SYMLINK_FOLLOW)),
     row!(l::SYS_inotify_add_watch, "inotify_add_watch", Stat).path(1),
     row!(l::SYS_fanotify_mark, "fanotify_mark", Stat).at(3, 4),
-    row!(l::SYS_getxattr, "getxattr", Stat).path(0).fills(2, 0),
-    row!(l::SYS_lgetxattr, "lgetxattr", Stat).path(0).fills(2, 0).follow(Follow::No),
-    row!(l::SYS_listxattr, "listxattr", Stat).path(0).fills(1, 0),
-    row!(l::SYS_llistxattr, "llistxattr", Stat).path(0).fills(1, 0).follow(Follow::No),
-    row!(SYS_GETXATTRAT, "getxattrat", Stat).at(0, 1).argument(2).follow(NO_FOLLOW),
-    row!(SYS_LISTXATTRAT, "listxattrat", Stat).at(0, 1).argument(2).fills(3, 0).follow(NO_FOLLOW),
+    row!(l::SYS_getxattr, "getxattr", Stat).path(0).fills(2, 0).facet(Facet::Attributes),
+    row!(l::SYS_lgetxattr, "lgetxattr", Stat).path(0).fills(2, 0).follow(Follow::No).facet(Facet::Attributes),
+    row!(l::SYS_listxattr, "listxattr", Stat).path(0).fills(1, 0).facet(Facet::Attributes),
+    row!(l::SYS_llistxattr, "llistxattr", Stat).path(0).fills(1, 0).follow(Follow::No).facet(Facet::Attributes),
+    row!(SYS_GETXATTRAT, "getxattrat", Stat).at(0, 1).argument(2).follow(NO_FOLLOW).facet(Facet::Attributes),
+    row!(SYS_LISTXATTRAT, "listxattrat", Stat).at(0, 1).argument(2).fills(3, 0).follow(NO_FOLLOW).facet(Facet::Attributes),
+    row!(l::SYS_fgetxattr, "fgetxattr", Stat).descriptor(0).facet(Facet::Attributes),
+    row!(l::SYS_flistxattr, "flistxattr", Stat).descriptor(0).facet(Facet::Attributes),
     row!(SYS_FILE_GETATTR, "file_getattr", Stat).at(0, 1).argument(4).fills(2, 64).follow(NO_FOLLOW),
     row!(l::SYS_chdir, "chdir", Chdir).path(0).base_sent_at_entry(),
     row!(l::SYS_readlinkat, "readlinkat", ReadLink).at(0, 1).or_descriptor().fills(2, 0),
@@ -281,6 +301,7 @@ const ROWS: &[Row] = &[
     row!(SYS_FILE_SETATTR, "file_setattr", ChangeMode).at(0, 1).or_descriptor().argument(4).follow(NO_FOLLOW),
     row!(l::SYS_connect, "connect", Connect),
     row!(l::SYS_bind, "bind", Bind),
+    row!(l::SYS_listen, "listen", Listen),
     row!(l::SYS_sendto, "sendto", SendTo),
     row!(l::SYS_sendmsg, "sendmsg", SendMessage),
     row!(l::SYS_sendmmsg, "sendmmsg", SendMessages),
@@ -323,7 +344,7 @@ const LEGACY: &[Row] = &[
     row!(l::SYS_creat, "creat", Open).path(0),
     row!(l::SYS_stat, "stat", Stat).path(0).fills(1, STAT),
     row!(l::SYS_lstat, "lstat", Stat).path(0).fills(1, STAT).follow(Follow::No),
-    row!(l::SYS_access, "access", Stat).path(0),
+    row!(l::SYS_access, "access", Stat).path(0).argument(1).facet(Facet::Rights),
     row!(l::SYS_readlink, "readlink", ReadLink).path(0).fills(1, 0),
     row!(l::SYS_unlink, "unlink", Remove).path(0),
     row!(l::SYS_rmdir, "rmdir", Remove).path(0),

@@ -134,8 +134,11 @@ pub(crate) fn only_looks(call: &Call) -> bool {
         | libc::SYS_lgetxattr
         | libc::SYS_listxattr
         | libc::SYS_llistxattr
+        | libc::SYS_fgetxattr
+        | libc::SYS_flistxattr
         | libc::SYS_inotify_add_watch
         | libc::SYS_connect
+        | libc::SYS_listen
         | libc::SYS_sendto
         | libc::SYS_sendmsg
         | libc::SYS_sendmmsg

@@ -1,7 +1,7 @@
 //! Who has which ring, and what is in them.
 
 use super::memory::Memory;
-use crate::event::{Action, Blind, Event, OpenHow, Sink, Timing};
+use crate::event::{Action, Blind, Event, Facet, OpenHow, Sink, Timing};
 use std::sync::atomic::Ordering;
 use std::time::{SystemTime, UNIX_EPOCH};
 use tamis_patch::layout::{ASK_RING_AFTER_FORK, RECORD, RING_DATA, RINGS, Record, SKIP};
@@ -149,9 +149,24 @@ impl Rings {
             let bytes = unsafe { std::slice::from_raw_parts(data.add(at + RECORD), path) };
             self.path.extend_from_slice(bytes);
             let action = action(&record, &self.path)?;
+            let rights = rights(&record, &action);
             sink.event(Event { thread: record.thread, timing, action });
+            if let Some(action) = rights {
+                sink.event(Event { thread: record.thread, timing, action });
+            }
         }
         Some(())
+    }
+}
+
+/// What a record of `access` asks besides. Its mode is not in the log: it may be about writing.
+fn rights<'p>(record: &Record, action: &Action<'p>) -> Option<Action<'p>> {
+    let accesses = [libc::SYS_access, libc::SYS_faccessat, libc::SYS_faccessat2];
+    match action {
+        Action::Stat { path, follow } if accesses.contains(&i64::from(record.number)) => {
+            Some(Action::Inspect { path: path.clone(), follow: *follow, facet: Facet::Rights })
+        }
+        _ => None,
     }
 }
 

@@ -49,13 +49,18 @@ pub(crate) fn owned(action: Action<'_>) -> Action<'static> {
         Action::Remove { path } => Action::Remove { path: own(path) },
         Action::MakeDirectory { path } => Action::MakeDirectory { path: own(path) },
         Action::MakeNode { path } => Action::MakeNode { path: own(path) },
-        Action::Rename { from, to, exchange } => {
-            Action::Rename { from: own(from), to: own(to), exchange }
+        Action::Rename { from, to, exchange, keep } => {
+            Action::Rename { from: own(from), to: own(to), exchange, keep }
+        }
+        Action::Inspect { path, follow, facet } => {
+            Action::Inspect { path: own(path), follow, facet }
         }
         Action::Link { from, to, follow } => Action::Link { from: own(from), to: own(to), follow },
         Action::Truncate { path } => Action::Truncate { path: own(path) },
         Action::ChangeMode { path, follow } => Action::ChangeMode { path: own(path), follow },
-        Action::Connect { peer } => Action::Connect { peer },
+        Action::Connect { peer, socket } => Action::Connect { peer, socket },
+        Action::Bind { peer, socket } => Action::Bind { peer, socket },
+        Action::Listen { socket } => Action::Listen { socket },
         Action::Blind(blind) => Action::Blind(blind),
     }
 }

@@ -276,11 +276,13 @@ impl Oracle {
                 from: self.path(line, None, 0)?.into(),
                 to: self.path(line, None, 1)?.into(),
                 exchange: false,
+                keep: false,
             },
             "renameat" | "renameat2" => Action::Rename {
                 from: self.path(line, Some(0), 1)?.into(),
                 to: self.path(line, Some(2), 3)?.into(),
                 exchange: has("RENAME_EXCHANGE"),
+                keep: has("RENAME_NOREPLACE"),
             },
             "link" => Action::Link {
                 from: self.path(line, None, 0)?.into(),

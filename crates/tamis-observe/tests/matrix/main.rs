@@ -1,0 +1,100 @@
+//! Cases x engines: whether tamis would skip a test where nothing changed, and after a change. The
+//! same answer from every engine.
+//!
+//! `cargo test -p tamis-observe --test matrix -- --nocapture` prints it.
+
+mod cases;
+mod stage;
+
+use cases::{Answer, CONNECTIONS, Case, FILES, OWN_SERVERS};
+use std::fmt::Write;
+
+const ENGINES: [&str; 4] = ["ebpf", "notify", "patch", "ptrace"];
+
+/// What one engine says about a case, and why.
+struct Cell {
+    again: Answer,
+    changed: Answer,
+    why: String,
+}
+
+#[test]
+fn connections() {
+    check("connections", CONNECTIONS);
+}
+
+#[test]
+fn own_servers() {
+    check("the test's own servers", OWN_SERVERS);
+}
+
+#[test]
+fn files() {
+    check("files", FILES);
+}
+
+fn check(title: &str, cases: &[Case]) {
+    let engines: Vec<&str> = ENGINES.into_iter().filter(|e| works(e)).collect();
+    let columns: Vec<Vec<Cell>> = std::thread::scope(|scope| {
+        let running: Vec<_> =
+            engines.iter().map(|&engine| scope.spawn(move || column(engine, cases))).collect();
+        running.into_iter().map(|thread| thread.join().expect("a case panicked")).collect()
+    });
+    let (text, wrong) = table(title, cases, &engines, &columns);
+    print!("{text}");
+    assert!(wrong.is_empty(), "{wrong}");
+}
+
+fn works(engine: &str) -> bool {
+    let found = tamis_trace::choose::choose(engine);
+    if let Err(why) = &found {
+        println!("not tried: {why}");
+    }
+    found.is_ok()
+}
+
+fn column(engine: &str, cases: &[Case]) -> Vec<Cell> {
+    let only = std::env::var("CASE").unwrap_or_default();
+    cases
+        .iter()
+        .map(|case| match case.name.contains(&only) {
+            true => stage::play(engine, case),
+            false => {
+                let (again, changed) = (case.again.of(engine), case.changed.of(engine));
+                Cell { again, changed, why: String::new() }
+            }
+        })
+        .collect()
+}
+
+/// The matrix as text, and what is wrong in it.
+fn table(title: &str, cases: &[Case], engines: &[&str], columns: &[Vec<Cell>]) -> (String, String) {
+    let (mut text, mut wrong) = (String::new(), String::new());
+    let word = |answer| if answer == Answer::Skip { "skip" } else { "run " };
+    let _ = writeln!(text, "\n{title:76}{}", engines.map_join(|e| format!("{e:12}")));
+    for (n, case) in cases.iter().enumerate() {
+        let _ = write!(text, "{:76}", case.name);
+        for (engine, column) in engines.iter().zip(columns) {
+            let cell = &column[n];
+            let expected = (case.again.of(engine), case.changed.of(engine));
+            let right = (cell.again, cell.changed) == expected;
+            let mark = if right { ' ' } else { '!' };
+            let _ = write!(text, "{} {}{mark}  ", word(cell.again), word(cell.changed));
+            if !right {
+                let _ = writeln!(wrong, "{engine}, {}: {}", case.name, cell.why);
+            }
+        }
+        text.push('\n');
+    }
+    (text, wrong)
+}
+
+trait MapJoin<T> {
+    fn map_join(&self, text: impl Fn(&T) -> String) -> String;
+}
+
+impl<T> MapJoin<T> for [T] {
+    fn map_join(&self, text: impl Fn(&T) -> String) -> String {
+        self.iter().map(text).collect::<Vec<_>>().join("")
+    }
+}
