@@ -6,7 +6,8 @@ use std::path::PathBuf;
 use std::process::Command;
 
 /// The agent and the crates of this workspace that it is made of.
-const CRATES: [&str; 5] = ["tamis-agent", "tamis-wire", "tamis-jvm-wire", "tamis-classfile", "tamis-core"];
+const CRATES: [&str; 5] =
+    ["tamis-agent", "tamis-wire", "tamis-jvm-wire", "tamis-classfile", "tamis-core"];
 
 fn main() {
     let variable = |name: &str| env::var_os(name).unwrap_or_else(|| panic!("cargo sets {name}"));

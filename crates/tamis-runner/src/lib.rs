@@ -34,7 +34,7 @@ pub mod words;
 
 pub use call::Call;
 pub use command::{command, suites};
-pub use options::{EngineName, RunOptions};
+pub use options::{EngineName, Output, RunOptions, Which};
 pub use rerun::MOST as MOST_RERUNS;
 pub use run::gc_policy;
 pub use selected::select;

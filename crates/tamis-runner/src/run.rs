@@ -373,7 +373,9 @@ pub fn gc_policy(project: &Project) -> GcPolicy {
 /// What to say of a program that could not be started, and the exit code that a shell gives for it.
 fn not_started(word: &str, errno: i32) -> (String, i32) {
     match errno {
-        libc::ENOENT => (format!("{word}: no such command; check the name and PATH"), exit::NOT_FOUND),
+        libc::ENOENT => {
+            (format!("{word}: no such command; check the name and PATH"), exit::NOT_FOUND)
+        }
         libc::EACCES => {
             let text = format!("{word} may not be executed; `chmod +x` it or name its interpreter");
             (text, exit::NOT_EXECUTABLE)

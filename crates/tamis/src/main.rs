@@ -1,27 +1,14 @@
 //! The binary: arguments to settings to commands.
 
-mod again;
 mod args;
-mod cases;
 mod commands;
-mod engine;
-mod execute;
-mod failures;
-mod jvm;
-mod modules;
-mod plan;
-mod project;
-mod reason;
-mod run;
-mod sparse;
-mod stdin;
+mod context;
 mod terminal;
-mod words;
-mod world;
 
 use args::{Arguments, CommandTraits, Verb};
 use clap::Parser;
 use tamis_report::exit;
+use tamis_session::Ability;
 
 fn main() {
     // A panic is a mistake of tamis, and no failed test; the hook has shown it.
@@ -50,10 +37,11 @@ fn dispatch(arguments: Arguments) -> anyhow::Result<i32> {
         terminal::say(options, advice);
     }
     match arguments.verb {
-        None => commands::run::suites(options, false),
-        Some(Verb::Command(words)) => commands::run::command(options, &words, false),
-        Some(Verb::Run(command)) => commands::run::either(options, &command.command.words, false),
-        Some(Verb::Record(command)) => commands::run::either(options, &command.command.words, true),
+        None => commands::run::run(options, &[]),
+        Some(Verb::Command(words)) => commands::run::run(options, &words),
+        Some(Verb::Run(command) | Verb::Record(command)) => {
+            commands::run::run(options, &command.command.words)
+        }
         Some(Verb::Select(select)) => commands::select::select(options, &select),
         Some(Verb::Why(why)) => commands::why::why(options, &why.name.name),
         Some(Verb::WhyNot(why)) => commands::why::why_not(options, &why.name.name),
@@ -74,5 +62,10 @@ fn dispatch(arguments: Arguments) -> anyhow::Result<i32> {
 
 /// What the options of a call have to know of a user's command.
 fn traits(words: &[std::ffi::OsString]) -> CommandTraits {
-    CommandTraits { test_classes: jvm::has_agent(words), maven: jvm::is_maven(words) }
+    let Some(claim) = context::frontends().claim(words) else { return CommandTraits::default() };
+    CommandTraits {
+        units: true,
+        parts: claim.can(Ability::Parts),
+        graph: claim.can(Ability::Static),
+    }
 }

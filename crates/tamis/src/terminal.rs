@@ -2,12 +2,23 @@
 
 use crate::args::{Color, Options};
 use std::io::{IsTerminal, Write as _};
+use tamis_core::{Notice, Notices};
 use tamis_report::Style;
 
 /// One line of tamis's own on standard error, unless the user wants none.
 pub(crate) fn say(options: &Options, what: &str) {
     if !options.common.quiet {
         eprintln!("tamis: {what}");
+    }
+}
+
+/// Shows remarks and warnings of verbs that run no tests.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Messages;
+
+impl Notices for Messages {
+    fn notice(&self, notice: Notice) {
+        eprintln!("tamis: {}", notice.text);
     }
 }
 

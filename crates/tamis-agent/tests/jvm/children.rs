@@ -1,8 +1,8 @@
 //! JVMs that a test starts have the agent, and the test's JVM is told as their host.
 
 use crate::harness::{Program, Server, Told, compile, tried_jdks};
-use tamis_testkit::{classpath_of, jars};
 use tamis_jvm_wire::{FromJvm, Role};
+use tamis_testkit::{classpath_of, jars};
 
 const SOURCES: [(&str, &str); 2] = [
     ("a/Child.java", "package a; public class Child {

@@ -7,9 +7,9 @@ use std::process::{Command, Output};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use tamis_classfile::ClassFile;
+use tamis_jvm_wire::{ClassSeen, FromJvm, Hello, Lookup, Options, Role, ToJvm, Verdict};
 use tamis_testkit::tools::built;
 use tamis_testkit::{Jdk, Sources, class_files, jdk, jdks};
-use tamis_jvm_wire::{ClassSeen, FromJvm, Hello, Lookup, Options, Role, ToJvm, Verdict};
 use tempfile::TempDir;
 
 /// How a question is answered; by default goals are left alone and nothing is skipped.

@@ -1,8 +1,8 @@
 //! JUnit 3 with its own runner.
 
 use crate::harness::{Program, tried_jdks};
-use tamis_testkit::{Sources, classpath_of, jars, jdk};
 use tamis_jvm_wire::Verdict::{Failed, Passed};
+use tamis_testkit::{Sources, classpath_of, jars, jdk};
 
 #[test]
 fn suites_and_cases_of_junit_3() {

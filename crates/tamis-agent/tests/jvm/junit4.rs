@@ -1,9 +1,9 @@
 //! JUnit 4: which methods belong to which test class.
 
 use crate::harness::{Program, tried_jdks};
+use tamis_jvm_wire::Verdict::{Failed, Passed};
 use tamis_testkit::runner::JUNIT4;
 use tamis_testkit::{Sources, classpath_of, jars, jdk};
-use tamis_jvm_wire::Verdict::{Failed, Passed};
 
 fn sources() -> Sources {
     Sources::new()

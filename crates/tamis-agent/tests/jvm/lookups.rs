@@ -2,9 +2,9 @@
 
 use crate::harness::{Program, tried_jdks};
 use std::process::Command;
+use tamis_jvm_wire::Lookup;
 use tamis_testkit::runner::JUNIT4;
 use tamis_testkit::{Sources, classpath_of, jars, jdk};
-use tamis_jvm_wire::Lookup;
 
 #[test]
 fn questions_belong_to_the_test_that_puts_them() {

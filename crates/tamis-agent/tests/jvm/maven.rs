@@ -8,10 +8,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::Arc;
+use tamis_jvm_wire::{FromJvm, Goal, Role, Scanned, ToJvm, Verdict};
 use tamis_testkit::maven::is_unresolved;
 use tamis_testkit::place::folder;
 use tamis_testkit::{Sources, class_files, jars, jdk, not_tried};
-use tamis_jvm_wire::{FromJvm, Goal, Role, Scanned, ToJvm, Verdict};
 use tempfile::TempDir;
 
 struct Project {

@@ -1,8 +1,8 @@
 //! Mockito's inline mocks change classes while they run: the probes stay, the tests pass.
 
 use crate::harness::{Program, tried_jdks};
-use tamis_testkit::{Sources, classpath_of, jars, jdk};
 use tamis_jvm_wire::Verdict::Passed;
+use tamis_testkit::{Sources, classpath_of, jars, jdk};
 
 const JARS: [&str; 6] = [
     "junit:junit:4.13.2",

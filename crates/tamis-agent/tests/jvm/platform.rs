@@ -1,9 +1,9 @@
 //! The JUnit platform: Jupiter, JUnit 4 through its vintage engine, parallel execution.
 
 use crate::harness::{Program, Told, tried_jdks};
+use tamis_jvm_wire::Verdict::{Failed, Passed};
 use tamis_testkit::runner::JUNIT4;
 use tamis_testkit::{Sources, classpath_of, jars, jdk};
-use tamis_jvm_wire::Verdict::{Failed, Passed};
 
 const CONSOLE: &str = "org.junit.platform:junit-platform-console-standalone:1.10.2";
 fn sources() -> Sources {

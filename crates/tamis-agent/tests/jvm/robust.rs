@@ -5,11 +5,11 @@ use std::fmt::Write as _;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use tamis_jvm_wire::Mark;
+use tamis_jvm_wire::Verdict::Passed;
+use tamis_jvm_wire::{FromJvm, Options, Role};
 use tamis_testkit::runner::JUNIT4;
 use tamis_testkit::{class_files, classpath_of, jars, jdk, need};
-use tamis_jvm_wire::Verdict::Passed;
-use tamis_jvm_wire::Mark;
-use tamis_jvm_wire::{FromJvm, Options, Role};
 
 const HELLO: (&str, &str) = (
     "a/Main.java",

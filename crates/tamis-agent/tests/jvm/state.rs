@@ -3,9 +3,9 @@
 
 use crate::harness::{Program, Told, compile, tried_jdks};
 use std::collections::BTreeSet;
+use tamis_jvm_wire::FromJvm;
 use tamis_testkit::runner::JUNIT4;
 use tamis_testkit::{classpath_of, jars};
-use tamis_jvm_wire::FromJvm;
 
 /// From this JDK on the agent can look into objects.
 const FIRST_JDK: u32 = 12;

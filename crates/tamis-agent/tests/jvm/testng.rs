@@ -1,8 +1,8 @@
 //! TestNG: classes open at their first method and end together, which is safe.
 
 use crate::harness::{Program, tried_jdks};
-use tamis_testkit::{Sources, classpath_of, jars, jdk};
 use tamis_jvm_wire::Verdict::{Failed, Passed};
+use tamis_testkit::{Sources, classpath_of, jars, jdk};
 
 const OLD: [&str; 3] =
     ["org.testng:testng:6.9.10", "com.beust:jcommander:1.48", "org.beanshell:bsh:2.0b4"];

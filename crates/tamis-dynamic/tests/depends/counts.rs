@@ -4,8 +4,8 @@ use crate::play::{Play, has_body};
 use std::sync::Arc;
 use tamis_classpath::{Caches, ClassIndex};
 use tamis_dynamic::{Depends, Jvm, Kind};
-use tamis_testkit::{Sources, jdk};
 use tamis_jvm_wire::{ClassSeen, Hits, Lookup, Lookups, Window};
+use tamis_testkit::{Sources, jdk};
 
 fn header(class: &str) -> Kind {
     Kind::Header(class.into())

@@ -7,8 +7,8 @@ use tamis_classfile::ClassFile;
 use tamis_classpath::{Caches, ClassIndex};
 use tamis_core::Hash;
 use tamis_dynamic::{Depends, Jvm, Kind};
-use tamis_testkit::{Sources, class_files, jdk};
 use tamis_jvm_wire::{ClassSeen, Hits, Lookups, Window};
+use tamis_testkit::{Sources, class_files, jdk};
 
 /// A JVM with all classes of some sources loaded.
 pub(crate) struct Play {

@@ -3,10 +3,10 @@
 //!
 //! What the options mean together is not known here; see [`super::resolved`].
 
-use crate::again::MOST;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::ffi::OsString;
 use std::path::PathBuf;
+use tamis_runner::MOST_RERUNS as MOST;
 
 /// Runs only the tests that a change can affect, and tells why.
 #[derive(Debug, Parser)]

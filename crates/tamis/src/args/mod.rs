@@ -13,4 +13,4 @@ pub(crate) use low::{
     Arguments, Color, DepsArguments, EngineWord, GraphUnit, SelectArguments, SelectName, Shell,
     Verb,
 };
-pub(crate) use resolved::{CommandTraits, EngineName, Options, Running, Strategy};
+pub(crate) use resolved::{CommandTraits, Options};

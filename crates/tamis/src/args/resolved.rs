@@ -4,34 +4,13 @@
 //! An option is refused rather than ignored, so that nobody believes in an effect that it does not have.
 
 use super::low::{self, Arguments, Choice, Common, EngineWord, Granularity, SelectName, Verb};
-use anyhow::{Result, bail, ensure};
+use anyhow::{Result, anyhow, bail, ensure};
 use std::ffi::OsString;
 use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::PathBuf;
-
-/// How tests are chosen.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) enum Strategy {
-    /// By what each test looked at when it last ran.
-    #[default]
-    Records,
-    /// By the graph of types of the class files, or by their call graph.
-    Static { calls: bool },
-    /// All tests of affected modules.
-    Modules,
-    /// The affected modules, and in them by records.
-    Hybrid,
-}
-
-/// How processes are watched.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum EngineName {
-    Auto,
-    Notify,
-    Patch,
-    Ebpf,
-    Ptrace,
-}
+use tamis_core::Strategy;
+use tamis_runner::{EngineName, Output, RunOptions, Which};
+use tamis_settings::NameGlobs;
 
 /// Which of the tests are asked for.
 #[derive(Debug, Clone, Default)]
@@ -65,6 +44,8 @@ pub(crate) struct Options {
     pub(crate) selecting: Selecting,
     pub(crate) running: Running,
     strategy: Strategy,
+    /// `tamis record`: whatever the records say.
+    in_any_case: bool,
     /// What to write instead of old words.
     pub(crate) advice: Option<String>,
 }
@@ -72,9 +53,12 @@ pub(crate) struct Options {
 /// What the rules have to know of a user's command.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct CommandTraits {
-    /// Its test classes are known one by one.
-    pub(crate) test_classes: bool,
-    pub(crate) maven: bool,
+    /// The units of tests inside it are distinguished.
+    pub(crate) units: bool,
+    /// The parts of its units can be distinguished.
+    pub(crate) parts: bool,
+    /// A graph of its class files can decide.
+    pub(crate) graph: bool,
 }
 
 impl Selecting {
@@ -85,9 +69,30 @@ impl Selecting {
 }
 
 impl Options {
-    /// How tests are chosen.
-    pub(crate) fn strategy(&self) -> Strategy {
-        self.strategy
+    /// What the runner is asked for.
+    pub(crate) fn run_options(&self) -> Result<RunOptions> {
+        let Self { selecting, running, .. } = self;
+        let only = NameGlobs::new(selecting.only.clone()).map_err(|e| anyhow!("--only: {e}"))?;
+        let timeout = running.timeout.as_deref().map(tamis_settings::duration).transpose();
+        Ok(RunOptions {
+            strategy: self.strategy,
+            which: Which {
+                all: selecting.all || self.in_any_case,
+                only,
+                failed: selecting.failed,
+                no_command_skip: selecting.no_command_skip,
+                since: selecting.since.clone(),
+                parts: selecting.by_methods(),
+            },
+            engine: running.engine,
+            jobs: running.jobs,
+            timeout: timeout.map_err(|e| anyhow!("--timeout {e}"))?,
+            no_collect: running.no_collect,
+            collect_every: running.collect_every,
+            rerun_failed: running.rerun_failed,
+            flaky_ok: running.flaky_ok,
+            output: Output { as_errors: self.common.json, kept: running.junit.is_some() },
+        })
     }
 
     /// Whether class files alone decide.
@@ -174,6 +179,7 @@ impl Arguments {
                 flaky_ok: running.flaky_ok,
             },
             strategy,
+            in_any_case: matches!(self.verb, Some(Verb::Record(_))),
         })
     }
 }
@@ -367,10 +373,10 @@ fn for_suites(options: &Options) -> Result<()> {
 
 fn for_command(options: &Options, command: CommandTraits) -> Result<()> {
     let selecting = &options.selecting;
-    if options.is_static() && !command.maven {
+    if options.is_static() && !command.graph {
         bail!("--select static is for Maven (tamis --select static mvn test); see `tamis static`");
     }
-    if command.test_classes {
+    if command.units && (command.parts || selecting.granularity.is_none()) {
         return Ok(());
     }
     if !selecting.only.is_empty() {

@@ -1,16 +1,19 @@
 //! `tamis forget` and `tamis clean`.
 
 use crate::args::Options;
-use crate::cases;
-use crate::project::Project;
-use crate::run::gc_policy;
+use crate::terminal;
 use anyhow::{Context as _, Result};
 use std::ffi::OsString;
+use tamis_project::Project;
 use tamis_report::human::counted;
+use tamis_runner::cases;
+use tamis_runner::gc_policy;
 
 pub(crate) fn forget(options: &Options, words: &[OsString]) -> Result<i32> {
-    let project = Project::find(options)?;
-    let store = project.existing_store()?.context("nothing is recorded for this project yet")?;
+    let project = Project::find(options.common.store.as_deref())?;
+    let store = project
+        .existing_store(&terminal::Messages)?
+        .context("nothing is recorded for this project yet")?;
     let tests = store.tests()?;
     let wanted = cases::wanted_name(words);
     let key = cases::find(&wanted, &project.relative_folder(), tests.iter().map(|t| &t.key))?;
@@ -20,8 +23,8 @@ pub(crate) fn forget(options: &Options, words: &[OsString]) -> Result<i32> {
 }
 
 pub(crate) fn clean(options: &Options, only_old: bool) -> Result<i32> {
-    let project = Project::find(options)?;
-    let Some(store) = project.existing_store()? else {
+    let project = Project::find(options.common.store.as_deref())?;
+    let Some(store) = project.existing_store(&terminal::Messages)? else {
         println!("nothing is recorded for this project");
         return Ok(0);
     };

@@ -1,15 +1,15 @@
 //! `tamis deps`: the inputs of a test by kind.
 
 use crate::args::{DepsArguments, Options};
-use crate::cases;
-use crate::project::Project;
 use crate::terminal;
 use anyhow::{Context as _, Result};
 use serde_json::json;
 use std::fmt::Write as _;
 use tamis_core::record::{Access, Observed, Run};
 use tamis_core::{Question, RecordId, Scheme, TestKey, Value};
+use tamis_project::Project;
 use tamis_report::human;
+use tamis_runner::cases;
 
 /// What kind of input something is, for a reader.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -61,8 +61,10 @@ fn is_library(name: &[u8]) -> bool {
 }
 
 pub(crate) fn deps(options: &Options, arguments: &DepsArguments) -> Result<i32> {
-    let project = Project::find(options)?;
-    let store = project.existing_store()?.context("nothing is recorded for this project yet")?;
+    let project = Project::find(options.common.store.as_deref())?;
+    let store = project
+        .existing_store(&terminal::Messages)?
+        .context("nothing is recorded for this project yet")?;
     let tests = store.tests()?;
     let wanted = cases::wanted_name(&arguments.name.name);
     let key = cases::find(&wanted, &project.relative_folder(), tests.iter().map(|t| &t.key))?;

@@ -3,10 +3,10 @@
 use crate::args::Options;
 use crate::commands::doctor_jvm;
 use crate::commands::why::some_of;
-use crate::project::{Project, cache_folder};
 use crate::terminal;
 use anyhow::Result;
 use std::fmt::Write as _;
+use tamis_project::{Project, cache_folder};
 use tamis_report::exit;
 
 pub(crate) fn doctor(options: &Options) -> Result<i32> {
@@ -16,7 +16,7 @@ pub(crate) fn doctor(options: &Options) -> Result<i32> {
     }
     let mut well = check_engines(&mut text);
     well &= doctor_jvm::check(&mut text);
-    let project = match Project::find(options) {
+    let project = match Project::find(options.common.store.as_deref()) {
         Ok(project) => project,
         Err(error) => {
             let _ = writeln!(text, "PROBLEM   {error:#}");
@@ -63,7 +63,7 @@ fn check_engines(text: &mut String) -> bool {
 
 /// Whether records can be read and written.
 fn check_store(project: &Project, text: &mut String) -> bool {
-    let store = match project.existing_store() {
+    let store = match project.existing_store(&terminal::Messages) {
         Ok(Some(store)) => store,
         Ok(None) => {
             let _ = writeln!(text, "store     not made yet");
@@ -92,7 +92,7 @@ fn check_store(project: &Project, text: &mut String) -> bool {
 /// Names tests that leave files behind, read each other's leavings, or cannot be observed. False
 /// where results can depend on the order of tests.
 fn check_habits(project: &Project, text: &mut String) -> Result<bool> {
-    let Some(store) = project.existing_store()? else { return Ok(true) };
+    let Some(store) = project.existing_store(&terminal::Messages)? else { return Ok(true) };
     let mut well = true;
     for reader in store.readers_of_leftovers()? {
         well = false;

@@ -2,14 +2,14 @@
 //!
 //! Each gets one class to run under the agent, and works if its method was seen.
 
-use crate::jvm::session::socket_folder;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
-use tamis_wire::{FromJvm, Hello, Options, Role};
+use tamis_jvm_wire::{FromJvm, Hello, Options, Role};
+use tamis_session::socket_folder;
 
 const CHECK: &[u8] = include_bytes!("../../../tamis-agent/java/classes/TamisCheck.class");
 
@@ -118,7 +118,7 @@ fn listen(listener: &UnixListener, child: &mut Child) -> Result<Vec<FromJvm>, St
     let prepared = stream.set_nonblocking(false).and(stream.set_read_timeout(Some(PATIENCE)));
     prepared.map_err(|e| e.to_string())?;
     let mut said = Vec::new();
-    while let Some(message) = tamis_wire::read(&mut stream).map_err(|_| late())? {
+    while let Some(message) = tamis_jvm_wire::read(&mut stream).map_err(|_| late())? {
         said.push(message);
     }
     Ok(said)

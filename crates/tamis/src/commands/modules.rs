@@ -1,8 +1,7 @@
 //! `tamis modules`: changed and affected modules, each with its reasons.
 
 use crate::args::Options;
-use crate::modules::{Asked, Found, text_words};
-use crate::project::Project;
+use crate::context::Context;
 use crate::terminal;
 use anyhow::Result;
 use clap::Args;
@@ -12,6 +11,7 @@ use std::io::Write;
 use tamis_modules::{Part, Reason};
 use tamis_report::human;
 use tamis_report::style::Role;
+use tamis_runner::modules::{Asked, Found, text_words};
 use tamis_settings::modules::When;
 
 #[derive(Debug, Args)]
@@ -38,18 +38,16 @@ pub(crate) struct ModulesArguments {
 const MOST_REASONS: usize = 5;
 
 pub(crate) fn modules(options: &Options, arguments: &ModulesArguments) -> Result<i32> {
-    let project = Project::find(options)?;
+    let context = Context::new(options)?;
     let words = text_words(&arguments.command)?;
     let since = arguments.since.as_deref().or(options.selecting.since.as_deref());
-    let alone = project.settings.modules.downstream == When::Never;
-    let found = Found::new(&project, Asked { words: &words, since, alone })?;
-    if !options.common.quiet {
-        for note in &found.graph.notes {
-            eprintln!("tamis: {note}");
-        }
-        if let Some(why) = &found.everything {
-            eprintln!("tamis: {why}: everything counts");
-        }
+    let alone = context.project.settings.modules.downstream == When::Never;
+    let found = Found::new(context.call(), Asked { words: &words, since, alone })?;
+    for note in &found.graph.notes {
+        context.call().remark(note.clone());
+    }
+    if let Some(why) = &found.everything {
+        context.call().remark(format!("{why}: everything counts"));
     }
     let mut out = std::io::BufWriter::new(std::io::stdout().lock());
     // A reader that has seen enough (`| head`) is no error.

@@ -8,7 +8,6 @@ use crate::args::{GraphUnit, Options};
 use crate::commands::static_methods::{self, CallGraphArguments, LevelArguments};
 use crate::commands::static_offline as offline;
 use crate::commands::static_starts::{self, CompareArguments, ExportArguments};
-use crate::project::Project;
 use crate::terminal;
 use anyhow::{Context as _, Result, bail};
 use clap::builder::PossibleValue;
@@ -19,6 +18,7 @@ use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tamis_classpath::Caches;
+use tamis_project::Project;
 use tamis_report::style::Role;
 use tamis_select_static::render::{self, Detail, DiffJson, ImpactedJson, SelectionJson};
 use tamis_select_static::{
@@ -185,7 +185,7 @@ pub(super) struct GraphArguments {
 }
 
 pub(crate) fn run(options: &Options, arguments: &StaticArguments) -> Result<i32> {
-    let project = Project::find(options)?;
+    let project = Project::find(options.common.store.as_deref())?;
     let places = &arguments.places;
     let store = project.store_folder.as_ref().map_err(|why| anyhow::anyhow!(why.clone()))?;
     let state = store.join("static");

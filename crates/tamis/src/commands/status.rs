@@ -1,48 +1,26 @@
 //! `tamis status` and `tamis history`.
 
 use crate::args::Options;
-use crate::cases;
-use crate::commands::run::only;
-use crate::commands::why::known_cases;
-use crate::jvm::collect::Wishes;
-use crate::plan::{self, Planned};
-use crate::project::Project;
+use crate::context::Context;
 use crate::terminal;
-use crate::world::World;
 use anyhow::Result;
 use serde_json::json;
 use std::collections::HashMap;
 use std::ffi::OsString;
 use std::fmt::Write as _;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
-use tamis_core::{Taint, TestKey};
-use tamis_report::human;
+use std::time::Duration;
+use tamis_core::{Planned, RecordSummary, Taint, TestKey};
+use tamis_project::Project;
 use tamis_report::style::Role;
-use tamis_store::{RecordSummary, Store, TestSummary};
-
-/// How long ago something was, in words.
-pub(crate) fn when(started_ms: u64) -> String {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    let ago = now.saturating_sub(Duration::from_millis(started_ms)).as_secs();
-    match ago {
-        0..60 => "just now".into(),
-        60..3600 => format!("{} min ago", ago / 60),
-        3600..86_400 => format!("{} h ago", ago / 3600),
-        _ => human::counted(ago / 86_400, "day", "days") + " ago",
-    }
-}
+use tamis_report::{TestReport, human};
+use tamis_runner::cases;
+use tamis_store::{Store, TestSummary};
 
 pub(crate) fn status(options: &Options) -> Result<i32> {
-    let project = Project::find(options)?;
-    let store = project.existing_store()?;
-    let mut known = known_cases(&project, store.as_ref())?;
-    let asked = Wishes { only: only(options)?, ..Wishes::default() };
-    known.retain(|case| asked.wants(&case.key));
-    let world = World::new(&project, &known);
-    let mut planned = plan::decide(&project, store.as_ref(), &world, &known)?;
-    if options.selecting.failed {
-        (_, planned) = plan::only_failed(&known, planned);
-    }
+    let context = Context::new(options)?;
+    let (call, project) = (context.call(), &context.project);
+    let store = call.existing_store()?;
+    let planned = tamis_runner::plan::known(call, store.as_ref())?;
     // Losing this cache costs time only.
     let _ = project.fingerprinter.flush();
     if options.common.json {
@@ -50,7 +28,7 @@ pub(crate) fn status(options: &Options) -> Result<i32> {
         let flaky: HashMap<&TestKey, usize> = tests.iter().map(|t| (&t.key, t.flaky)).collect();
         let line = |p: &Planned| {
             let mut line = planned_json(p);
-            line["flaky_records"] = flaky.get(&p.report.key).copied().unwrap_or(0).into();
+            line["flaky_records"] = flaky.get(&p.key).copied().unwrap_or(0).into();
             format!("{line}\n")
         };
         let lines: String = planned.iter().map(line).collect();
@@ -78,7 +56,7 @@ pub(crate) fn status(options: &Options) -> Result<i32> {
     }
     if let Some(store) = &store {
         let mut tests = store.tests()?;
-        tests.retain(|test| planned.iter().any(|p| p.report.key == test.key));
+        tests.retain(|test| planned.iter().any(|p| p.key == test.key));
         text += &flaky_text(&tests);
     }
     terminal::print(&text);
@@ -86,7 +64,7 @@ pub(crate) fn status(options: &Options) -> Result<i32> {
 }
 
 fn tests_text(planned: &[Planned], style: tamis_report::Style) -> String {
-    let run = planned.iter().filter(|p| p.report.decision.is_run()).count() as u64;
+    let run = planned.iter().filter(|p| p.decision.is_run()).count() as u64;
     let all = planned.len() as u64;
     let mut text = format!(
         "tests     {}: {} would run, {} would be skipped\n",
@@ -95,16 +73,16 @@ fn tests_text(planned: &[Planned], style: tamis_report::Style) -> String {
         human::number(all - run)
     );
     for planned in planned {
-        let test = &planned.report;
+        let test = &TestReport::of(planned);
         let word = if test.decision.is_run() {
             style.paint(Role::Strong, "run ")
         } else {
             style.paint(Role::Faint, "skip")
         };
-        let last = planned
-            .newest
-            .as_ref()
-            .map_or_else(String::new, |r| format!("{} {}; ", r.outcome, when(r.started_ms)));
+        let last =
+            planned.evidence.newest.as_ref().map_or_else(String::new, |r| {
+                format!("{} {}; ", r.outcome, human::ago(r.started_ms))
+            });
         let why = test.proof.as_deref().unwrap_or(&test.reason);
         let _ = writeln!(text, "  {word}  {}  ({last}{why})", test.key);
     }
@@ -139,13 +117,13 @@ fn bytes(size: u64) -> String {
 }
 
 fn planned_json(planned: &Planned) -> serde_json::Value {
-    let test = &planned.report;
+    let test = &TestReport::of(planned);
     json!({
         "test": test.key.to_string(),
         "run": test.decision.is_run(),
         "reason": test.reason,
         "proof": test.proof,
-        "last": planned.newest.as_ref().map(record_json),
+        "last": planned.evidence.newest.as_ref().map(record_json),
     })
 }
 
@@ -166,8 +144,8 @@ fn record_json(record: &RecordSummary) -> serde_json::Value {
 }
 
 pub(crate) fn history(options: &Options, words: &[OsString]) -> Result<i32> {
-    let project = Project::find(options)?;
-    let Some(store) = project.existing_store()? else {
+    let project = Project::find(options.common.store.as_deref())?;
+    let Some(store) = project.existing_store(&terminal::Messages)? else {
         println!("nothing is recorded for this project yet");
         return Ok(0);
     };
@@ -213,7 +191,7 @@ fn record_text(record: &RecordSummary) -> String {
     let mut text = format!(
         "  {}  {}, {} in {}, {}, observed by {}\n",
         record.id,
-        when(record.started_ms),
+        human::ago(record.started_ms),
         record.outcome,
         human::duration(Duration::from_micros(record.wall_us)),
         human::counted(u64::from(record.inputs), "input", "inputs"),

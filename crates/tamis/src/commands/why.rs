@@ -1,136 +1,59 @@
 //! `tamis why` and `tamis why-not`: the decision about one test, with its evidence.
 
 use crate::args::Options;
-use crate::cases::{self, Case};
-use crate::jvm::methods;
-use crate::jvm::saved::known_classes;
-use crate::plan::{self, Planned};
-use crate::project::Project;
-use crate::reason;
+use crate::context::Context;
 use crate::terminal;
-use crate::world::World;
-use anyhow::{Result, bail};
+use anyhow::Result;
 use serde_json::json;
 use std::ffi::OsString;
 use std::fmt::Write as _;
-use tamis_core::decide::Demand;
 use tamis_core::record::{Observed, Run};
-use tamis_core::{Cause, Decision, RecordId, TestKey};
+use tamis_core::{RecordId, Scope, TestKey};
 use tamis_modules::affected::Excluded;
-use tamis_report::human;
+use tamis_project::World;
 use tamis_report::style::Role;
-use tamis_store::{Difference, Store};
-
-/// A test that was found by name.
-struct Asked {
-    project: Project,
-    store: Option<Store>,
-    case: Case,
-    /// Of a test method: its class, which comes first.
-    class: Option<Case>,
-}
-
-/// The tests of the suites, and the commands and test classes that the store knows.
-pub(crate) fn known_cases(project: &Project, store: Option<&Store>) -> Result<Vec<Case>> {
-    let mut cases = cases::of_suites(project, &Demand::None, None)?;
-    if let Some(store) = store {
-        let commands = store.tests()?.into_iter().filter(|t| t.key.suite.is_empty());
-        cases.extend(commands.map(|test| cases::of_recorded_command(project, test.key)));
-        cases.extend(known_classes(project, Some(store), &Demand::None)?);
-    }
-    Ok(cases)
-}
-
-impl Asked {
-    fn find(options: &Options, words: &[OsString]) -> Result<Self> {
-        let project = Project::find(options)?;
-        let store = project.existing_store()?;
-        let known = known_cases(&project, store.as_ref())?;
-        let wanted = cases::wanted_name(words);
-        let key = cases::find(&wanted, &project.relative_folder(), known.iter().map(|c| &c.key))?;
-        let classes = methods::classes_of(&key);
-        let class = known.iter().find(|c| classes.contains(&c.key)).cloned();
-        let case = known.into_iter().find(|c| c.key == key).expect("found among them");
-        Ok(Self { project, store, case, class })
-    }
-
-    fn world(&self) -> World<'_> {
-        let cases: Vec<Case> = self.class.iter().chain([&self.case]).cloned().collect();
-        World::new(&self.project, &cases)
-    }
-
-    fn decide(&self, world: &World<'_>) -> Result<Planned> {
-        let decide = |case: &Case| -> Result<Planned> {
-            let cases = std::slice::from_ref(case);
-            let mut planned = plan::decide(&self.project, self.store.as_ref(), world, cases)?;
-            Ok(planned.remove(0))
-        };
-        let (Some(class), Some(store)) = (&self.class, &self.store) else {
-            return decide(&self.case);
-        };
-        // What a run would decide: by the class where that is enough, or where its methods are not known.
-        let of_class = decide(class)?;
-        if !methods::may_divide(class, &of_class) {
-            // Its own proof says more than that of its class.
-            let own = decide(&self.case)?;
-            let both = of_class.report.skipped() && own.report.skipped();
-            return Ok(if both { own } else { of_class });
-        }
-        let mut plans = methods::plans(&self.project, store, None, &[(&class.key, &of_class)])?;
-        let of_method = plans.get_mut(&class.key.name);
-        let of_method = of_method.and_then(|plan| plan.methods.remove(&self.case.key.name));
-        match of_method {
-            Some(planned) => Ok(planned),
-            None => decide(&self.case),
-        }
-    }
-}
+use tamis_report::{TestReport, human, reason};
+use tamis_runner::explain::{Explained, Proof};
+use tamis_store::Difference;
 
 pub(crate) fn why(options: &Options, words: &[OsString]) -> Result<i32> {
-    let asked = Asked::find(options, words)?;
-    let world = asked.world();
-    let planned = asked.decide(&world)?;
+    let context = Context::new(options)?;
+    let asked = Explained::find(context.call(), words)?;
     let style = terminal::output_style(options);
     let key = &asked.case.key;
-    let excluded = match crate::jvm::is_scope(&key.suite) || key.suite.is_empty() {
-        true => crate::modules::excluded_changes(&asked.project),
-        false => Vec::new(),
+    let report = TestReport::of(&asked.planned);
+    let excluded = match key.scope {
+        Scope::Suite(_) => Vec::new(),
+        _ => tamis_runner::modules::excluded_changes(context.call()),
     };
-    let Decision::Run(cause) = &planned.report.decision else {
+    if report.skipped() {
         if options.common.json {
             let excluded = excluded_json(&excluded);
             println!("{}", json!({ "test": key.to_string(), "run": false, "excluded": excluded }));
         } else {
-            let proof = planned.report.proof.as_deref().unwrap_or_default();
-            println!("{key} would not run now: {} ({proof})", planned.report.reason);
+            let proof = report.proof.as_deref().unwrap_or_default();
+            println!("{key} would not run now: {} ({proof})", report.reason);
             print!("{}{}", habits(&asked)?, excluded_text(&excluded));
-            println!("`tamis why-not {}` shows the proof", key.name);
+            println!("`tamis why-not {}` shows the proof", key.unit);
         }
         return Ok(0);
-    };
-    let differences = match (cause, &asked.store) {
-        (Cause::Changed(record), Some(store)) => {
-            store.differences(*record, &|questions| world.ask(questions))?
-        }
-        _ => Vec::new(),
-    };
+    }
+    let differences = asked.differences()?;
     if options.common.json {
-        let mut answer = why_json(&asked, &planned, &differences, &world);
+        let mut answer = why_json(&asked, &report, &differences);
         answer["excluded"] = excluded_json(&excluded);
         println!("{answer}");
         return Ok(0);
     }
-    let reason = style.paint(Role::Strong, &planned.report.reason);
+    let reason = style.paint(Role::Strong, &report.reason);
     let mut text = format!("{key} would run now: {reason}\n");
-    if let Cause::Changed(record) | Cause::Incomplete(record) | Cause::DidNotPass(record, _) = cause
-        && let Some(newest) = planned.newest.as_ref().filter(|n| n.id == *record)
-    {
-        let _ = writeln!(text, "  compared with record {record}, which {}", newest.outcome);
-        for taint in &newest.taints {
+    if let Some(record) = &asked.planned.evidence.record {
+        let _ = writeln!(text, "  compared with record {}, which {}", record.id, record.outcome);
+        for taint in &record.taints {
             let _ = writeln!(text, "  {}", crate::commands::status::taint_text(taint));
         }
     }
-    text += &differences_text(&differences, &world);
+    text += &differences_text(&differences, &asked.world);
     text += &habits(&asked)?;
     text += &excluded_text(&excluded);
     terminal::print(&text);
@@ -179,14 +102,13 @@ fn looked(observed: &Observed) -> Option<String> {
 }
 
 /// What the test leaves behind, and whose leavings it reads.
-fn habits(asked: &Asked) -> Result<String> {
+fn habits(asked: &Explained<'_>) -> Result<String> {
     let mut text = String::new();
-    let Some(store) = &asked.store else { return Ok(text) };
-    let key = &asked.case.key;
-    for (_, paths) in store.left_behind()?.into_iter().filter(|(k, _)| k == key) {
-        let _ = writeln!(text, "  leaves behind: {}", some_of(&paths));
+    let leaves = asked.leaves()?;
+    if !leaves.is_empty() {
+        let _ = writeln!(text, "  leaves behind: {}", some_of(&leaves));
     }
-    for reader in store.readers_of_leftovers()?.into_iter().filter(|r| r.reader == *key) {
+    for reader in asked.reads_leftovers()? {
         let _ = writeln!(text, "  looks at {}, which {} left behind", reader.path, reader.writer);
     }
     Ok(text)
@@ -202,15 +124,14 @@ pub(crate) fn some_of(paths: &[tamis_core::PortablePath]) -> String {
 }
 
 fn why_json(
-    asked: &Asked,
-    planned: &Planned,
+    asked: &Explained<'_>,
+    report: &TestReport,
     differences: &[Difference],
-    world: &World<'_>,
 ) -> serde_json::Value {
     let differences: Vec<serde_json::Value> = differences
         .iter()
         .map(|d| {
-            let detail = world.detail(&d.observed.question);
+            let detail = asked.world.detail(&d.observed.question);
             json!({
                 "input": d.observed.question.to_string(),
                 "what": reason::difference(&d.observed.question, d.was, d.is),
@@ -222,12 +143,12 @@ fn why_json(
             })
         })
         .collect();
-    let newest = planned.newest.as_ref();
+    let newest = asked.planned.evidence.newest.as_ref();
     let taints = newest.map(|n| n.taints.iter().map(ToString::to_string).collect::<Vec<_>>());
     json!({
         "test": asked.case.key.to_string(),
         "run": true,
-        "reason": planned.report.reason,
+        "reason": report.reason,
         "record": newest.map(|n| n.id.0),
         "taints": taints,
         "differences": differences,
@@ -235,26 +156,23 @@ fn why_json(
 }
 
 pub(crate) fn why_not(options: &Options, words: &[OsString]) -> Result<i32> {
-    let asked = Asked::find(options, words)?;
-    let world = asked.world();
-    let planned = asked.decide(&world)?;
+    let context = Context::new(options)?;
+    let asked = Explained::find(context.call(), words)?;
     let key = &asked.case.key;
-    let Decision::Skip { record, proof } = planned.report.decision else {
-        let reason = &planned.report.reason;
+    let Some(proof) = asked.proof()? else {
+        let reason = TestReport::of(&asked.planned).reason;
+        let run = asked.planned.decision.is_run();
         if options.common.json {
-            println!("{}", json!({ "test": key.to_string(), "run": true, "reason": reason }));
-        } else {
+            println!("{}", json!({ "test": key.to_string(), "run": run, "reason": reason }));
+        } else if run {
             println!("{key} may not be skipped: {reason}");
-            println!("`tamis why {}` tells more", key.name);
+            println!("`tamis why {}` tells more", key.unit);
+        } else {
+            println!("{key} may be skipped: {reason}");
         }
         return Ok(0);
     };
-    let Some(stored) = asked.store.as_ref().map(|s| s.record(record)).transpose()?.flatten() else {
-        bail!("record {record} cannot be read");
-    };
-    // The second proof is the state that the test left.
-    let left = stored.proofs.first() != Some(&proof);
-    let of = |o: &Observed| if left { o.after.unwrap_or(o.before) } else { o.before };
+    let Proof { record, stored, left } = &proof;
     let mut inputs: Vec<&Observed> = stored.run.observed.iter().collect();
     inputs.sort_by(|a, b| a.question.cmp(&b.question));
     if options.common.json {
@@ -263,7 +181,7 @@ pub(crate) fn why_not(options: &Options, words: &[OsString]) -> Result<i32> {
             .map(|o| {
                 json!({
                     "input": o.question.to_string(),
-                    "value": of(o).to_string(),
+                    "value": proof.value(o).to_string(),
                     "access": o.access.to_string(),
                     "program": o.program,
                 })
@@ -274,11 +192,11 @@ pub(crate) fn why_not(options: &Options, words: &[OsString]) -> Result<i32> {
         terminal::print(&format!("{answer}\n"));
         return Ok(0);
     }
-    let mut text = proof_head(key, record, &stored.run, left);
+    let mut text = proof_head(key, *record, &stored.run, *left);
     for observed in inputs {
-        let own = left && observed.after.is_some();
+        let own = *left && observed.after.is_some();
         let detail = if own { &tamis_core::record::Detail::None } else { &observed.detail };
-        let value = reason::value(of(observed), detail);
+        let value = reason::value(proof.value(observed), detail);
         let who = looked(observed).map_or_else(String::new, |w| format!("  ({w})"));
         let own = if own { "  as the test itself left it" } else { "" };
         let _ = writeln!(text, "  {}  {value}{own}{who}", observed.question);
@@ -290,7 +208,7 @@ pub(crate) fn why_not(options: &Options, words: &[OsString]) -> Result<i32> {
 fn proof_head(key: &TestKey, record: RecordId, run: &Run, left: bool) -> String {
     let inputs = human::counted(run.observed.len() as u64, "input", "inputs");
     let took = human::duration(std::time::Duration::from_micros(run.wall_us));
-    let when = crate::commands::status::when(run.started_ms);
+    let when = human::ago(run.started_ms);
     let state = if left { "left" } else { "found" };
     format!(
         "{key} may be skipped: record {record} proves it\n  it {} {when} in {took}, observed by \

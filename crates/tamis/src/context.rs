@@ -1,0 +1,79 @@
+//! What the commands work with: the project, the front ends, resolved options and the reporters.
+
+use crate::args::Options;
+use crate::terminal;
+use anyhow::Result;
+use std::path::PathBuf;
+use tamis_frontend_jvm::JvmFrontend;
+use tamis_project::Project;
+use tamis_report::Reporters;
+use tamis_report::event::Reporter;
+use tamis_report::reporters::{JsonReporter, JunitReporter, MarkdownReporter, TerminalReporter};
+use tamis_runner::{Call, RunOptions};
+use tamis_session::Frontends;
+
+#[derive(Debug)]
+pub(crate) struct Context {
+    pub(crate) project: Project,
+    frontends: Frontends,
+    options: RunOptions,
+    reporters: Reporters,
+}
+
+impl Context {
+    /// For verbs that answer on standard output.
+    pub(crate) fn new(options: &Options) -> Result<Self> {
+        Self::with(options, vec![Box::new(messages(options))])
+    }
+
+    /// For verbs that run tests: with all reports that the user asks for.
+    pub(crate) fn for_runs(options: &Options) -> Result<Self> {
+        let mut reporters: Vec<Box<dyn Reporter>> = Vec::new();
+        if options.common.json {
+            reporters.push(Box::new(JsonReporter { out: Box::new(std::io::stdout()) }));
+        }
+        reporters.push(Box::new(messages(options)));
+        if let Some(file) = &options.running.junit {
+            reporters.push(Box::new(JunitReporter { file: file.clone() }));
+        }
+        if let Some(file) = std::env::var_os("GITHUB_STEP_SUMMARY").filter(|f| !f.is_empty()) {
+            reporters.push(Box::new(MarkdownReporter { file: PathBuf::from(file) }));
+        }
+        Self::with(options, reporters)
+    }
+
+    fn with(options: &Options, reporters: Vec<Box<dyn Reporter>>) -> Result<Self> {
+        Ok(Self {
+            project: Project::find(options.common.store.as_deref())?,
+            frontends: frontends(),
+            options: options.run_options()?,
+            reporters: Reporters::new(reporters),
+        })
+    }
+
+    pub(crate) fn call(&self) -> Call<'_> {
+        Call {
+            project: &self.project,
+            frontends: &self.frontends,
+            options: &self.options,
+            reporters: &self.reporters,
+        }
+    }
+}
+
+/// The front ends of this tamis.
+pub(crate) fn frontends() -> Frontends {
+    Frontends::new(vec![Box::new(JvmFrontend)])
+}
+
+fn messages(options: &Options) -> TerminalReporter {
+    let json = options.common.json;
+    TerminalReporter {
+        messages: Box::new(std::io::stderr()),
+        outputs: if json { Box::new(std::io::stderr()) } else { Box::new(std::io::stdout()) },
+        style: terminal::style(options),
+        columns: terminal::columns(),
+        quiet: options.common.quiet,
+        progress: None,
+    }
+}
