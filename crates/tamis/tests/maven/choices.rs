@@ -2,6 +2,7 @@
 //! record nothing.
 
 use crate::modules::all;
+use tamis_report::exit::MISTAKE;
 use tamis_testkit::Call;
 use tamis_testkit::maven::{Maven, is_resolved};
 
