@@ -91,6 +91,17 @@ fn a_local_replacement_counts_by_its_files() {
 }
 
 #[test]
+fn a_replacement_without_a_package_in_the_build() {
+    let Some(project) = module() else { return };
+    let go_mod =
+        "module ex.org/m\n\ngo 1.16\n\nrequire ex.org/lib v1.0.0\n\nreplace ex.org/lib => ../lib\n";
+    project.write_all(&[("go.mod", go_mod), ("../lib/go.mod", "module ex.org/lib\n\ngo 1.16\n")]);
+    let before = project.list();
+    project.write("../lib/go.mod", "module ex.org/lib\n\ngo 1.15\n");
+    assert!(project.refresh(&before).unwrap_err().contains("lib/go.mod changed"));
+}
+
+#[test]
 fn vendored_packages_count_by_their_files() {
     let Some(mut project) = module() else { return };
     project.variable("GOFLAGS", "-mod=vendor");

@@ -98,8 +98,8 @@ impl Project {
         edit(self);
         let after = self.list();
         if let Ok(refreshed) = self.refresh(&before) {
-            let told_apart: Vec<&str> = refreshed.changed(&after).collect();
-            assert!(told_apart.is_empty(), "kept listing is wrong about {told_apart:?}");
+            let different: Vec<&str> = refreshed.changed(&after).collect();
+            assert!(different.is_empty(), "kept listing is wrong about {different:?}");
         }
         short(after.changed(&before))
     }
