@@ -19,7 +19,7 @@ use tamis_core::Hash;
 pub enum Claim {
     /// No `go test`.
     Other,
-    /// `go test`, but its packages cannot be told apart: it runs as one command.
+    /// `go test`, but its packages cannot run one without the other: it runs as one command.
     Whole { why: String },
     /// `go test` with a list of packages.
     Packages(GoTest),

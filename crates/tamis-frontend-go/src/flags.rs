@@ -267,6 +267,29 @@ mod tests {
         }
     }
 
+    /// The flags that the installed go hands to test binaries, by its own source.
+    fn flags_of_the_installed_go() -> Option<Vec<String>> {
+        let output = std::process::Command::new("go").args(["env", "GOROOT"]).output().ok()?;
+        let root = String::from_utf8(output.stdout).ok()?;
+        let file = format!("{}/src/cmd/go/internal/test/flagdefs.go", root.trim());
+        let text = std::fs::read_to_string(file).ok()?;
+        let table = text.split("var passFlagToTest").nth(1)?.split("\n}").next()?;
+        Some(table.split('"').skip(1).step_by(2).map(str::to_owned).collect())
+    }
+
+    #[test]
+    fn the_table_has_the_flags_of_the_installed_go() {
+        let Some(names) = flags_of_the_installed_go() else {
+            eprintln!("not tried: the source of go is missing");
+            return;
+        };
+        assert!(names.len() > 20, "{names:?}");
+        for name in names {
+            assert!(Flag::find(&name).is_some_and(Flag::for_test), "-{name}");
+            assert!(Flag::find(&format!("test.{name}")).is_some(), "-test.{name}");
+        }
+    }
+
     #[test]
     fn no_name_is_in_the_table_twice() {
         let mut names: Vec<&str> = FLAGS.iter().map(|flag| flag.name).collect();

@@ -4,8 +4,8 @@
 //!
 //! # Model
 //! A package is a unit, as in Go's own cache. What decides about its test is its *build inputs* (facts, see
-//! [`Listing`]) and what its test binary and the children of that look at while they run, which somebody
-//! else observes. Selected packages run in one `go test`, whose words are those of the user with another
+//! [`Listing`]) and what its test binary and the children of that look at while they run, which the
+//! session observes. Selected packages run in one `go test`, whose words are those of the user with another
 //! package list and `-exec SHIM`; each test binary is then a child of a shim in the folder of its package.
 //!
 //! # What `go test` does (tried with Go 1.26)

@@ -15,7 +15,7 @@ use crate::facts::{
     godebug_fact, has_tests, module_fact, module_value, own_sources, package_fact, pkg_config_fact,
     tags, test_sources, tests_fact,
 };
-use crate::listing::{Listing, Package};
+use crate::listing::{Listing, Named, Package};
 use crate::quoted;
 use crate::rests_on;
 use crate::structure::{Moved, Sources, Structure};
@@ -36,7 +36,7 @@ pub fn list(test: &GoTest, at: &Surroundings, fs: &Fingerprinter) -> Result<List
         return Err(GoError::Whole("no package matches".into()));
     }
     let structure = build.structure(&packages, fs, began);
-    let facts = structure.facts(at, fs);
+    let facts = structure.look(fs).facts(at);
     Ok(Listing::new(packages, build.unmatched(), structure, facts))
 }
 
@@ -48,8 +48,10 @@ impl Listing {
         at: &Surroundings,
         fs: &Fingerprinter,
     ) -> Result<Self, Moved> {
-        self.structure.check(test, at, fs)?;
-        Ok(self.with_facts(self.structure.facts(at, fs)))
+        self.structure.check(test, at)?;
+        let seen = self.structure.look(fs);
+        seen.check()?;
+        Ok(self.with_facts(seen.facts(at)))
     }
 }
 
@@ -128,10 +130,10 @@ impl<'a> Build<'a> {
         self.plain.values().copied().filter(|listed| !listed.matched.is_empty())
     }
 
-    fn packages(&self) -> Vec<Package> {
+    fn packages(&self) -> Vec<Named> {
         let mut named: Vec<&Listed> = self.named().collect();
         named.sort_by_key(|listed| self.place(listed));
-        named.into_iter().map(|listed| self.package(listed)).collect()
+        named.into_iter().map(|listed| (self.package(listed), self.inputs(listed))).collect()
     }
 
     /// Go reports packages in the order of the patterns, and those of one pattern as a walk through the
@@ -153,15 +155,11 @@ impl<'a> Build<'a> {
         let of_binary = self.binaries.get(listed.name());
         let of_binary = of_binary.iter().flat_map(|b| b.error.iter().chain(&b.deps_errors));
         let error = errors.chain(of_binary).next().map(|failure| failure.err.trim().to_owned());
-        let has_tests = has_tests(listed);
         Package {
-            import_path: listed.import_path.clone(),
-            folder: listed.dir.clone(),
-            has_tests,
+            has_tests: has_tests(listed),
             must_run: self.must_run(listed, error.is_some()),
-            argument: listed.import_path.clone(),
-            inputs: self.inputs(listed),
             error,
+            ..Package::new(listed.name(), &listed.dir)
         }
     }
 
@@ -228,7 +226,7 @@ impl<'a> Build<'a> {
         !self.module_cache.as_os_str().is_empty() && path.starts_with(&self.module_cache)
     }
 
-    fn structure(&self, packages: &[Package], fs: &Fingerprinter, began: SystemTime) -> Structure {
+    fn structure(&self, packages: &[Named], fs: &Fingerprinter, began: SystemTime) -> Structure {
         let mut structure = Structure {
             command: Some(self.test.key()),
             folder: self.at.folder().to_owned(),
@@ -237,7 +235,9 @@ impl<'a> Build<'a> {
             ..Structure::default()
         };
         rests_on::fill(self, &mut structure, fs, began);
-        if let Some(broken) = packages.iter().find(|package| package.error.is_some()) {
+        if let Some(broken) =
+            packages.iter().map(|(package, _)| package).find(|package| package.error.is_some())
+        {
             structure.unsettled = Some(format!("go cannot build {}", broken.import_path));
         }
         structure

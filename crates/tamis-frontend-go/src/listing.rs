@@ -21,7 +21,7 @@
 
 use crate::structure::Structure;
 use serde::{Deserialize, Serialize};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use tamis_core::{Hash, Value};
@@ -43,8 +43,25 @@ pub struct Package {
     pub must_run: Option<String>,
     /// The words of the package list that stand for it.
     pub(crate) argument: String,
-    /// The names of the facts that it is built from.
-    pub(crate) inputs: BTreeSet<String>,
+    /// The facts that it is built from, as places in the list of their names; in the order of these.
+    pub(crate) inputs: Vec<u32>,
+}
+
+/// A package with the names of its facts.
+pub(crate) type Named = (Package, BTreeSet<String>);
+
+impl Package {
+    pub(crate) fn new(import_path: &str, folder: &Path) -> Self {
+        Self {
+            import_path: import_path.to_owned(),
+            folder: folder.to_owned(),
+            has_tests: false,
+            error: None,
+            must_run: None,
+            argument: import_path.to_owned(),
+            inputs: Vec::new(),
+        }
+    }
 }
 
 /// A named fact with its value of now.
@@ -63,17 +80,27 @@ pub struct Listing {
     /// Patterns that matched nothing; go warns about them.
     unmatched: Vec<String>,
     pub(crate) structure: Structure,
+    /// Names of facts that packages have, sorted: a hundred packages share most of theirs.
+    names: Vec<String>,
     facts: BTreeMap<String, Hash>,
 }
 
 impl Listing {
     pub(crate) fn new(
-        packages: Vec<Package>,
+        packages: Vec<Named>,
         unmatched: Vec<String>,
         structure: Structure,
         facts: BTreeMap<String, Hash>,
     ) -> Self {
-        Self { version: VERSION, packages, unmatched, structure, facts }
+        let names: BTreeSet<&String> = packages.iter().flat_map(|(_, inputs)| inputs).collect();
+        let places: HashMap<&String, u32> = names.iter().copied().zip(0..).collect();
+        let placed = |(package, inputs): &Named| Package {
+            inputs: inputs.iter().filter_map(|name| places.get(name).copied()).collect(),
+            ..package.clone()
+        };
+        let placed = packages.iter().map(placed).collect();
+        let names = names.into_iter().cloned().collect();
+        Self { version: VERSION, packages: placed, unmatched, structure, names, facts }
     }
 
     pub(crate) fn with_facts(&self, facts: BTreeMap<String, Hash>) -> Self {
@@ -91,7 +118,15 @@ impl Listing {
 
     /// The facts of a package, by name.
     pub fn inputs<'a>(&'a self, package: &'a Package) -> impl Iterator<Item = BuildInput<'a>> {
-        package.inputs.iter().map(|name| BuildInput { name, value: self.fact(name) })
+        self.names_of(package).map(|name| BuildInput { name, value: self.fact(name) })
+    }
+
+    fn names_of<'a>(&'a self, package: &'a Package) -> impl Iterator<Item = &'a str> {
+        package
+            .inputs
+            .iter()
+            .filter_map(|place| self.names.get(*place as usize))
+            .map(String::as_str)
     }
 
     /// The value of a fact, also one of an earlier listing; absent where nothing of that name is built.
@@ -103,10 +138,7 @@ impl Listing {
     pub fn changed<'a>(&'a self, earlier: &'a Self) -> impl Iterator<Item = &'a str> {
         let same = |package: &Package| {
             let before = earlier.package(&package.import_path);
-            before.is_some_and(|before| {
-                before.inputs == package.inputs
-                    && package.inputs.iter().all(|name| self.fact(name) == earlier.fact(name))
-            })
+            before.is_some_and(|before| self.inputs(package).eq(earlier.inputs(before)))
         };
         let moved = self.packages.iter().filter(move |package| !same(package));
         moved.map(|package| package.import_path.as_str())
@@ -157,16 +189,10 @@ fn is_folder(folder: &Path, here: &Path) -> bool {
 mod tests {
     use super::*;
 
-    fn package(name: &str, folder: &str, inputs: &[&str]) -> Package {
-        Package {
-            import_path: format!("m/{name}"),
-            folder: folder.into(),
-            has_tests: true,
-            error: None,
-            must_run: None,
-            argument: format!("m/{name}"),
-            inputs: inputs.iter().map(|i| (*i).to_owned()).collect(),
-        }
+    fn package(name: &str, folder: &str, inputs: &[&str]) -> Named {
+        let package = Package::new(&format!("m/{name}"), Path::new(folder));
+        let inputs = inputs.iter().map(|input| (*input).to_owned()).collect();
+        (Package { has_tests: true, ..package }, inputs)
     }
 
     fn listing(facts: &[(&str, &str)]) -> Listing {

@@ -124,6 +124,8 @@ fn of_modules(build: &Build<'_>) -> BTreeSet<PathBuf> {
     }
     let own = Path::new(settings.get("GOMOD")).parent();
     files.extend(up_to(&here, own.filter(|own| here.starts_with(own)), "go.mod"));
+    let replaced: Vec<PathBuf> = tops.iter().flat_map(|top| replacements(top)).collect();
+    tops.extend(replaced);
     let names = ["go.mod", "go.sum", "vendor/modules.txt"];
     files.extend(tops.iter().flat_map(|top| names.map(|name| top.join(name))));
     if let Some(file) = build.test.build_flag("modfile") {
@@ -156,6 +158,18 @@ fn module_folders(build: &Build<'_>) -> BTreeSet<PathBuf> {
     found.extend(own.filter(|own| own.join("go.mod").exists()).map(Path::to_owned));
     found.extend(used_by_workspace(build.answers.settings.get("GOWORK")));
     found
+}
+
+/// The folders that replace modules, by the `go.mod` and `go.work` of a folder. A module without a package
+/// in the build still has a say in the versions of others.
+fn replacements(folder: &Path) -> Vec<PathBuf> {
+    let texts = ["go.mod", "go.work"].map(|name| std::fs::read_to_string(folder.join(name)));
+    let texts = texts.map(Result::unwrap_or_default);
+    let targets = texts.iter().flat_map(|text| text.lines()).filter_map(|line| {
+        let (_, target) = line.split("//").next().unwrap_or(line).split_once("=>")?;
+        Some(target.trim().trim_matches(['"', '`'])).filter(|target| target.starts_with(['.', '/']))
+    });
+    targets.map(|target| folder.join(target)).collect()
 }
 
 /// The folders in the `use` lines of a `go.work`; a workspace may name a module that has no package yet.
@@ -230,6 +244,16 @@ mod tests {
         assert_eq!(found, ["/p/m/a/b/go.mod", "/p/m/a/go.mod", "/p/m/go.mod"].map(PathBuf::from));
         assert!(up_to(Path::new("/q"), Some(Path::new("/p")), "go.mod").is_empty());
         assert!(up_to(Path::new("/q"), None, "go.mod").is_empty());
+    }
+
+    #[test]
+    fn folders_that_replace_modules() {
+        let dir = tempfile::tempdir().unwrap();
+        let text = "replace a => ../a // x\nreplace (\n b v1.0.0 => \"./b\"\n c => ex.org/c v1.0.0\n)\n// d => ./d\n";
+        std::fs::write(dir.path().join("go.mod"), text).unwrap();
+        std::fs::write(dir.path().join("go.work"), "replace e => /abs/e\n").unwrap();
+        let expected = ["../a", "./b", "/abs/e"].map(|name| dir.path().join(name));
+        assert_eq!(replacements(dir.path()), expected);
     }
 
     #[test]

@@ -93,13 +93,8 @@ impl Sources {
 }
 
 impl Structure {
-    /// Whether the answers of go are still right.
-    pub(crate) fn check(
-        &self,
-        test: &GoTest,
-        at: &Surroundings,
-        fs: &Fingerprinter,
-    ) -> Result<(), Moved> {
+    /// Whether the answers of go are still right, as far as it shows without reading files.
+    pub(crate) fn check(&self, test: &GoTest, at: &Surroundings) -> Result<(), Moved> {
         let moved = |what: String| Err(Moved(what));
         if let Some(why) = &self.unsettled {
             return moved(why.clone());
@@ -115,24 +110,44 @@ impl Structure {
         {
             return moved(format!("{word} is another program"));
         }
-        if let Some(folder) = self.folders.iter().find(|folder| !folder.holds()) {
-            return moved(format!("the names in {} changed", folder.path.display()));
+        match self.folders.iter().find(|folder| !folder.holds()) {
+            Some(folder) => moved(format!("the names in {} changed", folder.path.display())),
+            None => Ok(()),
         }
-        let contents = Contents::of(fs, &self.files.keys().cloned().collect());
-        match self.files.iter().find(|(path, value)| contents.get(path) != **value) {
-            Some((path, _)) => moved(format!("{} changed", path.display())),
+    }
+
+    /// Reads all files, each once.
+    pub(crate) fn look(&self, fs: &Fingerprinter) -> Seen<'_> {
+        let files: Vec<_> = self.sources.iter().map(Sources::all_files).collect();
+        let all = files.iter().flat_map(|(files, _)| files.iter()).chain(self.files.keys());
+        let contents = Contents::of(fs, &all.cloned().collect());
+        Seen { structure: self, files, contents }
+    }
+}
+
+/// A structure with what is in the files now.
+pub(crate) struct Seen<'a> {
+    structure: &'a Structure,
+    /// The files of each source, and whether these are all.
+    files: Vec<(BTreeSet<PathBuf>, bool)>,
+    contents: Contents,
+}
+
+impl Seen<'_> {
+    /// Whether the files that go has read are the same.
+    pub(crate) fn check(&self) -> Result<(), Moved> {
+        let mut files = self.structure.files.iter();
+        match files.find(|(path, value)| self.contents.get(path) != **value) {
+            Some((path, _)) => Err(Moved(format!("{} changed", path.display()))),
             None => Ok(()),
         }
     }
 
     /// The values of all facts.
-    pub(crate) fn facts(&self, at: &Surroundings, fs: &Fingerprinter) -> BTreeMap<String, Hash> {
-        let files: Vec<_> = self.sources.iter().map(Sources::all_files).collect();
-        let all = files.iter().flat_map(|(files, _)| files.iter().cloned()).collect();
-        let contents = Contents::of(fs, &all);
-        let mut facts = self.fixed.clone();
-        for (source, (files, complete)) in self.sources.iter().zip(&files) {
-            let content = contents.hash(&source.folder, files.iter());
+    pub(crate) fn facts(&self, at: &Surroundings) -> BTreeMap<String, Hash> {
+        let mut facts = self.structure.fixed.clone();
+        for (source, (files, complete)) in self.structure.sources.iter().zip(&self.files) {
+            let content = self.contents.hash(&source.folder, files.iter());
             let once = if *complete { Vec::new() } else { never_again() };
             let parts = [&source.with.0.to_le_bytes()[..], &content.0.to_le_bytes()];
             let output = source.output(at);
@@ -213,7 +228,7 @@ mod tests {
     fn facts(sources: Sources) -> Hash {
         let structure = Structure { sources: vec![sources], ..Structure::default() };
         let fs = Fingerprinter::new(tamis_fs::Options::default());
-        structure.facts(&at(&[("PATH", "/bin:/usr/bin")]), &fs)["x"]
+        structure.look(&fs).facts(&at(&[("PATH", "/bin:/usr/bin")]))["x"]
     }
 
     #[test]
@@ -254,17 +269,16 @@ mod tests {
 
     #[test]
     fn another_command_or_an_unsettled_listing_does_not_hold() {
-        let fs = Fingerprinter::new(tamis_fs::Options::default());
         let structure =
             Structure { unsettled: Some("a.go was being written".into()), ..Structure::default() };
         let test = GoTest::default();
-        let why = structure.check(&test, &at(&[]), &fs).unwrap_err();
+        let why = structure.check(&test, &at(&[])).unwrap_err();
         assert_eq!(why.to_string(), "a.go was being written");
         let structure =
             Structure { command: Some(test.key()), folder: "/p".into(), ..Structure::default() };
-        assert_eq!(structure.check(&test, &at(&[]), &fs), Ok(()));
-        assert!(structure.check(&test, &at(&[("GOOS", "js")]), &fs).is_err());
+        assert_eq!(structure.check(&test, &at(&[])), Ok(()));
+        assert!(structure.check(&test, &at(&[("GOOS", "js")])).is_err());
         let elsewhere = Surroundings::new("/q", []);
-        assert!(structure.check(&test, &elsewhere, &fs).is_err());
+        assert!(structure.check(&test, &elsewhere).is_err());
     }
 }

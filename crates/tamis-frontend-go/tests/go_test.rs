@@ -73,7 +73,7 @@ impl Project {
         };
         let kill = "syscall.Kill(syscall.Getpid(), syscall.SIGKILL)";
         project.write("go.mod", "module ex.org/m\n\ngo 1.21\n");
-        project.write("a/a_test.go", &test("a", "", "println(\"said\")"));
+        project.write("a/a_test.go", &test("a", "", "println(\"hello\")"));
         project.write("bad/bad_test.go", &test("bad", "", "t.Fatal(\"no\")"));
         project.write("broken/broken_test.go", &test("broken", "", "undefined()"));
         project.write("killed/killed_test.go", &test("killed", "\t\"syscall\"\n", kill));
