@@ -1,6 +1,8 @@
 //! Each rule of [`super::resolved`], by the words of a call.
 
-use super::resolved::{EngineName, Options, Strategy};
+use super::resolved::Options;
+use tamis_core::Strategy;
+use tamis_runner::EngineName;
 use super::{Arguments, CommandTraits};
 use anyhow::Result;
 use clap::Parser;
@@ -10,13 +12,14 @@ fn resolve(line: &str) -> Result<Options> {
     let words = ["tamis"].into_iter().chain(line.split_whitespace());
     let arguments = Arguments::try_parse_from(words).expect("clap takes it");
     arguments.resolve(&|words| CommandTraits {
-        test_classes: ["mvn", "java"].iter().any(|name| words[0] == *name),
-        maven: words[0] == "mvn",
+        units: ["mvn", "java"].iter().any(|name| words[0] == *name),
+        parts: ["mvn", "java"].iter().any(|name| words[0] == *name),
+        graph: words[0] == "mvn",
     })
 }
 
 fn strategy(line: &str) -> Strategy {
-    resolve(line).expect("a call with a meaning").strategy()
+    resolve(line).expect("a call with a meaning").run_options().unwrap().strategy
 }
 
 #[track_caller]

@@ -159,11 +159,11 @@ fn judge(said: &[FromJvm]) -> Result<Hello, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tamis_wire::{ClassSeen, Hits, Window};
+    use tamis_jvm_wire::{ClassSeen, Hits, Window};
 
     fn hello() -> FromJvm {
         FromJvm::Hello(Hello {
-            version: tamis_wire::VERSION,
+            version: tamis_jvm_wire::VERSION,
             pid: 1,
             role: Role::Launched,
             java_home: "/jdk".into(),
