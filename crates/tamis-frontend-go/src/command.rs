@@ -203,6 +203,21 @@ impl GoTest {
         self.packages().iter().map(|pattern| clean(pattern)).collect()
     }
 
+    /// All words of the command line.
+    pub fn words(&self) -> &[String] {
+        &self.words
+    }
+
+    /// The words behind `test` without `-C` and the package list.
+    pub fn flags(&self) -> Vec<&str> {
+        let before = &self.words[self.flags_at..self.packages_at.start.max(self.flags_at)];
+        let behind = &self.words[self.packages_at.end.max(self.flags_at)..];
+        let behind = if self.packages_at.is_empty() { &self.words[..0] } else { behind };
+        let before =
+            if self.packages_at.is_empty() { &self.words[self.flags_at..] } else { before };
+        before.iter().chain(behind).map(String::as_str).collect()
+    }
+
     /// The word that stands for the go command.
     pub fn program(&self) -> &str {
         &self.words[0]

@@ -1,6 +1,6 @@
 //! `go test` by packages: the command line, the packages with what they are built from, and the shim around
-//! their test binaries. Nothing here runs a session; [`claim`], [`list`], [`GoTest::command`],
-//! [`Listing::package_of`], [`shim`] and [`tool_paths`] are the pieces that one is put together from.
+//! their test binaries. [`claim`], [`list`], [`GoTest::command`], [`Listing::package_of`], [`shim`] and
+//! [`tool_paths`] know Go and nothing of sessions; [`GoFrontend`] puts a session together from them.
 //!
 //! # Model
 //! A package is a unit, as in Go's own cache. What decides about its test is its *build inputs* (facts, see
@@ -46,19 +46,26 @@ mod environment;
 mod facts;
 mod flags;
 mod folders;
+mod frontend;
+mod language;
 mod list;
 mod listing;
 pub mod quoted;
 mod rests_on;
+mod saved_listings;
+mod scope;
 mod shim;
+mod shim_process;
 mod structure;
 mod tool_paths;
 
 pub use ask::GoError;
 pub use command::{Claim, GoTest, claim};
 pub use environment::Surroundings;
+pub use frontend::{GO, GoFrontend};
 pub use list::list;
 pub use listing::{BuildInput, Listing, Package};
 pub use shim::{Ended, shim};
+pub use shim_process::{SHIM_VERB, shim_process};
 pub use structure::Moved;
 pub use tool_paths::{ToolPath, tool_paths};

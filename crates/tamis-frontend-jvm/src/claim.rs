@@ -15,7 +15,7 @@ use tamis_core::{TestKey, Tool, Unit};
 use tamis_dynamic::outermost;
 use tamis_project::Project;
 use tamis_session::{
-    Ability, Claim, Collected, Frontend, KnownScope, Model, Session, SessionOptions,
+    Ability, Claim, Collected, Frontend, Invocation, KnownScope, Model, Session, SessionOptions,
 };
 use tamis_store::Store;
 
@@ -29,9 +29,9 @@ impl Frontend for JvmFrontend {
         TOOLS
     }
 
-    fn claim(&self, words: &[OsString]) -> Option<Box<dyn Claim>> {
-        let launcher = Launcher::of(words)?;
-        Some(Box::new(JvmCommand { launcher, words: words.to_vec() }))
+    fn claim(&self, invocation: &Invocation) -> Option<Box<dyn Claim>> {
+        let words = invocation.words.clone();
+        Some(Box::new(JvmCommand { launcher: Launcher::of(&words)?, words }))
     }
 
     fn restore(&self, project: &Project, store: &Store) -> Vec<Arc<dyn KnownScope>> {

@@ -5,6 +5,7 @@ use crate::goal::GoalFacts;
 use crate::methods;
 use crate::static_strategy;
 use anyhow::Result;
+use tamis_core::decide::Demand;
 use tamis_core::{Question, TestKey, ToolScope, Unit, Value};
 use tamis_dynamic::Fact;
 use tamis_project::{Project, ScopeFacts};
@@ -30,8 +31,8 @@ impl KnownScope for GoalFacts {
         self.artifact.as_deref()
     }
 
-    fn always_run(&self, settings: &Settings, unit: &Unit) -> Option<String> {
-        always_run(&settings.jvm, unit, &self.index)
+    fn demand(&self, settings: &Settings, unit: &Unit) -> Demand {
+        always_run(&settings.jvm, unit, &self.index).map_or(Demand::None, Demand::AlwaysRun)
     }
 
     fn wholes_of(&self, part: &Unit) -> Vec<Unit> {

@@ -11,7 +11,7 @@ use tamis_core::decide::Demand;
 use tamis_core::record::Observed;
 use tamis_core::{Hash, Question, TestKey, Value};
 use tamis_project::{Project, World, given};
-use tamis_session::{Choice, Claim, CommandContext};
+use tamis_session::{Choice, Claim, CommandContext, Invocation};
 use tamis_settings::{Each, Suite};
 
 /// One test, ready to be decided about and run.
@@ -64,11 +64,7 @@ impl Case {
 
     /// The environment that the test gets.
     pub(crate) fn environment(&self) -> Vec<(OsString, OsString)> {
-        let sets = |name: &OsStr| self.variables.iter().any(|(n, _)| n == name);
-        let mut environment: Vec<(OsString, OsString)> =
-            std::env::vars_os().filter(|(name, _)| !sets(name)).collect();
-        environment.extend(self.variables.iter().cloned());
-        environment
+        environment(&self.variables)
     }
 
     /// What the units inside it are given.
@@ -103,7 +99,7 @@ pub(crate) fn command_key(project: &Project, words: &[OsString]) -> TestKey {
 /// A bare command as a test. What the command does besides testing, or the user's wish, may keep it from
 /// being skipped as a whole.
 pub(crate) fn of_command(call: Call<'_>, words: &[OsString], demand: Demand) -> Case {
-    let claim: Option<Arc<dyn Claim>> = call.frontends.claim(words).map(Arc::from);
+    let claim = claimed(call, words, &call.project.folder, &[]);
     let inside = demand.clone();
     let demand = match (&claim, demand) {
         (Some(claim), Demand::None) => {
@@ -121,6 +117,30 @@ pub(crate) fn of_command(call: Call<'_>, words: &[OsString], demand: Demand) -> 
         claim,
         ..of_recorded(call.project, command_key(call.project, words))
     }
+}
+
+/// The front end's part of a command with these variables of its own.
+fn claimed(
+    call: Call<'_>,
+    words: &[OsString],
+    folder: &std::path::Path,
+    variables: &[(OsString, OsString)],
+) -> Option<Arc<dyn Claim>> {
+    let invocation = Invocation {
+        words: words.to_vec(),
+        environment: environment(variables),
+        folder: folder.to_path_buf(),
+    };
+    call.frontends.claim(&invocation).map(Arc::from)
+}
+
+/// Our own environment with these variables.
+fn environment(variables: &[(OsString, OsString)]) -> Vec<(OsString, OsString)> {
+    let sets = |name: &OsStr| variables.iter().any(|(n, _)| n == name);
+    let mut all: Vec<(OsString, OsString)> =
+        std::env::vars_os().filter(|(name, _)| !sets(name)).collect();
+    all.extend(variables.iter().cloned());
+    all
 }
 
 /// A test as the store knows it; how it is started is not needed to decide about it.
@@ -154,16 +174,18 @@ pub fn of_suites(call: Call<'_>) -> Result<Vec<Case>> {
 
 fn of_item(call: Call<'_>, suite: &Suite, folder: &std::path::Path, item: &str) -> Case {
     let words: Vec<OsString> = suite.command_for(item).into_iter().map(OsString::from).collect();
+    let variables: Vec<(OsString, OsString)> =
+        suite.env.iter().map(|(n, v)| (n.into(), v.into())).collect();
     let always = suite.always_run.matching(item.as_bytes());
     let demand = match (call.options.demand(), always) {
         (Demand::None, Some(pattern)) => Demand::AlwaysRun(pattern.to_owned()),
         (demand, _) => demand,
     };
     Case {
-        claim: call.frontends.claim(&words).map(Arc::from),
+        claim: claimed(call, &words, folder, &variables),
         words,
         folder: folder.to_path_buf(),
-        variables: suite.env.iter().map(|(n, v)| (n.into(), v.into())).collect(),
+        variables,
         timeout: call.options.timeout.or(suite.timeout),
         inside: demand.clone(),
         demand,

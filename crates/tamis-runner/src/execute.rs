@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use tamis_core::record::{Access, Observed, Run};
-use tamis_core::{Outcome, Question, Scheme, Taint};
+use tamis_core::{Outcome, PortablePath, Question, Scheme, Taint};
 use tamis_observe::{Context, Observations, Observer, SplitObserver};
 use tamis_project::{Input, Project, STANDARD_INPUT, World, given, standard_input};
 use tamis_report::{Reruns, TestReport};
@@ -133,6 +133,9 @@ pub(crate) fn execute(job: Job<'_>) -> Result<Executed> {
     let Observations { mut observed, mut taints, notes, left_behind } =
         observer.finish(finish.no_new_privileges);
     observed.extend(surroundings);
+    if let Some(claim) = &case.claim {
+        forget_places_of(claim.as_ref(), call.project, &mut observed, &mut taints);
+    }
     let relied_on = inside.relied_on.into_iter().chain(still_there(call.project, outputs));
     add_new(&mut observed, relied_on);
     if input.is_some_and(|input| counts(&input, &mut taints)) {
@@ -213,6 +216,20 @@ fn taints(job: Job<'_>, finish: &Finish, inside: &Collected) -> Vec<Taint> {
         taints.push(unobserved("its test classes were chosen by the graph of types"));
     }
     taints
+}
+
+/// What the command's tool keeps for itself is no input of the command.
+fn forget_places_of(
+    claim: &dyn Claim,
+    project: &Project,
+    observed: &mut Vec<Observed>,
+    taints: &mut Vec<Taint>,
+) {
+    let owns = |path: &PortablePath| claim.owns(&project.paths.to_absolute(path));
+    observed.retain(|observed| !observed.question.path().is_some_and(owns));
+    taints.retain(|taint| {
+        !matches!(taint, Taint::Unstable(path) | Taint::ChangedBeforeSeen(path) if owns(path))
+    });
 }
 
 /// Adds what is not among the observations yet.
@@ -318,7 +335,8 @@ fn watch_session<'a>(
         let finish = run_under(job, command, &mut split);
         session.close();
         whole = Some(split.into_whole());
-        let inside = running.finish()?;
+        let passed = finish.as_ref().is_ok_and(|finish| finish.ending == Ending::Exited(0));
+        let inside = running.finish(passed)?;
         Ok::<_, anyhow::Error>((finish?, inside))
     })?;
     let observer = whole.unwrap_or_else(|| Observer::new(context));

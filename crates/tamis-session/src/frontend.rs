@@ -30,8 +30,8 @@ pub trait Frontend: fmt::Debug + Send + Sync {
     /// The tools whose scopes belong to it.
     fn tools(&self) -> &'static [Tool];
 
-    /// Takes a command whose units it can distinguish; `None` for other commands.
-    fn claim(&self, words: &[OsString]) -> Option<Box<dyn Claim>>;
+    /// Takes a command whose units it can distinguish; `None` for other commands. Nothing is started.
+    fn claim(&self, invocation: &Invocation) -> Option<Box<dyn Claim>>;
 
     /// The scopes that earlier runs kept in the store, with the facts of now.
     fn restore(&self, project: &Project, store: &Store) -> Vec<Arc<dyn KnownScope>>;
@@ -65,6 +65,11 @@ pub trait Claim: fmt::Debug + Send + Sync {
     /// Why what it does is not seen, where that is known beforehand.
     fn unseen(&self) -> Option<String> {
         None
+    }
+
+    /// Whether this is a place of the tool itself, whose content is nothing to its tests: a build cache.
+    fn owns(&self, _: &Path) -> bool {
+        false
     }
 
     /// The file whose opening makes a process a host; written where it is not there.
@@ -110,6 +115,8 @@ pub struct CommandContext {
 pub struct Services<'s, 'e> {
     pub ledger: &'s mut Ledger<'e>,
     pub session: &'s Session,
+    /// Whether the command ended with success; `None` before its end.
+    pub passed: Option<bool>,
     listen: Listen<'s>,
 }
 
@@ -129,7 +136,12 @@ impl<'s, 'e> Services<'s, 'e> {
         session: &'s Session,
         listen: Listener<'s>,
     ) -> Self {
-        Self { ledger, session, listen: Listen(listen) }
+        Self { ledger, session, passed: None, listen: Listen(listen) }
+    }
+
+    pub(crate) fn after(mut self, passed: Option<bool>) -> Self {
+        self.passed = passed;
+        self
     }
 
     /// Makes one more socket; processes that connect to it come with this channel.
@@ -183,8 +195,8 @@ pub trait KnownScope: ScopeFacts {
         None
     }
 
-    /// What the settings say that a unit always runs for.
-    fn always_run(&self, settings: &Settings, unit: &Unit) -> Option<String>;
+    /// What the settings, or the unit itself, want of it before any evidence.
+    fn demand(&self, settings: &Settings, unit: &Unit) -> Demand;
 
     /// The units that one which is a part can belong to; none for whole units.
     fn wholes_of(&self, part: &Unit) -> Vec<Unit>;
@@ -235,8 +247,8 @@ impl Frontends {
     }
 
     /// The first front end that takes the command.
-    pub fn claim(&self, words: &[OsString]) -> Option<Box<dyn Claim>> {
-        self.0.iter().find_map(|frontend| frontend.claim(words))
+    pub fn claim(&self, invocation: &Invocation) -> Option<Box<dyn Claim>> {
+        self.0.iter().find_map(|frontend| frontend.claim(invocation))
     }
 
     /// Whether a unit that did not pass may still be there.

@@ -194,8 +194,13 @@ impl<'e> Ledger<'e> {
         self.runs.contains_key(key)
     }
 
-    /// The command as a whole now relies on what the skipped units had looked at.
-    pub fn rely_on(&mut self, skipped: impl IntoIterator<Item = (RecordId, ProofId)>) {
+    /// The command as a whole now relies on what the skipped units had looked at: files, and those facts
+    /// that are not covered by files of the front end's own.
+    pub fn rely_on(
+        &mut self,
+        skipped: impl IntoIterator<Item = (RecordId, ProofId)>,
+        fact: impl Fn(&str) -> bool,
+    ) {
         let Some(store) = &self.store else { return };
         for (record, proof) in skipped {
             let Ok(Some(stored)) = store.record(record) else {
@@ -204,7 +209,12 @@ impl<'e> Ledger<'e> {
             };
             let found = stored.proofs.first() == Some(&proof);
             for mut observed in stored.run.observed {
-                if matches!(observed.question, Question::Path(..)) {
+                let counts = match &observed.question {
+                    Question::Path(..) => true,
+                    Question::Fact(name) => fact(name),
+                    _ => false,
+                };
+                if counts {
                     if let (false, Some(after)) = (found, observed.after) {
                         observed.before = after;
                     }

@@ -35,4 +35,4 @@ pub use ledger::{Collected, Ledger, NOT_COLLECTED, Place, proof_of};
 pub use options::{Earlier, SessionOptions, mark_flaky, runs_of};
 pub use planner::{Choice, ModuleTests, PartsPlan, Plan, PlannedUnit, Planner, Request};
 pub use session::{Running, Session, socket_folder};
-pub use usual::{Language, Process, ProcessModel, UnitEvidence, Units, UsualModel};
+pub use usual::{Confirmed, Language, Process, ProcessModel, UnitEvidence, Units, UsualModel};

@@ -48,8 +48,10 @@ enum Input {
         pid: u32,
     },
     Window(WindowEnded),
-    /// The command has ended; nothing new begins.
-    Over,
+    /// The command has ended, with success or not; nothing new begins.
+    Over {
+        passed: bool,
+    },
 }
 
 impl Session {
@@ -115,7 +117,7 @@ impl Session {
         model: Box<dyn Model + '_>,
         mut ledger: Ledger<'_>,
     ) -> Collected {
-        model.finish(&mut Services::new(&mut ledger, self, &no_sockets_yet));
+        model.finish(&mut Services::new(&mut ledger, self, &no_sockets_yet).after(Some(true)));
         ledger.finish()
     }
 
@@ -143,6 +145,7 @@ impl Session {
         send: Sender<Input>,
         inputs: &Receiver<Input>,
     ) -> Collected {
+        let mut passed = None;
         let send = RefCell::new(Some(send));
         let listen = |channel: usize| match &*send.borrow() {
             Some(send) => self.listen(scope, channel, send),
@@ -168,10 +171,13 @@ impl Session {
                 Input::Gone { pid } => model.gone(services, pid),
                 Input::Window(window) => model.window(services, window),
                 // From now on only those who still have something to report keep us.
-                Input::Over => drop(send.borrow_mut().take()),
+                Input::Over { passed: success } => {
+                    passed = Some(success);
+                    drop(send.borrow_mut().take());
+                }
             }
         }
-        model.finish(&mut Services::new(&mut ledger, self, &listen));
+        model.finish(&mut Services::new(&mut ledger, self, &listen).after(passed));
         ledger.finish()
     }
 
@@ -274,8 +280,8 @@ impl<'scope> Running<'scope> {
     }
 
     /// Waits until everything that was reported is recorded.
-    pub fn finish(self) -> Result<Collected> {
-        let _ = self.send.send(Input::Over);
+    pub fn finish(self, passed: bool) -> Result<Collected> {
+        let _ = self.send.send(Input::Over { passed });
         drop(self.send);
         self.thread.join().map_err(|_| anyhow::anyhow!("the thread that takes reports failed"))
     }

@@ -12,14 +12,14 @@ use crate::joined::JoinedObservations;
 use crate::ledger::{Ledger, NOT_COLLECTED, Place, proof_of};
 use crate::planner::PlannedUnit;
 use anyhow::Result;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 use tamis_core::record::Run;
 use tamis_core::{Outcome, PortablePath, Question, Taint, TestKey, Unit, Value};
 use tamis_observe::{CoveredPaths, Observations, WindowEnded};
-use tamis_project::given;
+use tamis_project::{Project, given};
 use tamis_report::human;
 use tamis_wire::{Ended, FromProcess, Hello, Payload, Verdict};
 
@@ -43,11 +43,23 @@ pub trait Language: Send {
     /// The scope and the model of a process that connected; why there is none.
     fn process(&mut self, hello: &Hello) -> Result<Process, String>;
 
+    /// Looks whether what units are made of is still as it was when they were decided about, so that what
+    /// ended can be recorded. `None`: later, not to spend more on looking than on tests; at the end
+    /// (`last`) there is no later.
+    fn confirm(&mut self, project: &Project, last: bool) -> Option<Confirmed>;
+
     /// Whether the tool itself writes or reads this for its own purposes.
-    fn is_tools_own(&self, project: &tamis_project::Project, path: &PortablePath) -> bool;
+    fn is_tools_own(&self, project: &Project, path: &PortablePath) -> bool;
 
     /// Everything was reported.
     fn finish(&mut self, services: &mut Services<'_, '_>, units: &Units);
+}
+
+/// What a look at the sources of units says.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Confirmed {
+    /// Units that may have been made of something else than what was fingerprinted.
+    pub changed: HashSet<Unit>,
 }
 
 /// A process that runs units.
@@ -120,7 +132,7 @@ impl Units {
             let at = ledger.add_planned(&planned);
             self.places.insert(planned.key, at);
         }
-        ledger.rely_on(proofs);
+        ledger.rely_on(proofs, |_| true);
         ledger.collected.left_out += left_out;
         self.remark_how_many(ledger, scope.as_ref(), &run, left_out);
         Ok(run)
@@ -161,6 +173,8 @@ pub struct UsualModel<L> {
     units: Units,
     hosts: HashMap<u32, Host>,
     joiner: Joiner<EndedUnit>,
+    /// Units of which all is known, and which wait to be confirmed.
+    waiting: Vec<(u32, EndedUnit, Option<Seen>)>,
 }
 
 struct Host {
@@ -187,7 +201,13 @@ impl<L> std::fmt::Debug for UsualModel<L> {
 
 impl<L: Language> UsualModel<L> {
     pub fn new(language: L) -> Self {
-        Self { language, units: Units::default(), hosts: HashMap::new(), joiner: Joiner::default() }
+        Self {
+            language,
+            units: Units::default(),
+            hosts: HashMap::new(),
+            joiner: Joiner::default(),
+            waiting: Vec::new(),
+        }
     }
 
     fn ended(&mut self, services: &mut Services<'_, '_>, pid: u32, ended: Ended) {
@@ -204,7 +224,23 @@ impl<L: Language> UsualModel<L> {
             return self.ended_unobserved(services.ledger, &report);
         }
         if let Some((report, seen)) = self.joiner.reported(pid, test, report) {
-            self.record(services.ledger, pid, report, Some(seen));
+            self.waiting.push((pid, report, Some(seen)));
+            self.record_confirmed(services.ledger, false);
+        }
+    }
+
+    /// Records what waits, if it can be confirmed now.
+    fn record_confirmed(&mut self, ledger: &mut Ledger<'_>, last: bool) {
+        if self.waiting.is_empty() {
+            return;
+        }
+        let Some(confirmed) = self.language.confirm(ledger.project(), last) else { return };
+        for (host, mut report, seen) in std::mem::take(&mut self.waiting) {
+            if confirmed.changed.contains(&report.key.unit) {
+                let why = "what it is built from changed while it was built or ran";
+                report.evidence.incomplete.get_or_insert_with(|| why.to_owned());
+            }
+            self.record(ledger, host, report, seen);
         }
     }
 
@@ -347,16 +383,17 @@ impl<L: Language> Model for UsualModel<L> {
                 }
                 let both = self.joiner.seen(host, test, observations, openings);
                 if let Some((report, seen)) = both {
-                    self.record(services.ledger, host, report, Some(seen));
+                    self.waiting.push((host, report, Some(seen)));
+                    self.record_confirmed(services.ledger, false);
                 }
             }
         }
     }
 
     fn finish(mut self: Box<Self>, services: &mut Services<'_, '_>) {
-        for (host, report) in self.joiner.without_files() {
-            self.record(services.ledger, host, report, None);
-        }
+        let without_files = self.joiner.without_files().into_iter();
+        self.waiting.extend(without_files.map(|(host, report)| (host, report, None)));
+        self.record_confirmed(services.ledger, true);
         self.language.finish(services, &self.units);
     }
 }

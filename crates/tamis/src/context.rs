@@ -4,6 +4,7 @@ use crate::args::Options;
 use crate::terminal;
 use anyhow::Result;
 use std::path::PathBuf;
+use tamis_frontend_go::GoFrontend;
 use tamis_frontend_jvm::JvmFrontend;
 use tamis_project::Project;
 use tamis_report::Reporters;
@@ -63,7 +64,7 @@ impl Context {
 
 /// The front ends of this tamis.
 pub(crate) fn frontends() -> Frontends {
-    Frontends::new(vec![Box::new(JvmFrontend)])
+    Frontends::new(vec![Box::new(JvmFrontend), Box::new(GoFrontend)])
 }
 
 fn messages(options: &Options) -> TerminalReporter {

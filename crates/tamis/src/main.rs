@@ -7,10 +7,16 @@ mod terminal;
 
 use args::{Arguments, CommandTraits, Verb};
 use clap::Parser;
+use tamis_frontend_go::{SHIM_VERB, shim_process};
 use tamis_report::exit;
-use tamis_session::Ability;
+use tamis_session::{Ability, Invocation};
 
 fn main() {
+    // Between go and a test binary tamis is nothing but that.
+    let mut words = std::env::args_os().skip(1);
+    if words.next().is_some_and(|word| word == SHIM_VERB) {
+        std::process::exit(shim_process(&words.collect::<Vec<_>>()));
+    }
     // A panic is a mistake of tamis, and no failed test; the hook has shown it.
     let code = std::panic::catch_unwind(run_or_explain).unwrap_or(exit::MISTAKE);
     std::process::exit(code);
@@ -62,7 +68,13 @@ fn dispatch(arguments: Arguments) -> anyhow::Result<i32> {
 
 /// What the options of a call have to know of a user's command.
 fn traits(words: &[std::ffi::OsString]) -> CommandTraits {
-    let Some(claim) = context::frontends().claim(words) else { return CommandTraits::default() };
+    let invocation = Invocation {
+        words: words.to_vec(),
+        environment: std::env::vars_os().collect(),
+        folder: std::env::current_dir().unwrap_or_default(),
+    };
+    let claim = context::frontends().claim(&invocation);
+    let Some(claim) = claim else { return CommandTraits::default() };
     CommandTraits {
         units: true,
         parts: claim.can(Ability::Parts),

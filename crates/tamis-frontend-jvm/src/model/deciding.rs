@@ -4,7 +4,13 @@ use super::JvmModel;
 use std::sync::Arc;
 use tamis_core::record::ProofId;
 use tamis_core::{RecordId, Unit};
+use tamis_dynamic::Fact;
 use tamis_session::{KnownScope, Ledger, PartsPlan, PlannedUnit, Services, proof_of};
+
+/// Classes are covered by the files of the class path, which the command relies on.
+pub(super) fn is_no_class_fact(name: &str) -> bool {
+    Fact::parse(name).is_none()
+}
 
 impl JvmModel {
     /// Decides about the test classes of a goal; gives those that need not run.
@@ -56,7 +62,7 @@ impl JvmModel {
                 }
             }
         }
-        ledger.rely_on(proofs);
+        ledger.rely_on(proofs, is_no_class_fact);
         ledger.collected.left_out += left_out;
         self.remark_how_many(ledger, number, classes.len(), skip.len(), left_out);
         skip

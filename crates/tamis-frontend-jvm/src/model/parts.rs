@@ -124,7 +124,7 @@ impl JvmModel {
             unit.division.left_out.insert(name.clone());
             services.ledger.add_report(report);
         }
-        services.ledger.rely_on(proofs);
+        services.ledger.rely_on(proofs, super::deciding::is_no_class_fact);
         answers
     }
 

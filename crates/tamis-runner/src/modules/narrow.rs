@@ -67,7 +67,8 @@ pub fn narrowed(call: Call<'_>, words: &[OsString]) -> Result<Narrowed> {
         "no module that this command tests is affected since {}{aside}; `tamis modules` tells more",
         found.since.as_deref().unwrap_or("then")
     ));
-    let tools = call.frontends.claim(words).map(|claim| claim.tools()).unwrap_or_default();
+    let claim = cases::of_command(call, words, Demand::None).claim;
+    let tools = claim.map(|claim| claim.tools()).unwrap_or_default();
     Ok(Narrowed::Nothing(failures::of_tools(call, &tools)))
 }
 

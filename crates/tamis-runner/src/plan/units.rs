@@ -107,8 +107,7 @@ fn demand_of(call: Call<'_>, request: &Request<'_>, key: &TestKey, demand: &Dema
     if *demand != Demand::None {
         return demand.clone();
     }
-    let always = request.scope.always_run(&call.project.settings, &key.unit);
-    always.map_or(Demand::None, Demand::AlwaysRun)
+    request.scope.demand(&call.project.settings, &key.unit)
 }
 
 /// A unit that is not decided about: it is done, or was not asked for.

@@ -1,11 +1,11 @@
 //! Each rule of [`super::resolved`], by the words of a call.
 
 use super::resolved::Options;
-use tamis_core::Strategy;
-use tamis_runner::EngineName;
 use super::{Arguments, CommandTraits};
 use anyhow::Result;
 use clap::Parser;
+use tamis_core::Strategy;
+use tamis_runner::EngineName;
 
 /// `mvn` and `java` have test classes, `mvn` is Maven, everything else is one test.
 fn resolve(line: &str) -> Result<Options> {

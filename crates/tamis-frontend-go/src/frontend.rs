@@ -1,0 +1,106 @@
+//! The front end: `go test` is taken, its packages are units.
+
+use crate::command::{Claim as Claimed, GoTest, claim};
+use crate::environment::Surroundings;
+use crate::language::GoLanguage;
+use crate::saved_listings;
+use crate::tool_paths::{ToolPath, tool_paths};
+use anyhow::{Context as _, Result};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use tamis_core::decide::Demand;
+use tamis_core::{TestKey, Tool, Unit};
+use tamis_project::Project;
+use tamis_session::{
+    Ability, Claim, Collected, Frontend, Invocation, KnownScope, Model, Session, SessionOptions,
+    UsualModel,
+};
+use tamis_store::Store;
+
+/// The tool whose scopes are Go's.
+pub const GO: Tool = Tool::new("go");
+
+/// `go test` by packages.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct GoFrontend;
+
+impl Frontend for GoFrontend {
+    fn tools(&self) -> &'static [Tool] {
+        const TOOLS: &[Tool] = &[GO];
+        TOOLS
+    }
+
+    fn claim(&self, invocation: &Invocation) -> Option<Box<dyn Claim>> {
+        let at = Surroundings::new(&invocation.folder, invocation.environment.iter().cloned());
+        match claim(&invocation.words, &at) {
+            Claimed::Packages(test) => Some(Box::new(GoCommand::new(test, at))),
+            Claimed::Whole { .. } | Claimed::Other => None,
+        }
+    }
+
+    fn restore(&self, project: &Project, store: &Store) -> Vec<Arc<dyn KnownScope>> {
+        let known = |scope| -> Arc<dyn KnownScope> { Arc::new(scope) };
+        saved_listings::restore(project, store).into_iter().map(known).collect()
+    }
+
+    /// A package is gone if its folder is.
+    fn may_exist(&self, project: &Project, key: &TestKey) -> bool {
+        let Unit::Package(_) = &key.unit else { return true };
+        project.root().join(&key.folder).is_dir()
+    }
+}
+
+/// A `go test` whose packages are distinguished.
+#[derive(Debug, Clone)]
+struct GoCommand {
+    test: GoTest,
+    at: Surroundings,
+    own: Vec<ToolPath>,
+}
+
+impl GoCommand {
+    fn new(test: GoTest, at: Surroundings) -> Self {
+        let own = tool_paths(&at);
+        Self { test, at, own }
+    }
+}
+
+impl Claim for GoCommand {
+    fn tools(&self) -> Vec<Tool> {
+        vec![GO]
+    }
+
+    fn can(&self, _: Ability) -> bool {
+        false
+    }
+
+    fn demand(&self, _: &Project) -> Demand {
+        let always = self.test.always_runs();
+        always.map_or(Demand::None, |why| Demand::Effect(why.to_owned()))
+    }
+
+    fn is_build(&self) -> bool {
+        false
+    }
+
+    fn owns(&self, path: &Path) -> bool {
+        self.own.iter().any(|own| own.covers(path))
+    }
+
+    /// The shim opens it before it says anything.
+    fn library(&self, folder: &Path) -> Result<PathBuf> {
+        let file = folder.join("host");
+        std::fs::write(&file, "").context("the session's folder cannot be written")?;
+        Ok(file)
+    }
+
+    fn model(&self, _: &Session, _: &SessionOptions) -> Box<dyn Model> {
+        let language = GoLanguage::new(self.test.clone(), self.at.clone(), self.own.clone());
+        Box::new(UsualModel::new(language))
+    }
+
+    fn nothing_seen(&self, _: &Collected, _: bool) -> Option<String> {
+        // What kept the packages from being distinguished was remarked.
+        None
+    }
+}
