@@ -2,6 +2,7 @@
 
 use crate::change::Rename;
 use crate::entry::{Asked, Before, Change, Entry, Late, Taken};
+use crate::facts::Fact;
 use crate::interpreter::interpreter;
 use crate::moment::{Act, file_clock_ns, first_look, is_own, is_pipe, names_moved_since};
 use crate::network::{Caller, Meaning, Network, Services, is_harmless};
@@ -9,14 +10,14 @@ use crate::programs::Programs;
 use crate::resolve::Resolver;
 use crate::result::take;
 use crate::{Judgement, Rules};
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use tamis_core::record::Access;
 use tamis_core::{Note, PathMap, Scheme, Taint};
 use tamis_fs::{FileKind, Fingerprinter};
-use tamis_trace::{Action, Blind, Event, Facet, Peer, Sink, Socket, Timing};
+use tamis_trace::{Action, Blind, Event, Facet, Peer, Sink, Socket, StreamFacet, Timing};
 
 /// What an observer needs to know of the project.
 #[derive(Clone, Copy)]
@@ -54,6 +55,8 @@ pub struct Observer<'a> {
     /// Set-user-id programs that were run.
     pub(crate) privileged: BTreeSet<String>,
     pub(crate) network: Network,
+    /// What was asked about standard streams and the terminal, with the first program that asked.
+    pub(crate) streams: BTreeMap<Fact, usize>,
     name_space: Option<PathBuf>,
     /// When the run began, by the clock of the file systems.
     pub(crate) began_ns: i128,
@@ -90,6 +93,7 @@ impl<'a> Observer<'a> {
             notes: BTreeSet::new(),
             privileged: BTreeSet::new(),
             network: Network::default(),
+            streams: BTreeMap::new(),
             name_space: std::fs::read_link("/proc/self/ns/mnt").ok(),
             began_ns: file_clock_ns(),
         }
@@ -438,6 +442,10 @@ impl Sink for Observer<'_> {
             Action::Open { path, how } => {
                 let code = u64::from(how.no_follow) << 1 | u64::from(how.path_only) << 2 | 1 << 8;
                 let only_reads = !how.write && !how.create && !how.truncate;
+                // The shell opens it at its start, to see whether it can control jobs.
+                if *path == *b"/dev/tty" && !self.programs.name(program).ends_with("/bash") {
+                    self.streams.entry(Fact::Console).or_insert(program);
+                }
                 if !(only_reads && self.repeated(&path, code, program)) {
                     self.open(&path, how, act);
                 }
@@ -475,6 +483,13 @@ impl Sink for Observer<'_> {
             Action::Connect { peer, socket } => self.connect(peer, socket, act),
             Action::Bind { peer, socket } => self.bind(&peer, socket, act),
             Action::Listen { socket } => self.network.listens(socket),
+            Action::Stream { number, facet } => {
+                let fact = match facet {
+                    StreamFacet::Terminal => Fact::Terminal(number),
+                    StreamFacet::Kind => Fact::Stream(number),
+                };
+                self.streams.entry(fact).or_insert(program);
+            }
             Action::Blind(blind) => self.blind(blind, program),
         }
         if std::mem::take(&mut self.names_move) && event.timing == Timing::Before {

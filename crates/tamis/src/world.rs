@@ -26,13 +26,26 @@ pub(crate) struct World<'a> {
 /// Whether permissions hold for the user: tests often behave differently for root.
 const ROOT_FACT: &str = "whether the tests run as root";
 
+/// The values by name. A name can be there twice: some programs take the first, some the last.
+fn all_values(pairs: impl Iterator<Item = (Vec<u8>, Vec<u8>)>) -> HashMap<Vec<u8>, Vec<u8>> {
+    let mut variables: HashMap<Vec<u8>, Vec<u8>> = HashMap::new();
+    for (name, value) in pairs {
+        match variables.get_mut(&name) {
+            Some(all) => all.extend([&[0], value.as_slice()].concat()),
+            None => drop(variables.insert(name, value)),
+        }
+    }
+    variables
+}
+
 impl<'a> World<'a> {
     /// The world; `cases` are the tests whose commands are known now.
     pub(crate) fn new(project: &'a Project, cases: &[Case]) -> Self {
-        let variables = std::env::vars_os()
-            .map(|(name, value)| (name.into_vec(), value.into_vec()))
-            .filter(|(name, _)| project.settings.environment.counts(name))
-            .collect();
+        let variables = all_values(
+            std::env::vars_os()
+                .map(|(name, value)| (name.into_vec(), value.into_vec()))
+                .filter(|(name, _)| project.settings.environment.counts(name)),
+        );
         let mut facts: HashMap<String, Value> = cases.iter().map(Case::start_fact).collect();
         // SAFETY: geteuid has no precondition.
         let root = unsafe { libc::geteuid() } == 0;
@@ -187,5 +200,20 @@ impl<'a> World<'a> {
             parts.push([&[tag], hash.to_le_bytes().as_slice()].concat());
         }
         Value::Text(Hash::of_parts(parts.iter().map(Vec::as_slice)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_that_is_there_twice_has_both_values() {
+        let pair = |value: &str| (b"A".to_vec(), value.as_bytes().to_vec());
+        let value =
+            |pairs: [(Vec<u8>, Vec<u8>); 2]| all_values(pairs.into_iter())[&b"A"[..]].clone();
+        assert_eq!(value([pair("1"), pair("2")]), b"1\x002");
+        assert_ne!(value([pair("1"), pair("2")]), value([pair("2"), pair("1")]));
+        assert_eq!(all_values([pair("1")].into_iter())[&b"A"[..]], b"1");
     }
 }

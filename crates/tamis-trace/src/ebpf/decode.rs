@@ -7,9 +7,11 @@ use super::record::{
 };
 use super::table::{Kind, Row, Table};
 use crate::event::{
-    Action, Blind, Event, OpenHow, PathArg, Peer, Reached, Sink, Socket, SocketKind, Timing,
+    Action, Blind, Event, OpenHow, PathArg, Peer, Reached, Sink, Socket, SocketKind, StreamFacet,
+    Timing,
 };
 use crate::socket::internet_address;
+use crate::streams::Streams;
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::net::{IpAddr, SocketAddr};
@@ -24,6 +26,7 @@ pub(super) struct Decoder {
     table: Table,
     /// Bases that were sent at the start of a call that has not returned yet, by thread.
     bases: HashMap<u32, SentBase>,
+    streams: Streams,
 }
 
 #[derive(Debug)]
@@ -44,8 +47,8 @@ enum Unread {
 type Found<T> = Result<T, Unread>;
 
 impl Decoder {
-    pub(super) fn new() -> Self {
-        Self { table: Table::new(), bases: HashMap::new() }
+    pub(super) fn new(streams: Streams) -> Self {
+        Self { table: Table::new(), bases: HashMap::new(), streams }
     }
 
     /// Hands the events of one record to the sink. `epoch_offset_ns` leads from the record's clock to
@@ -56,17 +59,28 @@ impl Decoder {
         epoch_offset_ns: i64,
         sink: &mut dyn Sink,
     ) {
+        let time_ns = record.time_ns.wrapping_add_signed(epoch_offset_ns);
+        let timing = Timing::After { time_ns, result: visible_result(record.result) };
+        if let Some(action) = self.named_stream(record) {
+            sink.event(Event { thread: record.thread, timing, action });
+        }
         let action = match self.action(record) {
             Ok(action) => action,
             Err(Unread::Nothing) => return,
             Err(Unread::Unknown(why)) => Action::Blind(Blind::Unresolved(why)),
         };
-        let time_ns = record.time_ns.wrapping_add_signed(epoch_offset_ns);
-        let timing = Timing::After { time_ns, result: visible_result(record.result) };
         let besides = self.besides(record, &action);
         for action in [Some(action), besides].into_iter().flatten() {
             sink.event(Event { thread: record.thread, timing, action });
         }
+    }
+
+    /// The standard stream that a call names. What the test may have put there instead is not sent.
+    fn named_stream(&self, record: &Record<'_>) -> Option<Action<'static>> {
+        let looks = matches!(record.kind, Kind::Stat | Kind::ReadLink);
+        let number = looks.then(|| crate::streams::named(record.names[0].path))??;
+        let facet = StreamFacet::Kind;
+        self.streams.has(number).then_some(Action::Stream { number, facet })
     }
 
     /// What a call does or asks besides.
@@ -159,6 +173,11 @@ impl Decoder {
             }
             Kind::Namespace => Action::Blind(Blind::Namespace(call)),
             Kind::Clone | Kind::Clone3 => Action::Blind(Blind::Namespace("a new mount name space")),
+            Kind::AskTerminal => {
+                let (descriptor, inode) = (record.argument as u32 as i32, record.argument >> 32);
+                let number = self.streams.with_inode(descriptor, inode).ok_or(Unread::Nothing)?;
+                Action::Stream { number, facet: StreamFacet::Terminal }
+            }
             Kind::ReadDescriptor => Action::Blind(Blind::StandardInput),
             Kind::Foreign => Action::Blind(Blind::ForeignArchitecture),
             Kind::Base => {
@@ -411,7 +430,7 @@ mod tests {
     use super::*;
 
     fn decoded(samples: &[Sample]) -> Vec<(u32, i64, Action<'static>)> {
-        let mut decoder = Decoder::new();
+        let mut decoder = Decoder::new(Streams::default());
         let mut events = Vec::new();
         for sample in samples {
             let bytes = sample.to_bytes();
