@@ -76,10 +76,7 @@ impl Fact {
     pub(crate) fn answer(&self) -> Value {
         let yes_or_no = |yes| Value::text(if yes { b"yes".as_slice() } else { b"no" });
         let place = match self {
-            // SAFETY: asks about one of our own descriptors.
-            Self::Terminal(number) => {
-                return yes_or_no(unsafe { libc::isatty(*number as libc::c_int) } == 1);
-            }
+            Self::Terminal(number) => return yes_or_no(is_terminal(*number)),
             Self::Stream(number) => return Value::text(kind_of_stream(*number).as_bytes()),
             Self::Console => return yes_or_no(std::fs::File::open("/dev/tty").is_ok()),
             Self::Listens(place) => place,
@@ -97,10 +94,14 @@ fn stream(number: u32) -> &'static str {
     STREAMS.get(number as usize).copied().unwrap_or("a descriptor")
 }
 
+fn is_terminal(number: u32) -> bool {
+    // SAFETY: asks about one of our own descriptors.
+    unsafe { libc::isatty(number as libc::c_int) == 1 }
+}
+
 fn kind_of_stream(number: u32) -> &'static str {
     use std::os::unix::fs::FileTypeExt;
-    // SAFETY: asks about one of our own descriptors.
-    if unsafe { libc::isatty(number as libc::c_int) } == 1 {
+    if is_terminal(number) {
         return "a terminal";
     }
     let Ok(found) = std::fs::metadata(format!("/proc/self/fd/{number}")) else { return "closed" };

@@ -5,7 +5,7 @@ use crate::entry::{Asked, Before, Change, Entry, Late, Taken};
 use crate::facts::Fact;
 use crate::interpreter::interpreter;
 use crate::moment::{Act, file_clock_ns, first_look, is_own, is_pipe, names_moved_since};
-use crate::network::{Caller, Meaning, Network, Services, is_harmless};
+use crate::network::{Network, Services};
 use crate::programs::Programs;
 use crate::resolve::Resolver;
 use crate::result::take;
@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 use tamis_core::record::Access;
 use tamis_core::{Note, PathMap, Scheme, Taint};
 use tamis_fs::{FileKind, Fingerprinter};
-use tamis_trace::{Action, Blind, Event, Facet, Peer, Sink, Socket, StreamFacet, Timing};
+use tamis_trace::{Action, Blind, Event, Facet, Sink, Timing};
 
 /// What an observer needs to know of the project.
 #[derive(Clone, Copy)]
@@ -259,7 +259,11 @@ impl<'a> Observer<'a> {
     }
 
     /// What waits in a pipe that others made, or who reads from it, cannot be asked again.
+    /// Those over which make hands out its tokens say only how much may run at once.
     pub(crate) fn taint_pipe(&mut self, path: &[u8]) {
+        if split(path).is_some_and(|(_, name)| name.starts_with(b"GMfifo")) {
+            return;
+        }
         let taint = Taint::ForeignPipe(self.portable(path));
         self.taints.insert(taint);
     }
@@ -356,50 +360,6 @@ impl<'a> Observer<'a> {
         }
     }
 
-    fn connect(&mut self, peer: Peer, socket: Socket, act: Act) {
-        let peer = match peer {
-            Peer::Unix(path) => match self.foreign_socket(&path, act) {
-                Some(path) => Peer::Unix(path),
-                None => return,
-            },
-            other => other,
-        };
-        let caller = self.caller(socket, act);
-        let meaning = self.network.connects(&peer, caller, self.programs.threads());
-        self.means(meaning);
-    }
-
-    fn bind(&mut self, peer: &Peer, socket: Socket, act: Act) {
-        let caller = self.caller(socket, act);
-        self.network.binds(peer, caller, self.programs.threads());
-    }
-
-    fn caller(&self, socket: Socket, act: Act) -> Caller<'a> {
-        let services = self.context.services;
-        Caller { services, socket, thread: act.thread, program: act.program, timing: act.timing }
-    }
-
-    pub(crate) fn means(&mut self, meaning: Meaning) {
-        match meaning {
-            Meaning::Nothing => {}
-            Meaning::Note(note) => {
-                self.notes.insert(note);
-            }
-            Meaning::Taint(taint) => {
-                self.taints.insert(taint);
-            }
-        }
-    }
-
-    /// Asks what is at the path of a Unix socket. The resolved path, unless the tree made what is
-    /// there, or it is none that counts.
-    fn foreign_socket(&mut self, path: &[u8], act: Act) -> Option<Vec<u8>> {
-        let path = self.resolve(path, true, act)?;
-        self.ask(&path, Wish::Kind, Access::STAT, act);
-        let own = self.look(&path, act).change == Change::Replaced;
-        (!own && !is_harmless(&path)).then_some(path)
-    }
-
     fn blind(&mut self, blind: Blind, program: usize) {
         let who = self.recorded_name(program);
         self.taints.insert(match blind {
@@ -442,10 +402,7 @@ impl Sink for Observer<'_> {
             Action::Open { path, how } => {
                 let code = u64::from(how.no_follow) << 1 | u64::from(how.path_only) << 2 | 1 << 8;
                 let only_reads = !how.write && !how.create && !how.truncate;
-                // The shell opens it at its start, to see whether it can control jobs.
-                if *path == *b"/dev/tty" && !self.programs.name(program).ends_with("/bash") {
-                    self.streams.entry(Fact::Console).or_insert(program);
-                }
+                self.console(&path, program);
                 if !(only_reads && self.repeated(&path, code, program)) {
                     self.open(&path, how, act);
                 }
@@ -483,13 +440,7 @@ impl Sink for Observer<'_> {
             Action::Connect { peer, socket } => self.connect(peer, socket, act),
             Action::Bind { peer, socket } => self.bind(&peer, socket, act),
             Action::Listen { socket } => self.network.listens(socket),
-            Action::Stream { number, facet } => {
-                let fact = match facet {
-                    StreamFacet::Terminal => Fact::Terminal(number),
-                    StreamFacet::Kind => Fact::Stream(number),
-                };
-                self.streams.entry(fact).or_insert(program);
-            }
+            Action::Stream { number, facet } => self.stream(number, facet, program),
             Action::Blind(blind) => self.blind(blind, program),
         }
         if std::mem::take(&mut self.names_move) && event.timing == Timing::Before {

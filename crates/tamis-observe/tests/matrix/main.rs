@@ -37,16 +37,15 @@ fn files() {
 /// What a test asks about its standard streams counts if it shares them with tamis.
 #[test]
 fn streams() {
-    let input = "whether standard input is a terminal".to_owned();
-    let kind = "the kind of standard input".to_owned();
-    let terminal = "whether there is a terminal (/dev/tty)".to_owned();
+    let input = "whether standard input is a terminal";
+    let terminal = "whether there is a terminal (/dev/tty)";
     for engine in ENGINES.into_iter().filter(|e| works(e)) {
         let inherited = |script| stage::facts(engine, script, Streams::Inherited);
-        assert_eq!(inherited("[ -t 0 ]"), [input.clone()], "{engine}");
-        assert_eq!(inherited("[ -p /dev/stdin ]"), [kind.clone()], "{engine}");
+        assert_eq!(inherited("[ -t 0 ]"), [input], "{engine}");
+        assert_eq!(inherited("[ -p /dev/stdin ]"), ["the kind of standard input"], "{engine}");
+        assert_eq!(inherited("cat /dev/tty || :"), [terminal], "{engine}");
         assert_eq!(inherited("[ -t 0 ] </dev/zero"), [""; 0], "{engine}: its own");
         assert_eq!(inherited("true"), [""; 0], "{engine}: nobody asks");
-        assert_eq!(inherited("cat /dev/tty || :"), [terminal.clone()], "{engine}");
         let given = stage::facts(engine, "[ -t 0 ]; [ -p /dev/stdin ]", Streams::Given);
         assert_eq!(given, [""; 0], "{engine}: always the same");
     }

@@ -23,6 +23,7 @@ mod kernel;
 mod own;
 mod record;
 mod ring;
+mod socket;
 mod table;
 mod tracer;
 
