@@ -3,6 +3,7 @@
 use crate::cache::{Cache, Key, Known, View};
 use crate::canonical::{self, Format};
 use crate::identity::{FileKind, Found, Identity, OpenFolder, folder_and_name, identity, look};
+use crate::mounts::{Mounts, Stamp};
 use crate::read::{self, Reading};
 use crate::{command, facets, filesystem, listing, rights};
 use rayon::prelude::*;
@@ -130,13 +131,14 @@ struct Taken {
 pub struct Fingerprinter {
     options: Options,
     cache: Cache,
+    mounts: Mounts,
     clock: fn() -> i128,
 }
 
 impl Fingerprinter {
     pub fn new(mut options: Options) -> Self {
         let cache = Cache::open(options.cache_file.take());
-        Self { options, cache, clock: system_time_ns }
+        Self { options, cache, mounts: Mounts::default(), clock: system_time_ns }
     }
 
     #[cfg(test)]
@@ -310,8 +312,9 @@ impl Fingerprinter {
             (FileKind::Special, _) => return Some(Answer::found(Value::Special, *found)),
         }
         // A link is read as quickly as it is looked up.
-        let cached = found.kind() != FileKind::Link;
-        let key = Key::new(path.as_os_str().as_bytes(), scheme, self.filter(scheme));
+        let stamp = self.mounts.stamp(found.device, path);
+        let cached = found.kind() != FileKind::Link && stamp != Stamp::Unknown;
+        let key = Key::new(path.as_os_str().as_bytes(), scheme, self.filter(scheme, stamp));
         if cached
             && let Some(known) = self.cache.get(view, key, found, began_ns)
             && let Some(detail) = detail_of(known, names)
@@ -339,10 +342,14 @@ impl Fingerprinter {
     }
 
     /// What besides path and scheme decides about the value.
-    fn filter(&self, scheme: Scheme) -> Hash {
-        match &self.options.ignored {
+    fn filter(&self, scheme: Scheme, stamp: Stamp) -> Hash {
+        let ignored = match &self.options.ignored {
             Some(ignored) if scheme == Scheme::Listing => ignored.digest,
             _ => Hash(0),
+        };
+        match stamp {
+            Stamp::Mount(mount) => Hash(ignored.0 ^ mount.0.rotate_left(1)),
+            Stamp::Plain | Stamp::Unknown => ignored,
         }
     }
 

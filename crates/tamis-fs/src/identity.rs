@@ -94,6 +94,8 @@ impl Identity {
         ])
     }
 
+    // The number of names has 32 bits on some machines.
+    #[allow(clippy::unnecessary_cast)]
     fn of_stat(stat: &Stat) -> Self {
         Self {
             device: stat.st_dev,

@@ -12,8 +12,9 @@
 //! says nothing about changes within one tick of the file system's clock: a file that is written,
 //! hashed and written again at once can have the same size and times (the *racily clean* problem).
 //! So a value goes into the cache only if, when reading began, the last change of the file was
-//! already more than two seconds old. A later change then gets a later `ctime`, whatever a program
-//! does to `mtime`.
+//! already more than two seconds old, the coarsest clock of a file system. A later change then gets
+//! a later `ctime`, whatever a program does to `mtime`. On a file system that cannot be written, and
+//! on an image, the mount counts besides: another image can have the same times.
 //!
 //! # Not seen
 //! - Stores through a shared memory mapping change `mtime` late (ext4: when the page was clean
@@ -34,6 +35,7 @@ mod fingerprinter;
 mod identity;
 mod listing;
 mod map;
+mod mounts;
 mod names;
 mod read;
 mod rights;

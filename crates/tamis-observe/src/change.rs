@@ -121,11 +121,13 @@ impl Observer<'_> {
             return self.change(&path, Change::Replaced, act);
         }
         let there = self.look_for_write(&path, act) != Before::Absent;
-        self.ask_size(&path, how, act);
         if how.read {
             self.ask(&path, Wish::Content, Access::READ, act);
-        } else if !how.create {
-            self.ask(&path, Wish::Kind, Access::STAT, act);
+        } else {
+            self.ask_size(&path, how, act);
+            if !how.create {
+                self.ask(&path, Wish::Kind, Access::STAT, act);
+            }
         }
         if how.write || !there {
             self.change(&path, if there { Change::Edited } else { Change::Replaced }, act);

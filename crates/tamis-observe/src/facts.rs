@@ -8,17 +8,34 @@ use std::path::Path;
 use tamis_core::{Hash, PathMap, PortablePath, Value};
 
 /// A question as it stands in records.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Fact {
     /// Whether something takes what is sent to this place.
     Listens(Endpoint),
+    /// Whether a standard stream that the run shares with us is a terminal.
+    Terminal(u32),
+    /// What such a stream is.
+    Stream(u32),
+    /// Whether there is a terminal to ask the user at, whatever the streams are.
+    Console,
 }
+
+const STREAMS: [&str; 3] = ["standard input", "standard output", "standard error"];
+const IS_TERMINAL: &str = " is a terminal";
+const KIND: &str = "the kind of ";
+const WHETHER: &str = "whether ";
+const CONSOLE: &str = "whether there is a terminal (/dev/tty)";
 
 const LISTENS: &str = "whether something listens at ";
 
 impl Fact {
     pub(crate) fn name(&self, paths: &PathMap) -> String {
-        let Self::Listens(place) = self;
+        let place = match self {
+            Self::Terminal(number) => return format!("{WHETHER}{}{IS_TERMINAL}", stream(*number)),
+            Self::Stream(number) => return format!("{KIND}{}", stream(*number)),
+            Self::Console => return CONSOLE.into(),
+            Self::Listens(place) => place,
+        };
         let place = match place {
             Endpoint::Tcp(address) => format!("tcp {address}"),
             Endpoint::Udp(address) => format!("udp {address}"),
@@ -32,6 +49,16 @@ impl Fact {
     }
 
     fn parse(name: &str, paths: &PathMap) -> Option<Self> {
+        let number = |name: &str| STREAMS.iter().position(|s| *s == name).map(|n| n as u32);
+        if name == CONSOLE {
+            return Some(Self::Console);
+        }
+        if let Some(stream) = name.strip_prefix(KIND) {
+            return number(stream).map(Self::Stream);
+        }
+        if let Some(stream) = name.strip_prefix(WHETHER).and_then(|n| n.strip_suffix(IS_TERMINAL)) {
+            return number(stream).map(Self::Terminal);
+        }
         let (kind, place) = name.strip_prefix(LISTENS)?.split_once(' ')?;
         Some(Self::Listens(match kind {
             "tcp" => Endpoint::Tcp(place.parse().ok()?),
@@ -45,14 +72,45 @@ impl Fact {
         }))
     }
 
-    fn answer(&self) -> Value {
-        let Self::Listens(place) = self;
+    /// The answer now. Of streams it is that of our own.
+    pub(crate) fn answer(&self) -> Value {
+        let yes_or_no = |yes| Value::text(if yes { b"yes".as_slice() } else { b"no" });
+        let place = match self {
+            Self::Terminal(number) => return yes_or_no(is_terminal(*number)),
+            Self::Stream(number) => return Value::text(kind_of_stream(*number).as_bytes()),
+            Self::Console => return yes_or_no(std::fs::File::open("/dev/tty").is_ok()),
+            Self::Listens(place) => place,
+        };
         match Sockets::default().find(place) {
             Ok(None) => Value::Absent,
             Ok(Some(_)) => taken(),
             // Equal to neither.
             Err(error) => Value::Opaque(Hash::of(error.to_string().as_bytes())),
         }
+    }
+}
+
+fn stream(number: u32) -> &'static str {
+    STREAMS.get(number as usize).copied().unwrap_or("a descriptor")
+}
+
+fn is_terminal(number: u32) -> bool {
+    // SAFETY: asks about one of our own descriptors.
+    unsafe { libc::isatty(number as libc::c_int) == 1 }
+}
+
+fn kind_of_stream(number: u32) -> &'static str {
+    use std::os::unix::fs::FileTypeExt;
+    if is_terminal(number) {
+        return "a terminal";
+    }
+    let Ok(found) = std::fs::metadata(format!("/proc/self/fd/{number}")) else { return "closed" };
+    match found.file_type() {
+        kind if kind.is_file() => "a file",
+        kind if kind.is_dir() => "a folder",
+        kind if kind.is_fifo() => "a pipe",
+        kind if kind.is_socket() => "a socket",
+        _ => "a device",
     }
 }
 
@@ -121,6 +179,16 @@ mod tests {
         let there = PathMap::new("/other".into(), None);
         let expected = Fact::Listens(Endpoint::Unix(b"/other/s".to_vec()));
         assert_eq!(Fact::parse(&fact.name(&paths()), &there), Some(expected));
+    }
+
+    #[test]
+    fn questions_about_streams_can_be_read_back() {
+        let streams = (0..3).flat_map(|n| [Fact::Terminal(n), Fact::Stream(n)]);
+        for fact in streams.chain([Fact::Console]) {
+            let name = fact.name(&paths());
+            assert_eq!(answer_fact(&name, &paths()), Some(fact.answer()), "{name}");
+            assert_eq!(Fact::parse(&name, &paths()), Some(fact));
+        }
     }
 
     #[test]

@@ -17,6 +17,12 @@
 //!   to make it in, is another state than a file or an empty place
 //!   ([`Scheme::Place`](tamis_core::Scheme::Place)). Where it removes a directory, it asks for its
 //!   names: only an empty one can be removed.
+//! - Who writes to a file without emptying it finds its end: its size from before is an input
+//!   ([`Scheme::Size`](tamis_core::Scheme::Size)). A pipe that others made cannot be compared at all.
+//! - Attributes and rights are inputs where the tree asks for them; of the rights, what they mean to
+//!   this user.
+//! - Whether something listens where the tree connects, or has the address that it wants, is an input
+//!   where nothing does; what was listening already taints. The tree's own servers are its own.
 //! - The names in a folder are the names from before, less nothing: entries that the tree created
 //!   are taken out, entries that it removed are put back.
 //! - Links on the way are inputs of their own; questions are about the resolved path.
@@ -32,6 +38,7 @@
 //! while the time stamps of the file do not move.
 
 mod change;
+mod connections;
 mod entry;
 mod facts;
 mod interpreter;

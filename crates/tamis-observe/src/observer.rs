@@ -2,21 +2,22 @@
 
 use crate::change::Rename;
 use crate::entry::{Asked, Before, Change, Entry, Late, Taken};
+use crate::facts::Fact;
 use crate::interpreter::interpreter;
 use crate::moment::{Act, file_clock_ns, first_look, is_own, is_pipe, names_moved_since};
-use crate::network::{Caller, Meaning, Network, Services, is_harmless};
+use crate::network::{Network, Services};
 use crate::programs::Programs;
 use crate::resolve::Resolver;
 use crate::result::take;
 use crate::{Judgement, Rules};
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use tamis_core::record::Access;
 use tamis_core::{Note, PathMap, Scheme, Taint};
 use tamis_fs::{FileKind, Fingerprinter};
-use tamis_trace::{Action, Blind, Event, Facet, Peer, Sink, Socket, Timing};
+use tamis_trace::{Action, Blind, Event, Facet, Sink, Timing};
 
 /// What an observer needs to know of the project.
 #[derive(Clone, Copy)]
@@ -54,6 +55,8 @@ pub struct Observer<'a> {
     /// Set-user-id programs that were run.
     pub(crate) privileged: BTreeSet<String>,
     pub(crate) network: Network,
+    /// What was asked about standard streams and the terminal, with the first program that asked.
+    pub(crate) streams: BTreeMap<Fact, usize>,
     name_space: Option<PathBuf>,
     /// When the run began, by the clock of the file systems.
     pub(crate) began_ns: i128,
@@ -90,6 +93,7 @@ impl<'a> Observer<'a> {
             notes: BTreeSet::new(),
             privileged: BTreeSet::new(),
             network: Network::default(),
+            streams: BTreeMap::new(),
             name_space: std::fs::read_link("/proc/self/ns/mnt").ok(),
             began_ns: file_clock_ns(),
         }
@@ -255,7 +259,11 @@ impl<'a> Observer<'a> {
     }
 
     /// What waits in a pipe that others made, or who reads from it, cannot be asked again.
+    /// Those over which make hands out its tokens say only how much may run at once.
     pub(crate) fn taint_pipe(&mut self, path: &[u8]) {
+        if split(path).is_some_and(|(_, name)| name.starts_with(b"GMfifo")) {
+            return;
+        }
         let taint = Taint::ForeignPipe(self.portable(path));
         self.taints.insert(taint);
     }
@@ -352,50 +360,6 @@ impl<'a> Observer<'a> {
         }
     }
 
-    fn connect(&mut self, peer: Peer, socket: Socket, act: Act) {
-        let peer = match peer {
-            Peer::Unix(path) => match self.foreign_socket(&path, act) {
-                Some(path) => Peer::Unix(path),
-                None => return,
-            },
-            other => other,
-        };
-        let caller = self.caller(socket, act);
-        let meaning = self.network.connects(&peer, caller, self.programs.threads());
-        self.means(meaning);
-    }
-
-    fn bind(&mut self, peer: &Peer, socket: Socket, act: Act) {
-        let caller = self.caller(socket, act);
-        self.network.binds(peer, caller, self.programs.threads());
-    }
-
-    fn caller(&self, socket: Socket, act: Act) -> Caller<'a> {
-        let services = self.context.services;
-        Caller { services, socket, thread: act.thread, program: act.program, timing: act.timing }
-    }
-
-    pub(crate) fn means(&mut self, meaning: Meaning) {
-        match meaning {
-            Meaning::Nothing => {}
-            Meaning::Note(note) => {
-                self.notes.insert(note);
-            }
-            Meaning::Taint(taint) => {
-                self.taints.insert(taint);
-            }
-        }
-    }
-
-    /// Asks what is at the path of a Unix socket. The resolved path, unless the tree made what is
-    /// there, or it is none that counts.
-    fn foreign_socket(&mut self, path: &[u8], act: Act) -> Option<Vec<u8>> {
-        let path = self.resolve(path, true, act)?;
-        self.ask(&path, Wish::Kind, Access::STAT, act);
-        let own = self.look(&path, act).change == Change::Replaced;
-        (!own && !is_harmless(&path)).then_some(path)
-    }
-
     fn blind(&mut self, blind: Blind, program: usize) {
         let who = self.recorded_name(program);
         self.taints.insert(match blind {
@@ -438,6 +402,7 @@ impl Sink for Observer<'_> {
             Action::Open { path, how } => {
                 let code = u64::from(how.no_follow) << 1 | u64::from(how.path_only) << 2 | 1 << 8;
                 let only_reads = !how.write && !how.create && !how.truncate;
+                self.console(&path, program);
                 if !(only_reads && self.repeated(&path, code, program)) {
                     self.open(&path, how, act);
                 }
@@ -475,6 +440,7 @@ impl Sink for Observer<'_> {
             Action::Connect { peer, socket } => self.connect(peer, socket, act),
             Action::Bind { peer, socket } => self.bind(&peer, socket, act),
             Action::Listen { socket } => self.network.listens(socket),
+            Action::Stream { number, facet } => self.stream(number, facet, program),
             Action::Blind(blind) => self.blind(blind, program),
         }
         if std::mem::take(&mut self.names_move) && event.timing == Timing::Before {

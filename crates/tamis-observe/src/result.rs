@@ -53,16 +53,19 @@ impl Observer<'_> {
         observations
     }
 
-    /// What was asked about places to connect to.
+    /// What was asked about places to connect to, and about standard streams.
     fn connections(&mut self) -> Vec<Observed> {
         let threads: Vec<u32> = self.programs.threads().collect();
         let network = std::mem::take(&mut self.network);
         let (asked, meanings) = network.finish(self.context.services, &threads);
         meanings.into_iter().for_each(|meaning| self.means(meaning));
-        asked
-            .into_iter()
-            .map(|(place, value, program)| Observed {
-                question: Question::Fact(Fact::Listens(place).name(self.context.paths).into()),
+        let places = asked.into_iter().map(|(place, value, by)| (Fact::Listens(place), value, by));
+        let streams = std::mem::take(&mut self.streams).into_iter();
+        let streams = streams.map(|(fact, program)| (fact.clone(), fact.answer(), program));
+        places
+            .chain(streams)
+            .map(|(fact, value, program)| Observed {
+                question: Question::Fact(fact.name(self.context.paths).into()),
                 before: value,
                 after: None,
                 access: Access::STAT,

@@ -39,13 +39,26 @@ impl std::fmt::Debug for World<'_> {
 /// Whether permissions hold for the user: tests often behave differently for root.
 const ROOT_FACT: &str = "whether the tests run as root";
 
+/// The values by name. A name can be there twice: some programs take the first, some the last.
+fn all_values(pairs: impl Iterator<Item = (Vec<u8>, Vec<u8>)>) -> HashMap<Vec<u8>, Vec<u8>> {
+    let mut variables: HashMap<Vec<u8>, Vec<u8>> = HashMap::new();
+    for (name, value) in pairs {
+        match variables.get_mut(&name) {
+            Some(all) => all.extend([&[0], value.as_slice()].concat()),
+            None => drop(variables.insert(name, value)),
+        }
+    }
+    variables
+}
+
 impl<'a> World<'a> {
     /// The world of now; questions about tools go to the scopes of earlier runs.
     pub fn new(project: &'a Project, restore: &'a dyn RestoreScopes) -> Self {
-        let variables = std::env::vars_os()
-            .map(|(name, value)| (name.into_vec(), value.into_vec()))
-            .filter(|(name, _)| project.settings.environment.counts(name))
-            .collect();
+        let variables = all_values(
+            std::env::vars_os()
+                .map(|(name, value)| (name.into_vec(), value.into_vec()))
+                .filter(|(name, _)| project.settings.environment.counts(name)),
+        );
         // SAFETY: geteuid has no precondition.
         let root = unsafe { libc::geteuid() } == 0;
         let root = Value::text(if root { b"yes" } else { b"no" });
@@ -213,5 +226,20 @@ pub fn given(question: Question, before: Value) -> Observed {
         access: Access::default(),
         program: "tamis".into(),
         detail: Detail::None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_that_is_there_twice_has_both_values() {
+        let pair = |value: &str| (b"A".to_vec(), value.as_bytes().to_vec());
+        let value =
+            |pairs: [(Vec<u8>, Vec<u8>); 2]| all_values(pairs.into_iter())[&b"A"[..]].clone();
+        assert_eq!(value([pair("1"), pair("2")]), b"1\x002");
+        assert_ne!(value([pair("1"), pair("2")]), value([pair("2"), pair("1")]));
+        assert_eq!(all_values([pair("1")].into_iter())[&b"A"[..]], b"1");
     }
 }

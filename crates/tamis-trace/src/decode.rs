@@ -3,10 +3,12 @@
 use crate::event::{Action, Blind, Facet, OpenHow, PathArg, Peer, Socket};
 use crate::process::{Last, Process, Unread};
 use crate::socket::internet_address;
+use crate::streams;
 use crate::syscalls::{
     SYS_FCHMODAT2, SYS_FILE_GETATTR, SYS_FILE_SETATTR, SYS_GETXATTRAT, SYS_LISTXATTRAT,
     SYS_OPEN_TREE_ATTR, SYS_REMOVEXATTRAT, SYS_SETXATTRAT,
 };
+use std::cell::Cell;
 
 /// A call as the kernel shows it.
 #[derive(Debug, Clone, Copy)]
@@ -17,9 +19,20 @@ pub(crate) struct Call {
 
 type Actions = Result<Vec<Action<'static>>, Unread>;
 
-/// What the call is about; nothing where it will fail by itself or concerns no path.
-pub(crate) fn decode(call: &Call, process: Process) -> Vec<Action<'static>> {
-    match try_decode(call, process) {
+/// What the call is about; nothing where it will fail by itself or concerns no path. Besides, the
+/// standard stream that it asks about.
+pub(crate) fn decode(call: &Call, process: Process) -> (Vec<Action<'static>>, Option<Asked>) {
+    if call.number == libc::SYS_ioctl {
+        return (Vec::new(), Some(Asked::Descriptor(call.arguments[0] as i32)));
+    }
+    let named = Cell::new(None);
+    let actions = decode_path(Arguments { call, process, named: &named });
+    (actions, named.get().map(Asked::Name))
+}
+
+fn decode_path(a: Arguments<'_>) -> Vec<Action<'static>> {
+    let call = a.call;
+    match try_decode(a) {
         Ok(actions) => actions,
         Err(Unread::Nothing) => Vec::new(),
         // Opened anew it can be read under another number.
@@ -29,6 +42,15 @@ pub(crate) fn decode(call: &Call, process: Process) -> Vec<Action<'static>> {
         Err(Unread::StandardInput) => Vec::new(),
         Err(Unread::Unknown(why)) => vec![Action::Blind(Blind::Unresolved(why))],
     }
+}
+
+/// A standard stream that a call asks about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Asked {
+    /// By a descriptor, whether it is a terminal.
+    Descriptor(i32),
+    /// By a name (/dev/stdin), what it is.
+    Name(u32),
 }
 
 fn is_open(call: &Call) -> bool {
@@ -44,6 +66,8 @@ fn is_open(call: &Call) -> bool {
 struct Arguments<'a> {
     call: &'a Call,
     process: Process,
+    /// The standard stream that a path names.
+    named: &'a Cell<Option<u32>>,
 }
 
 impl Arguments<'_> {
@@ -72,6 +96,7 @@ impl Arguments<'_> {
         if path.is_empty() {
             return Err(Unread::Nothing);
         }
+        self.named.set(self.named.get().or_else(|| streams::named(&path)));
         let directory = directory.map_or(libc::AT_FDCWD, |d| self.number(d) as i32);
         Ok(self.process.absolute(directory, path, last)?.into())
     }
@@ -106,8 +131,8 @@ fn one(action: Action<'static>) -> Actions {
     Ok(vec![action])
 }
 
-fn try_decode(call: &Call, process: Process) -> Actions {
-    let a = Arguments { call, process };
+fn try_decode(a: Arguments<'_>) -> Actions {
+    let Arguments { call, process, .. } = a;
     if let Some(actions) = decode_legacy(a) {
         return actions;
     }

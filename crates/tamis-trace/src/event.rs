@@ -161,6 +161,12 @@ pub enum Action<'a> {
     Listen {
         socket: Socket,
     },
+    /// What a standard stream is that the run inherited: asked of a descriptor (isatty), or by a name
+    /// such as /dev/stdin.
+    Stream {
+        number: u32,
+        facet: StreamFacet,
+    },
     /// Something that cannot be followed.
     Blind(Blind),
 }
@@ -172,6 +178,15 @@ pub enum Facet {
     Attributes,
     /// Whether this user may write or execute.
     Rights,
+}
+
+/// What is asked about a standard stream.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum StreamFacet {
+    /// Whether it is a terminal.
+    Terminal,
+    /// Whether it is a file, a pipe, a terminal or something else.
+    Kind,
 }
 
 /// The other end of a connection.

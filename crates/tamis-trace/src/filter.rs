@@ -200,6 +200,14 @@ fn assemble(
                 ret(catch),
                 ret(RETURN_ALLOW),
             ],
+            Watch::OneOf { argument, values } => {
+                let mut body = vec![load(argument_low(*argument))];
+                for (n, value) in values.iter().enumerate() {
+                    body.push(jump(libc::BPF_JEQ, *value, (values.len() - n) as u8, 0));
+                }
+                body.extend([ret(RETURN_ALLOW), ret(catch)]);
+                body
+            }
             Watch::FlagSet { argument, mask } => vec![
                 load(argument_low(*argument)),
                 jump(libc::BPF_JSET, *mask, 0, 1),

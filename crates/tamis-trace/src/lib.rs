@@ -21,6 +21,7 @@ mod serve;
 mod shepherd;
 mod socket;
 mod stdin;
+mod streams;
 mod syscalls;
 mod tracer;
 mod tree;
@@ -29,7 +30,8 @@ mod untraced;
 pub use choose::{Candidate, choose, engines};
 pub use command::{Command, Ending, Finish};
 pub use event::{
-    Action, Blind, Event, Facet, OpenHow, PathArg, Peer, Reached, Sink, Socket, SocketKind, Timing,
+    Action, Blind, Event, Facet, OpenHow, PathArg, Peer, Reached, Sink, Socket, SocketKind,
+    StreamFacet, Timing,
 };
 pub use untraced::Untraced;
 

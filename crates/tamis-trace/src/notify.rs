@@ -20,6 +20,7 @@ use crate::probe;
 use crate::serve::Server;
 use crate::shepherd::Shepherd;
 use crate::stdin::StandardInput;
+use crate::streams::Streams;
 use std::io;
 use std::os::fd::{AsRawFd, RawFd};
 use std::sync::atomic::AtomicBool;
@@ -48,8 +49,8 @@ impl Engine for Notify {
 
     fn run(&self, command: Command, sink: &mut dyn Sink, stop: &AtomicBool) -> io::Result<Finish> {
         let filter = Filter::new(Verdict::Notify, command.watch_stdin);
-        let stdin = StandardInput::of(&command)?;
-        listen(command, filter, &mut Server { stdin, sink }, stop)
+        let (stdin, streams) = (StandardInput::of(&command)?, Streams::of(&command));
+        listen(command, filter, &mut Server { stdin, streams, sink }, stop)
     }
 }
 

@@ -24,6 +24,7 @@ use crate::probe;
 use crate::serve::Server;
 use crate::shepherd::Shepherd;
 use crate::stdin::StandardInput;
+use crate::streams::Streams;
 use crate::tracer::{Stopping, Tracer};
 use std::io;
 use std::sync::atomic::AtomicBool;
@@ -59,7 +60,8 @@ fn run(
     stop: &AtomicBool,
 ) -> io::Result<Finish> {
     let watch_stdin = command.watch_stdin;
-    let server = Server { stdin: StandardInput::of(&command)?, sink };
+    let server =
+        Server { stdin: StandardInput::of(&command)?, streams: Streams::of(&command), sink };
     let filter = (stopping == Stopping::Filtered).then(|| Filter::new(Verdict::Trace, watch_stdin));
     let shepherd = Shepherd::start(&command, filter)?;
     let pid = shepherd.command_pid as libc::pid_t;

@@ -1,13 +1,15 @@
 //! What happens to a call that stopped at its entry, the same for every engine that stops them.
 
-use crate::decode::{Call, decode};
-use crate::event::{Action, Blind, Event, Sink, Timing};
+use crate::decode::{Asked, Call, decode};
+use crate::event::{Action, Blind, Event, Sink, StreamFacet, Timing};
 use crate::filter::{NATIVE_ARCHITECTURE, X32};
 use crate::process::Process;
 use crate::stdin::StandardInput;
+use crate::streams::Streams;
 
 pub(crate) struct Server<'a> {
     pub(crate) stdin: StandardInput,
+    pub(crate) streams: Streams,
     pub(crate) sink: &'a mut dyn Sink,
 }
 
@@ -20,7 +22,11 @@ impl Server<'_> {
         } else if call.number == libc::SYS_io_uring_setup {
             return -libc::ENOSYS;
         } else {
-            for action in decode(call, process) {
+            let (actions, asked) = decode(call, process);
+            if let Some(stream) = asked.and_then(|asked| self.stream(asked, process)) {
+                self.report(thread, stream);
+            }
+            for action in actions {
                 if action == Action::Blind(Blind::StandardInput) && !self.stdin.is_behind(process) {
                     continue;
                 }
@@ -28,6 +34,15 @@ impl Server<'_> {
             }
         }
         0
+    }
+
+    /// What the call asks about a standard stream.
+    fn stream(&self, asked: Asked, process: Process) -> Option<Action<'static>> {
+        let (number, facet) = match asked {
+            Asked::Descriptor(n) => (self.streams.behind(process, n)?, StreamFacet::Terminal),
+            Asked::Name(n) => (self.streams.behind(process, n as i32)?, StreamFacet::Kind),
+        };
+        Some(Action::Stream { number, facet })
     }
 
     fn report(&mut self, thread: u32, action: Action<'_>) {

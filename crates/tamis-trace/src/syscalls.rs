@@ -14,6 +14,11 @@ pub(crate) enum Watch {
         argument: u32,
         value: u32,
     },
+    /// The argument is one of these.
+    OneOf {
+        argument: u32,
+        values: &'static [u32],
+    },
     /// The pointer argument is not null.
     PointerGiven {
         argument: u32,
@@ -27,13 +32,14 @@ pub(crate) enum Watch {
 }
 
 use crate::filter::X32;
+use crate::streams::OF_TERMINALS;
 use libc as l;
 
 /// ptrace is not watched: a tracer inside the tree hides nothing from a filter. clone3 is not,
 /// either: the filter cannot see its flags, and a new mount name space is a copy of the old one
 /// until one of the calls below changes it.
 pub(crate) fn watched() -> &'static [(i64, Watch)] {
-    use Watch::{Always, FlagSet, MessageSent, PointerGiven, StandardInput};
+    use Watch::{Always, FlagSet, MessageSent, OneOf, PointerGiven, StandardInput};
     const NEW_MOUNTS: u32 = l::CLONE_NEWNS as u32;
     const NEW_LISTENER: u32 = 1 << 3;
     &[
@@ -131,6 +137,7 @@ pub(crate) fn watched() -> &'static [(i64, Watch)] {
         (l::SYS_sendmsg, MessageSent),
         (l::SYS_sendmmsg, Always),
         (l::SYS_io_uring_setup, Always),
+        (l::SYS_ioctl, OneOf { argument: 1, values: &OF_TERMINALS }),
         (l::SYS_chroot, Always),
         (l::SYS_pivot_root, Always),
         (l::SYS_mount, Always),
@@ -196,6 +203,7 @@ pub(crate) fn watches_traced(number: i64, arguments: &[u64; 6], watch_stdin: boo
         Watch::Always | Watch::MessageSent => true,
         Watch::FlagSet { argument, mask } => low(argument) & mask != 0,
         Watch::Equals { argument, value } => low(argument) == value,
+        Watch::OneOf { argument, values } => values.contains(&low(argument)),
         Watch::PointerGiven { argument } => arguments[argument as usize] != 0,
         Watch::StandardInput { argument } => watch_stdin && low(argument) == 0,
     }

@@ -77,6 +77,9 @@ fn seen(event: &Event<'_>) -> Seen {
         Action::Bind { peer, socket } => {
             ("bind", format!("{peer:?}").into_bytes(), none(), socket.inode != 0)
         }
+        Action::Stream { number, facet } => {
+            ("stream", number.to_string().into_bytes(), format!("{facet:?}").into_bytes(), false)
+        }
         Action::Listen { socket } => {
             ("listen", format!("{:?}", socket.local).into_bytes(), none(), socket.inode != 0)
         }

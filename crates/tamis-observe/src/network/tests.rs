@@ -144,8 +144,8 @@ fn an_address_in_use_is_seen_when_it_is_wanted() {
 
 #[test]
 fn a_name_server_is_noted_and_another_one_at_its_port_is_not() {
-    let mut network = Network::default();
-    network.name_servers = Some(["127.0.0.53".parse().unwrap()].into());
+    let name_servers = Some(["127.0.0.53".parse().unwrap()].into());
+    let mut network = Network { name_servers, ..Network::default() };
     assert!(network.is_name_server("127.0.0.53:53".parse().unwrap()));
     assert!(!network.is_name_server("127.0.0.1:53".parse().unwrap()));
     assert!(!network.is_name_server("127.0.0.53:5353".parse().unwrap()));

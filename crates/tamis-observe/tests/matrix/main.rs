@@ -7,6 +7,7 @@ mod cases;
 mod stage;
 
 use cases::{Answer, CONNECTIONS, Case, FILES, OWN_SERVERS};
+use stage::Streams;
 use std::fmt::Write;
 
 const ENGINES: [&str; 4] = ["ebpf", "notify", "patch", "ptrace"];
@@ -31,6 +32,23 @@ fn own_servers() {
 #[test]
 fn files() {
     check("files", FILES);
+}
+
+/// What a test asks about its standard streams counts if it shares them with tamis.
+#[test]
+fn streams() {
+    let input = "whether standard input is a terminal";
+    let terminal = "whether there is a terminal (/dev/tty)";
+    for engine in ENGINES.into_iter().filter(|e| works(e)) {
+        let inherited = |script| stage::facts(engine, script, Streams::Inherited);
+        assert_eq!(inherited("[ -t 0 ]"), [input], "{engine}");
+        assert_eq!(inherited("[ -p /dev/stdin ]"), ["the kind of standard input"], "{engine}");
+        assert_eq!(inherited("cat /dev/tty || :"), [terminal], "{engine}");
+        assert_eq!(inherited("[ -t 0 ] </dev/zero"), [""; 0], "{engine}: its own");
+        assert_eq!(inherited("true"), [""; 0], "{engine}: nobody asks");
+        let given = stage::facts(engine, "[ -t 0 ]; [ -p /dev/stdin ]", Streams::Given);
+        assert_eq!(given, [""; 0], "{engine}: always the same");
+    }
 }
 
 fn check(title: &str, cases: &[Case]) {

@@ -37,6 +37,13 @@ struct Stage {
     ports: (u16, u16),
 }
 
+/// Where the standard streams of a test come from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Streams {
+    Given,
+    Inherited,
+}
+
 struct Filter<'s>(&'s Stage);
 
 impl Rules for Filter<'_> {
@@ -90,6 +97,10 @@ impl Stage {
 
     /// What an engine sees of the test.
     fn observe(&self, engine: &str, script: &str) -> Observations {
+        self.observe_with(engine, script, Streams::Given)
+    }
+
+    fn observe_with(&self, engine: &str, script: &str, streams: Streams) -> Observations {
         let paths = PathMap::new(self.root.clone(), None);
         let fingerprinter = Fingerprinter::new(Options::default());
         let (rules, services) = (Filter(self), Services::default());
@@ -101,6 +112,7 @@ impl Stage {
         });
         let null =
             || Some(File::options().read(true).write(true).open("/dev/null").unwrap().into());
+        let null = || if streams == Streams::Given { null() } else { None };
         let command = Command {
             words: ["sh", "-c", &format!("{PRELUDE}{script}")].map(OsString::from).to_vec(),
             folder: self.root.clone(),
@@ -159,6 +171,16 @@ fn own_address() -> String {
     // Asks for the route; nothing is sent.
     let routed = socket.connect("198.51.100.1:9").and_then(|()| socket.local_addr());
     routed.map_or_else(|_| "127.0.0.1".into(), |address| address.ip().to_string())
+}
+
+/// The questions that a test puts and that are not about paths.
+pub(crate) fn facts(engine: &str, script: &str, streams: Streams) -> Vec<String> {
+    let seen = Stage::new().observe_with(engine, script, streams);
+    let facts = seen.observed.iter().filter_map(|o| match &o.question {
+        Question::Fact(name) => Some(name.to_string()),
+        _ => None,
+    });
+    facts.collect()
 }
 
 pub(crate) fn play(engine: &str, case: &Case) -> Cell {

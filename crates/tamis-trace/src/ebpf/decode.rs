@@ -5,14 +5,15 @@ use super::record::{
     BASE_DELETED, BASE_DETACHED, BASE_LONG, BASE_UNREADABLE, MORE_MESSAGES, Name, OWN_LINK,
     PATH_OVERWRITTEN, PATH_UNREADABLE, Record,
 };
+use super::socket::{given, socket};
 use super::table::{Kind, Row, Table};
 use crate::event::{
-    Action, Blind, Event, OpenHow, PathArg, Peer, Reached, Sink, Socket, SocketKind, Timing,
+    Action, Blind, Event, OpenHow, PathArg, Peer, Sink, Socket, StreamFacet, Timing,
 };
 use crate::socket::internet_address;
+use crate::streams::Streams;
 use std::borrow::Cow;
 use std::collections::HashMap;
-use std::net::{IpAddr, SocketAddr};
 
 /// From `linux/openat2.h`; in the upper half of the argument of an openat2 record.
 const RESOLVE_IN_ROOT: u64 = 0x10 << 32;
@@ -24,6 +25,7 @@ pub(super) struct Decoder {
     table: Table,
     /// Bases that were sent at the start of a call that has not returned yet, by thread.
     bases: HashMap<u32, SentBase>,
+    streams: Streams,
 }
 
 #[derive(Debug)]
@@ -44,8 +46,8 @@ enum Unread {
 type Found<T> = Result<T, Unread>;
 
 impl Decoder {
-    pub(super) fn new() -> Self {
-        Self { table: Table::new(), bases: HashMap::new() }
+    pub(super) fn new(streams: Streams) -> Self {
+        Self { table: Table::new(), bases: HashMap::new(), streams }
     }
 
     /// Hands the events of one record to the sink. `epoch_offset_ns` leads from the record's clock to
@@ -56,17 +58,28 @@ impl Decoder {
         epoch_offset_ns: i64,
         sink: &mut dyn Sink,
     ) {
+        let time_ns = record.time_ns.wrapping_add_signed(epoch_offset_ns);
+        let timing = Timing::After { time_ns, result: visible_result(record.result) };
+        if let Some(action) = self.named_stream(record) {
+            sink.event(Event { thread: record.thread, timing, action });
+        }
         let action = match self.action(record) {
             Ok(action) => action,
             Err(Unread::Nothing) => return,
             Err(Unread::Unknown(why)) => Action::Blind(Blind::Unresolved(why)),
         };
-        let time_ns = record.time_ns.wrapping_add_signed(epoch_offset_ns);
-        let timing = Timing::After { time_ns, result: visible_result(record.result) };
         let besides = self.besides(record, &action);
         for action in [Some(action), besides].into_iter().flatten() {
             sink.event(Event { thread: record.thread, timing, action });
         }
+    }
+
+    /// The standard stream that a call names. What the test may have put there instead is not sent.
+    fn named_stream(&self, record: &Record<'_>) -> Option<Action<'static>> {
+        let looks = matches!(record.kind, Kind::Stat | Kind::ReadLink);
+        let number = looks.then(|| crate::streams::named(record.names[0].path))??;
+        let facet = StreamFacet::Kind;
+        self.streams.has(number).then_some(Action::Stream { number, facet })
     }
 
     /// What a call does or asks besides.
@@ -159,6 +172,11 @@ impl Decoder {
             }
             Kind::Namespace => Action::Blind(Blind::Namespace(call)),
             Kind::Clone | Kind::Clone3 => Action::Blind(Blind::Namespace("a new mount name space")),
+            Kind::AskTerminal => {
+                let (descriptor, inode) = (record.argument as u32 as i32, record.argument >> 32);
+                let number = self.streams.with_inode(descriptor, inode).ok_or(Unread::Nothing)?;
+                Action::Stream { number, facet: StreamFacet::Terminal }
+            }
             Kind::ReadDescriptor => Action::Blind(Blind::StandardInput),
             Kind::Foreign => Action::Blind(Blind::ForeignArchitecture),
             Kind::Base => {
@@ -343,42 +361,6 @@ fn executed<'a>(name: &Name<'a>, sent: Option<SentBase>, result: i64) -> Found<P
     absolute("execve", name, result, Last::Follow)
 }
 
-/// From `net/tcp_states.h`.
-const ESTABLISHED: u64 = 1;
-const SYN_SENT: u64 = 2;
-
-/// What was sent of the socket: see `add_socket` in program.c.
-fn socket(record: &Record<'_>) -> Socket {
-    let argument = record.argument;
-    let kind = SocketKind::from_number((argument >> 48) as i32 & 0xff);
-    let inode = u64::from(argument as u32);
-    Socket { inode, kind, local: None, reached: reached(record, kind, argument >> 56) }
-}
-
-/// The address of a socket that is bound, with the port that it got.
-fn given(ip: IpAddr, record: &Record<'_>) -> Option<SocketAddr> {
-    let port = (record.argument >> 32) as u16;
-    (port != 0).then(|| SocketAddr::from((ip, port)))
-}
-
-/// Whether a connection came about. On one machine it does, or is refused, while the call lasts; the
-/// socket's state tells where the process did not wait for it.
-fn reached(record: &Record<'_>, kind: SocketKind, state: u64) -> Reached {
-    let failed = |errno: i32| record.result == -i64::from(errno);
-    let stream = kind == SocketKind::Stream && record.kind == Kind::Connect;
-    if failed(libc::ECONNREFUSED) || failed(libc::ENOENT) {
-        return Reached::No;
-    }
-    match state {
-        _ if !stream => Reached::Unknown,
-        _ if record.result == 0 => Reached::Yes,
-        ESTABLISHED if failed(libc::EINPROGRESS) => Reached::Yes,
-        SYN_SENT if failed(libc::EINPROGRESS) => Reached::Unknown,
-        _ if failed(libc::EINPROGRESS) => Reached::No,
-        _ => Reached::Unknown,
-    }
-}
-
 /// The address, if it is of a kind that leads out of the process.
 fn peer(call: &str, name: &Name<'_>, result: i64) -> Found<Peer> {
     if name.marks & MORE_MESSAGES != 0 {
@@ -411,7 +393,7 @@ mod tests {
     use super::*;
 
     fn decoded(samples: &[Sample]) -> Vec<(u32, i64, Action<'static>)> {
-        let mut decoder = Decoder::new();
+        let mut decoder = Decoder::new(Streams::default());
         let mut events = Vec::new();
         for sample in samples {
             let bytes = sample.to_bytes();
@@ -453,29 +435,6 @@ mod tests {
 
     fn connect(peer: Peer) -> Action<'static> {
         Action::Connect { peer, socket: Socket::default() }
-    }
-
-    /// A connection of a stream socket in this state.
-    fn connection(result: i64, state: u64) -> Reached {
-        let mut sample = Sample::new(Kind::Connect, libc::SYS_connect);
-        sample.pieces[0] = [2_u16.to_ne_bytes().as_slice(), &[0, 80, 127, 0, 0, 1]].concat();
-        sample.result = result;
-        sample.argument = 77 | 1 << 48 | state << 56;
-        let Action::Connect { socket, .. } = one(&sample) else { panic!("no connection") };
-        assert_eq!((socket.inode, socket.kind), (77, SocketKind::Stream));
-        socket.reached
-    }
-
-    #[test]
-    fn the_state_of_a_socket_says_what_became_of_a_connection() {
-        let error = |errno: i32| -i64::from(errno);
-        let (established, waiting, closed) = (1, 2, 7);
-        assert_eq!(connection(0, established), Reached::Yes);
-        assert_eq!(connection(error(libc::ECONNREFUSED), closed), Reached::No);
-        assert_eq!(connection(error(libc::EINPROGRESS), established), Reached::Yes);
-        assert_eq!(connection(error(libc::EINPROGRESS), waiting), Reached::Unknown);
-        assert_eq!(connection(error(libc::EINPROGRESS), closed), Reached::No);
-        assert_eq!(connection(error(libc::EINTR), waiting), Reached::Unknown);
     }
 
     #[test]

@@ -23,6 +23,7 @@ mod kernel;
 mod own;
 mod record;
 mod ring;
+mod socket;
 mod table;
 mod tracer;
 
@@ -35,6 +36,7 @@ use crate::command::{Command, Finish};
 use crate::event::{Action, Blind, Event, Sink, Timing};
 use crate::lifetime::Lifetime;
 use crate::shepherd::Shepherd;
+use crate::streams::Streams;
 use decode::Decoder;
 use record::Record;
 use std::io;
@@ -74,11 +76,11 @@ impl Engine for Ebpf {
     fn run(&self, command: Command, sink: &mut dyn Sink, stop: &AtomicBool) -> io::Result<Finish> {
         let tracer = self.tracer().map_err(io::Error::other)?;
         let shepherd = Shepherd::start(&command, None)?;
+        let decoder = Decoder::new(Streams::of(&command));
         let observation = tracer.observe(shepherd.command_pid, command.watch_stdin)?;
         let mut lifetime = Lifetime::new(shepherd, command.timeout, stop);
         drop((command.stdin, command.stdout, command.stderr));
-        let mut receiver =
-            Receiver { observation: &observation, decoder: Decoder::new(), adopted: false, sink };
+        let mut receiver = Receiver { observation: &observation, decoder, adopted: false, sink };
         lifetime.go()?;
         while lifetime.wait(&mut [observation.descriptor()])? {
             receiver.receive(&observation.take());

@@ -378,6 +378,24 @@ INLINE u32 is_foreign(struct task_struct *task, u32 number)
 
 #define CLONE_NEWNS 0x00020000
 
+// The requests of `ioctl` that only a terminal answers; those of `OF_TERMINALS` in streams.rs.
+INLINE u32 is_of_terminals(u32 request)
+{
+    return request == 0x5401 || request == 0x802c542a || request == 0x5413;
+}
+
+// Adds a descriptor (32 bits) and the number of the inode behind it (32 bits).
+INLINE u32 add_descriptor(struct scratch *s, s32 descriptor)
+{
+    struct file *file = file_of(descriptor);
+    struct inode *inode = 0;
+    unsigned long number = 0;
+    if (!file || READ(inode, &file->f_inode) || READ(number, &inode->i_ino))
+        return 0;
+    s->record.argument = (u32)descriptor | (u64)(u32)number << 32;
+    return 1;
+}
+
 // Collects what there is to say about a call that has returned. False when that is nothing.
 INLINE u32 collect(struct scratch *s, const volatile struct call *call, struct tracked *task)
 {
@@ -419,6 +437,8 @@ INLINE u32 collect(struct scratch *s, const volatile struct call *call, struct t
     case FILE_HANDLE:
     case NAMESPACE:
         return result >= 0;
+    case ASK_TERMINAL:
+        return is_of_terminals((u32)s->arguments[1]) && add_descriptor(s, (s32)s->arguments[0]);
     case READ_DESCRIPTOR:
         if (inode_of((s32)argument) != task->stdin_inode)
             return 0;

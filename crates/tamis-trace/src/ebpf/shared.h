@@ -39,6 +39,7 @@ enum kind {
     CLONE,
     CLONE3,
     READ_DESCRIPTOR,
+    ASK_TERMINAL,
     // Not a system call: records of our own.
     ADOPTED,
     BASE,

@@ -38,6 +38,7 @@ pub(super) enum Kind {
     Clone,
     Clone3,
     ReadDescriptor,
+    AskTerminal,
     Adopted,
     Base,
     Executed,
@@ -46,7 +47,7 @@ pub(super) enum Kind {
 }
 
 impl Kind {
-    const ALL: [Self; 32] = [
+    const ALL: [Self; 33] = [
         Self::Nothing,
         Self::Open,
         Self::Openat2,
@@ -74,6 +75,7 @@ impl Kind {
         Self::Clone,
         Self::Clone3,
         Self::ReadDescriptor,
+        Self::AskTerminal,
         Self::Adopted,
         Self::Base,
         Self::Executed,
@@ -305,6 +307,7 @@ const ROWS: &[Row] = &[
     row!(l::SYS_sendto, "sendto", SendTo),
     row!(l::SYS_sendmsg, "sendmsg", SendMessage),
     row!(l::SYS_sendmmsg, "sendmmsg", SendMessages),
+    row!(l::SYS_ioctl, "ioctl", AskTerminal),
     row!(l::SYS_io_uring_setup, "io_uring_setup", IoUring),
     row!(l::SYS_open_by_handle_at, "open_by_handle_at", FileHandle),
     row!(l::SYS_chroot, "chroot", Namespace),

@@ -143,6 +143,7 @@ pub(crate) fn only_looks(call: &Call) -> bool {
         | libc::SYS_sendmsg
         | libc::SYS_sendmmsg
         | libc::SYS_io_uring_setup
+        | libc::SYS_ioctl
         | libc::SYS_read
         | libc::SYS_readv
         | libc::SYS_pread64

@@ -31,6 +31,7 @@ use crate::notify::{self, Serve};
 use crate::process::Process;
 use crate::serve::Server;
 use crate::stdin::StandardInput;
+use crate::streams::Streams;
 use changes::{Changes, only_looks};
 use eligible::Eligible;
 use memory::Memory;
@@ -126,9 +127,9 @@ impl Engine for Patch {
         let environment = std::mem::take(&mut command.environment);
         command.environment =
             eligible.environment(&command.words, &command.folder, environment, &memory.path());
-        let stdin = StandardInput::of(&command)?;
+        let (stdin, streams) = (StandardInput::of(&command)?, Streams::of(&command));
         let mut patched = Patched {
-            server: Server { stdin, sink },
+            server: Server { stdin, streams, sink },
             memory,
             rings: Rings::new(),
             changes: Changes::default(),

@@ -61,6 +61,7 @@ pub(crate) fn owned(action: Action<'_>) -> Action<'static> {
         Action::Connect { peer, socket } => Action::Connect { peer, socket },
         Action::Bind { peer, socket } => Action::Bind { peer, socket },
         Action::Listen { socket } => Action::Listen { socket },
+        Action::Stream { number, facet } => Action::Stream { number, facet },
         Action::Blind(blind) => Action::Blind(blind),
     }
 }

@@ -122,7 +122,8 @@ fn seen(actions: &[Action<'_>]) -> BTreeSet<String> {
             Action::Connect { .. }
             | Action::Bind { .. }
             | Action::Listen { .. }
-            | Action::Inspect { .. } => return None,
+            | Action::Inspect { .. }
+            | Action::Stream { .. } => return None,
         })
     };
     actions.iter().filter_map(written).collect()
