@@ -189,34 +189,20 @@ pub fn select(session: &mut Session, module: &Module, level: &MethodLevel) -> Ve
         let run = Some(Reason::Unknown { why });
         return names.into_iter().map(|name| TestDecision { name, run: run.clone() }).collect();
     }
-    let unreadable = !session.world.problems().is_empty();
-    let mut tests_of: BTreeMap<Hash, Vec<String>> = BTreeMap::new();
-    for name in &names {
-        if let Some(proof) = session.proofs.tests.get(name)
-            && proof.passed
-            && (proof.snapshot != session.digest() || unreadable)
-        {
-            tests_of.entry(proof.snapshot).or_default().push(name.clone());
-        }
-    }
     let mut judged: FxHashMap<Hash, Result<Judged, Reason>> = FxHashMap::default();
-    for (digest, tests) in &tests_of {
-        judged.insert(*digest, judge(session, module, level, *digest, tests));
+    for (digest, tests) in session.snapshots_of(&names) {
+        judged.insert(digest, judge(session, module, level, digest, &tests));
     }
-    let kinds = session.kinds();
     let decide = |name: &String| -> Option<Reason> {
-        let Some(proof) = session.proofs.tests.get(name) else { return Some(Reason::New) };
-        if !proof.passed {
-            return Some(Reason::DidNotPass);
-        }
-        if kinds & !proof.kinds != 0 {
-            return Some(Reason::OtherRules);
-        }
-        match judged.get(&proof.snapshot) {
+        let proofs = match session.proofs_of(name) {
+            Ok(proofs) => proofs,
+            Err(reason) => return Some(reason),
+        };
+        proofs.iter().find_map(|(_, proof)| match judged.get(&proof.snapshot) {
             None => None,
             Some(Err(reason)) => Some(reason.clone()),
             Some(Ok(judged)) => judged.run.get(name).cloned(),
-        }
+        })
     };
     let decided: Vec<Option<Reason>> = names.iter().map(decide).collect();
     names.into_iter().zip(decided).map(|(name, run)| TestDecision { name, run }).collect()

@@ -14,8 +14,8 @@ use crate::diff::{self, Change};
 use crate::edges::{self, Kinds, TypeGraph};
 use crate::graph::{EdgeKind, Firewall};
 use crate::recognise;
-use crate::state::{self, Proof, Proofs, Snapshot, State};
-use crate::world::{Module, Origin, World};
+use crate::state::{self, Evidence, Proof, Proofs, Snapshot, State};
+use crate::world::{Configuration, Module, Origin, World};
 use rustc_hash::FxHashMap;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -75,6 +75,8 @@ pub enum Reason {
     Unknown { why: String },
     /// Its proof was carried along under weaker rules.
     OtherRules,
+    /// It ran in a way that is not known to be the one of now.
+    Configuration,
 }
 
 /// A test class and what is to be done with it.
@@ -102,6 +104,7 @@ pub struct Session {
     settings: Settings,
     state: State,
     pub(crate) proofs: Proofs,
+    configuration: Configuration,
     digest: Hash,
     /// Snapshots that proofs refer to, with the world's ids of their names.
     snapshots: FxHashMap<Hash, (Snapshot, Vec<NameId>)>,
@@ -115,7 +118,8 @@ impl Session {
         if settings.libraries == Libraries::Include {
             world.load_libraries(&settings.caches);
         }
-        let state = State::new(&settings.state, &module.name);
+        let key = if module.key.is_empty() { &module.name } else { &module.key };
+        let state = State::new(&settings.state, key);
         let proofs = state.proofs();
         let digest = state::digest(&world);
         let tests = recognise::tests(&world);
@@ -126,6 +130,7 @@ impl Session {
             settings: settings.clone(),
             state,
             proofs,
+            configuration: module.configuration.clone(),
             digest,
             snapshots: FxHashMap::default(),
         }
@@ -138,6 +143,40 @@ impl Session {
 
     pub fn state_folder(&self) -> &Path {
         self.state.folder()
+    }
+
+    /// The proofs by which it is decided about a test; or why it runs whatever changed.
+    pub(crate) fn proofs_of(&self, test: &str) -> Result<Vec<(String, Proof)>, Reason> {
+        let proofs = match self.proofs.evidence(test, &self.configuration) {
+            Evidence::Nothing => return Err(Reason::New),
+            Evidence::DidNotPass => return Err(Reason::DidNotPass),
+            Evidence::OtherConfiguration => return Err(Reason::Configuration),
+            Evidence::Proofs(proofs) => proofs,
+        };
+        match proofs.iter().all(|(_, proof)| self.kinds() & !proof.kinds == 0) {
+            true => Ok(proofs),
+            false => Err(Reason::OtherRules),
+        }
+    }
+
+    /// The snapshots by which it is decided about tests, other than the one of now.
+    pub(crate) fn snapshots_of(&self, tests: &[String]) -> BTreeMap<Hash, Vec<String>> {
+        let unreadable = !self.world.problems().is_empty();
+        let mut needed: BTreeMap<Hash, Vec<String>> = BTreeMap::new();
+        for test in tests {
+            for (_, proof) in self.proofs_of(test).unwrap_or_default() {
+                if proof.snapshot != self.digest || unreadable {
+                    needed.entry(proof.snapshot).or_default().push(test.clone());
+                }
+            }
+        }
+        needed
+    }
+
+    /// What is proven now: that a test finished in the state and the way of this session.
+    fn proof_of_now(&self, passed: bool) -> Proof {
+        let Configuration { seen, declared, .. } = self.configuration;
+        Proof { snapshot: self.digest, kinds: self.kinds(), passed, seen, declared }
     }
 
     /// The kinds of edges that are on.
@@ -269,17 +308,12 @@ impl Session {
     pub fn select(&mut self) -> Vec<TestDecision> {
         let tests: Vec<(NameId, String)> =
             self.tests.iter().map(|&t| (t, self.world.display(t))).collect();
-        let unreadable = !self.world.problems().is_empty();
+        let names: Vec<String> = tests.iter().map(|(_, name)| name.clone()).collect();
         let mut outcomes: FxHashMap<Hash, Result<BTreeMap<NameId, Change>, Reason>> =
             FxHashMap::default();
-        for (_, name) in &tests {
-            if let Some(proof) = self.proofs.tests.get(name).copied()
-                && !outcomes.contains_key(&proof.snapshot)
-                && (proof.snapshot != self.digest || unreadable)
-            {
-                let changes = self.changes(proof.snapshot);
-                outcomes.insert(proof.snapshot, changes);
-            }
+        for snapshot in self.snapshots_of(&names).into_keys() {
+            let changes = self.changes(snapshot);
+            outcomes.insert(snapshot, changes);
         }
         let blind = self.world.blind.first().cloned();
         // Not before all snapshots are known: their names are nodes.
@@ -297,21 +331,18 @@ impl Session {
             if let Some(why) = &blind {
                 return Some(Reason::Unknown { why: why.clone() });
             }
-            let Some(proof) = self.proofs.tests.get(name) else { return Some(Reason::New) };
-            if !proof.passed {
-                return Some(Reason::DidNotPass);
-            }
-            if self.settings.kinds.bits() & !proof.kinds != 0 {
-                return Some(Reason::OtherRules);
-            }
-            match outcomes.get(&proof.snapshot) {
+            let proofs = match self.proofs_of(name) {
+                Ok(proofs) => proofs,
+                Err(reason) => return Some(reason),
+            };
+            proofs.iter().find_map(|(_, proof)| match outcomes.get(&proof.snapshot) {
                 None => None,
                 Some(Err(reason)) => Some(reason.clone()),
                 Some(Ok(changes)) => {
                     let (graph, firewall) = (graph.as_ref()?, firewalls.get(&proof.snapshot)?);
                     self.reason(id, graph, firewall, changes)
                 }
-            }
+            })
         };
         let mut decisions = Vec::with_capacity(tests.len());
         for (id, name) in tests {
@@ -397,23 +428,16 @@ impl Session {
         if !self.world.blind.is_empty() {
             return Ok(false);
         }
-        let kinds = self.settings.kinds.bits();
-        let now = |passed| Proof { snapshot: self.digest, kinds, passed };
-        let mut tests = BTreeMap::new();
         for decision in decisions {
-            let proof = match (finished.get(&decision.name), &decision.run) {
-                (Some(&passed), _) => Some(now(passed)),
-                (None, None) => Some(now(true)),
-                (None, Some(_)) => self.proofs.tests.get(&decision.name).copied(),
-            };
-            tests.extend(proof.map(|p| (decision.name.clone(), p)));
-        }
-        // Tests that were not decided about keep their proof for as long as there is such a class.
-        for (name, proof) in std::mem::take(&mut self.proofs.tests) {
-            if self.defines(&name) && !decisions.iter().any(|d| d.name == name) {
-                tests.insert(name, proof);
+            match (finished.get(&decision.name), &decision.run) {
+                (Some(&passed), _) => self.finish(&decision.name, passed),
+                (None, None) => self.carry_one(&decision.name),
+                (None, Some(_)) => {}
             }
         }
+        // Tests keep their proofs for as long as there is such a class.
+        let mut tests = std::mem::take(&mut self.proofs.tests);
+        tests.retain(|name, _| self.defines(name) || decisions.iter().any(|d| d.name == *name));
         self.proofs.tests = tests;
         self.proofs.latest = latest;
         self.state.save(&self.proofs, self.digest, &state::snapshot(&self.world))?;
@@ -424,16 +448,31 @@ impl Session {
         Ok(true)
     }
 
+    fn finish(&mut self, test: &str, passed: bool) {
+        let proof = self.proof_of_now(passed);
+        self.proofs.insert(test, &self.configuration.execution, proof);
+    }
+
+    /// What decided that a test need not run now holds in the state of now. The way in which the test ran stays what
+    /// it was: who skips it has not run it.
+    fn carry_one(&mut self, test: &str) {
+        let (snapshot, kinds) = (self.digest, self.kinds());
+        let proofs = self.proofs_of(test).unwrap_or_default();
+        let Some(of_test) = self.proofs.tests.get_mut(test) else { return };
+        for (execution, proof) in proofs {
+            of_test.insert(execution, Proof { snapshot, kinds, ..proof });
+        }
+    }
+
     /// The part of [`Session::record`] that cannot wait: the proofs of the tests that finished. The
     /// others keep the proofs they have, which hold as before; no graph is needed for that.
     pub fn record_finished(&mut self, finished: &BTreeMap<String, bool>) -> io::Result<bool> {
         if !self.world.blind.is_empty() {
             return Ok(false);
         }
-        let kinds = self.settings.kinds.bits();
         for name in self.test_names() {
             if let Some(&passed) = finished.get(&name) {
-                self.proofs.tests.insert(name, Proof { snapshot: self.digest, kinds, passed });
+                self.finish(&name, passed);
             }
         }
         self.proofs.latest = Some(self.digest);

@@ -7,7 +7,7 @@
 //!
 //! Nothing in here is a path of one machine.
 
-use crate::world::{Origin, World};
+use crate::world::{Configuration, Origin, World};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::io;
@@ -17,7 +17,7 @@ use tamis_classpath::names::{NameId, Names};
 use tamis_core::Hash;
 
 /// Raised whenever the meaning of stored proofs changes; older ones then prove nothing.
-const STATE_VERSION: u32 = 3;
+const STATE_VERSION: u32 = 4;
 
 /// One node as it was.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -49,16 +49,81 @@ pub struct Proof {
     /// says nothing under stronger ones.
     pub kinds: u16,
     pub passed: bool,
+    /// How it ran, see [`Configuration`].
+    pub seen: Option<Hash>,
+    pub declared: Option<Hash>,
+}
+
+impl Proof {
+    /// Whether it is about tests that run as this configuration says. What one side does not know is not the same:
+    /// who knows the configuration of the run needs a proof of exactly that one; who knows only what the build
+    /// declares needs a proof from under the same declaration.
+    pub(crate) fn is_about(&self, now: &Configuration) -> bool {
+        match now.seen {
+            Some(_) => self.seen == now.seen,
+            None if self.seen.is_some() => now.declared.is_some() && self.declared == now.declared,
+            None => self.declared == now.declared,
+        }
+    }
 }
 
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Proofs {
     version: u32,
-    pub tests: BTreeMap<String, Proof>,
+    /// By test, and by the run of the build ([`Configuration::execution`]): one test may belong to several.
+    pub tests: BTreeMap<String, BTreeMap<String, Proof>>,
     /// The state of the last update, for listings of changes.
     pub latest: Option<Hash>,
     /// The state in which tests were last announced to run, by hand and without reports.
     pub announced: Option<Hash>,
+}
+
+/// What is known of a test for somebody who asks.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Evidence {
+    /// It ran never.
+    Nothing,
+    DidNotPass,
+    /// It ran, and not in a way that is known to be this one.
+    OtherConfiguration,
+    /// Each of these must still hold. By the run of the build.
+    Proofs(Vec<(String, Proof)>),
+}
+
+impl Proofs {
+    /// What counts for a test of this configuration.
+    ///
+    /// A run of the build asks for its own proof, and must not overlook that somebody recorded a failure by hand.
+    /// Who sees no run asks for what was recorded by hand, which is newer than any run (see [`Proofs::insert`]), else
+    /// for all runs of the build: the test need not run only if it need not run in any of them.
+    pub(crate) fn evidence(&self, test: &str, now: &Configuration) -> Evidence {
+        let Some(all) = self.tests.get(test) else { return Evidence::Nothing };
+        let by_hand = all.get("");
+        if by_hand.is_some_and(|proof| !proof.passed) {
+            return Evidence::DidNotPass;
+        }
+        let wanted: Vec<(String, Proof)> = match (now.execution.as_str(), by_hand) {
+            ("", Some(proof)) => vec![(String::new(), *proof)],
+            ("", None) => all.iter().map(|(run, proof)| (run.clone(), *proof)).collect(),
+            (own, _) => all.get(own).map(|proof| (own.to_owned(), *proof)).into_iter().collect(),
+        };
+        if wanted.iter().any(|(_, proof)| !proof.passed) {
+            return Evidence::DidNotPass;
+        }
+        if wanted.is_empty() || wanted.iter().any(|(_, proof)| !proof.is_about(now)) {
+            return Evidence::OtherConfiguration;
+        }
+        Evidence::Proofs(wanted)
+    }
+
+    /// A test finished. What was recorded by hand before is older than this run of the build.
+    pub(crate) fn insert(&mut self, test: &str, execution: &str, proof: Proof) {
+        let of_test = self.tests.entry(test.to_owned()).or_default();
+        if !execution.is_empty() {
+            of_test.remove("");
+        }
+        of_test.insert(execution.to_owned(), proof);
+    }
 }
 
 /// The state of one module on disk.
@@ -68,9 +133,9 @@ pub struct State {
 }
 
 impl State {
-    /// `folder` is the project's state folder, `module` the module's key.
-    pub fn new(folder: &Path, module: &str) -> Self {
-        Self { folder: folder.join(format!("{:016x}", Hash::of(module.as_bytes()).0 as u64)) }
+    /// `folder` is the project's state folder, `key` the module's.
+    pub fn new(folder: &Path, key: &str) -> Self {
+        Self { folder: folder.join(format!("{:016x}", Hash::of(key.as_bytes()).0 as u64)) }
     }
 
     pub fn folder(&self) -> &Path {
@@ -107,7 +172,8 @@ impl State {
     /// Removes snapshots, and classes kept for them, that no proof needs. Leftovers are harmless.
     fn collect(&self, proofs: &Proofs) {
         let needed = |digest: Hash| {
-            proofs.latest == Some(digest) || proofs.tests.values().any(|p| p.snapshot == digest)
+            proofs.latest == Some(digest)
+                || proofs.tests.values().flat_map(BTreeMap::values).any(|p| p.snapshot == digest)
         };
         for entry in std::fs::read_dir(&self.folder).into_iter().flatten().flatten() {
             let name = entry.file_name();

@@ -22,8 +22,10 @@ use tamis_core::Hash;
 /// A module: where its classes are. Paths that do not exist are empty, as for the JVM.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Module {
-    /// Stable key of the module within the project, for its state (`.` or `core/api`).
+    /// For people: its folder within the project (`.` or `core/api`).
     pub name: String,
+    /// What its state is found by ([`Module::key_of`]); the name where it is empty.
+    pub key: String,
     pub test_classes: Vec<PathBuf>,
     pub classes: Vec<PathBuf>,
     /// What follows on the classpath: folders and jars.
@@ -32,6 +34,34 @@ pub struct Module {
     pub environment: Vec<String>,
     /// What the build says about the names of test classes.
     pub naming: Naming,
+    pub configuration: Configuration,
+}
+
+/// How the tests of a module are run, as far as that is known.
+///
+/// Whoever runs them inside of a build sees it; whoever only looks at class files does not, and knows at most what
+/// the build's definition declares.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Configuration {
+    /// Which run of the build it is, where one module has several; empty where nobody saw the run.
+    pub execution: String,
+    /// What the build itself reported: options of the JVM, properties, and so on.
+    pub seen: Option<Hash>,
+    /// What the build's definition says. The same definition gives the same configuration.
+    pub declared: Option<Hash>,
+}
+
+impl Module {
+    /// A key for the module with these test classes, whoever asks and whatever they call the module.
+    pub fn key_of(root: &Path, test_classes: &[PathBuf]) -> String {
+        let portable = |path: &PathBuf| {
+            let real = path.canonicalize().or_else(|_| std::path::absolute(path));
+            let real = real.unwrap_or_else(|_| path.clone());
+            real.strip_prefix(root).unwrap_or(&real).to_string_lossy().into_owned()
+        };
+        let folders: Vec<String> = test_classes.iter().map(portable).collect();
+        folders.join(":")
+    }
 }
 
 /// Which part of the classpath a block is from.

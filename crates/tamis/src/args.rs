@@ -2,7 +2,7 @@
 //! no verb of tamis starts that command.
 
 use crate::again::MOST;
-use crate::commands::static_methods::LevelName;
+use crate::commands::static_verb::call_graph::LevelName;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -271,7 +271,7 @@ pub(crate) enum Verb {
     /// Which modules a change can affect, and why; runs nothing
     Modules(crate::commands::modules::ModulesArguments),
     /// Java without running it: what changed in class files, and which test classes can reach it
-    Static(crate::commands::static_select::StaticArguments),
+    Static(crate::commands::static_verb::StaticArguments),
     #[command(external_subcommand)]
     Command(Vec<OsString>),
 }

@@ -55,6 +55,6 @@ fn dispatch(arguments: Arguments) -> anyhow::Result<i32> {
         Some(Verb::Doctor) => commands::doctor::doctor(options),
         Some(Verb::Init(init)) => commands::init::init(init.print),
         Some(Verb::Modules(arguments)) => commands::modules::modules(options, &arguments),
-        Some(Verb::Static(arguments)) => commands::static_select::run(options, &arguments),
+        Some(Verb::Static(arguments)) => commands::static_verb::run(options, &arguments),
     }
 }

@@ -3,7 +3,7 @@
 use crate::again::{Failed, execute_and_again};
 use crate::args::{EngineName, Options};
 use crate::cases::Case;
-use crate::commands::static_methods::LevelName;
+use crate::commands::static_verb::call_graph::LevelName;
 use crate::engine::Engines;
 use crate::execute::{Executed, Job, Streams};
 use crate::failures;

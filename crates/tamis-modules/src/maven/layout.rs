@@ -81,6 +81,18 @@ pub fn layouts(
     found.poms.iter().map(layout).collect()
 }
 
+/// One module by itself, without those that it names and without the build that it is part of: a parent is found by
+/// its place or in the repository.
+pub fn layout_of(
+    files: &dyn Files,
+    pom: &str,
+    around: &Surroundings,
+) -> Result<Layout, BuildError> {
+    let poms = Poms::new(files, around);
+    let effective = poms.effective(&Place::Project(pom.to_owned()));
+    layout(pom, &effective.ok_or_else(|| unreadable(&poms, pom))?, around)
+}
+
 fn not_there(absent: &Absent) -> BuildError {
     let Absent { pom, module } = absent;
     let next = match module.contains("${") {

@@ -11,7 +11,9 @@ use tamis_classpath::Caches;
 use tamis_core::{Cause, Decision, Hash, TestKey};
 use tamis_report::{TestReport, Way};
 use tamis_select_static::engine::{self, Recorded};
-use tamis_select_static::{Kinds, Libraries, MethodLevel, Module, Settings, explain};
+use tamis_select_static::{
+    Configuration, Kinds, Libraries, MethodLevel, Module, Settings, explain, maven, surroundings,
+};
 
 /// One goal between its decision and its end.
 #[derive(Debug)]
@@ -26,13 +28,14 @@ pub(crate) struct ByGraph {
 }
 
 impl ByGraph {
-    /// Decides about test classes; `None` where there is no place for the state.
+    /// Decides about test classes; `words` are those of the command behind its program. `None` where there is no place for the state.
     pub(crate) fn decide(
         project: &Project,
         facts: &GoalFacts,
         test_classes: &str,
         classes: &[String],
         level: Option<MethodLevel>,
+        words: &[String],
     ) -> Option<(Self, Vec<TestReport>)> {
         let state = project.store_folder.as_ref().ok()?.join("static");
         let settings = Settings {
@@ -48,14 +51,21 @@ impl ByGraph {
         };
         let (tests, others): (Vec<_>, Vec<_>) =
             facts.class_path.iter().cloned().partition(|p| *p == *test_classes);
-        let (_, configuration) = facts.configuration.to_raw();
+        let (_, seen) = facts.configuration.to_raw();
+        let home = project.paths.home();
         let module = Module {
-            // Not the state of `tamis static`, which knows nothing of a build's configuration.
             name: facts.scope.clone(),
+            // The state of `tamis static`, which knows no configuration but what the poms declare.
+            key: Module::key_of(project.root(), &tests),
             test_classes: tests,
             classes: Vec::new(),
             classpath: others,
-            environment: vec![format!("{configuration:032x}")],
+            environment: surroundings::environment(),
+            configuration: Configuration {
+                execution: facts.scope.clone(),
+                seen: Some(Hash(seen)),
+                declared: maven::declared(project.root(), &facts.folder, home, words),
+            },
             ..Module::default()
         };
         let decisions = engine::decide(&module, classes, &settings, level.as_ref());

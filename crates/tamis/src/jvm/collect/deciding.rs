@@ -148,8 +148,10 @@ impl Collector<'_> {
     pub(super) fn decide_by_graph(&mut self, number: usize, classes: &[String]) -> Vec<u32> {
         let goal = &self.goals[number];
         let level = self.wishes.by_methods.then(tamis_select_static::MethodLevel::default);
-        let decided =
-            ByGraph::decide(self.project, &goal.facts, &goal.test_classes, classes, level);
+        let words = self.command.words.iter().skip(1).map(|w| w.to_string_lossy().into_owned());
+        let words: Vec<String> = words.collect();
+        let (facts, tests) = (&goal.facts, &goal.test_classes);
+        let decided = ByGraph::decide(self.project, facts, tests, classes, level, &words);
         let Some((graph, reports)) = decided else {
             self.say("without a store everything runs and nothing is recorded");
             return Vec::new();

@@ -1,16 +1,17 @@
 //! `tamis static ... --level method` and `tamis static callgraph`: call graphs instead of the graph of
 //! types.
 
-use super::static_select::LibrariesWhen;
+use super::printed::heading;
 use crate::args::Options;
 use anyhow::{Result, bail};
 use clap::{Args, ValueEnum};
 use serde::Serialize;
 use std::collections::BTreeSet;
 use std::io::Write;
-use tamis_callgraph::{Algorithm, Changes, MethodId};
-use tamis_select_static::methods::{self, Calls, MethodLevel};
-use tamis_select_static::{Module, Session, render};
+use tamis_callgraph::{Algorithm, Changes};
+use tamis_select_static::call_query::{self, CallAnswer, CallQuery};
+use tamis_select_static::methods::{self, MethodLevel};
+use tamis_select_static::{Libraries, Sessions, render};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum LevelName {
@@ -45,7 +46,7 @@ enum ChangesName {
 
 /// How a call graph is made.
 #[derive(Debug, Clone, Args)]
-pub(super) struct GraphOptions {
+pub(super) struct CallGraphOptions {
     /// With --level method: how receivers of calls are told [default: 0-cfa]
     #[arg(long, value_name = "NAME")]
     callgraph: Option<CallGraphName>,
@@ -63,7 +64,7 @@ pub(super) struct LevelArguments {
     #[arg(long, value_name = "LEVEL", default_value = "class")]
     level: LevelName,
     #[command(flatten)]
-    graph: GraphOptions,
+    graph: CallGraphOptions,
     /// With --level method: how finely changes are told [default: class]
     #[arg(long, value_name = "LEVEL")]
     changes: Option<ChangesName>,
@@ -81,11 +82,11 @@ pub(super) struct CallGraphArguments {
     #[arg(long)]
     dot: bool,
     #[command(flatten)]
-    graph: GraphOptions,
+    graph: CallGraphOptions,
 }
 
-impl GraphOptions {
-    fn level(&self, libraries: LibrariesWhen) -> MethodLevel {
+impl CallGraphOptions {
+    fn level(&self, libraries: Libraries) -> MethodLevel {
         MethodLevel {
             algorithm: match self.callgraph {
                 Some(CallGraphName::Cha) => Algorithm::Cha,
@@ -93,7 +94,7 @@ impl GraphOptions {
                 Some(CallGraphName::ZeroCfa) | None => Algorithm::ZeroCfa,
                 Some(CallGraphName::ZeroOneCfa) => Algorithm::ZeroOneCfa,
             },
-            libraries: matches!(libraries, LibrariesWhen::Include),
+            libraries: libraries == Libraries::Include,
             reflection: self.reflection,
             changes: Changes::Class,
         }
@@ -102,7 +103,7 @@ impl GraphOptions {
 
 impl LevelArguments {
     /// The method level if it is asked for. Options of it without it are a mistake of the call.
-    pub(super) fn methods(&self, libraries: LibrariesWhen) -> Result<Option<MethodLevel>> {
+    pub(super) fn methods(&self, libraries: Libraries) -> Result<Option<MethodLevel>> {
         if self.level == LevelName::Class {
             if self.graph.callgraph.is_some() || self.graph.reflection || self.changes.is_some() {
                 bail!("--callgraph, --reflection and --changes need --level method");
@@ -126,14 +127,14 @@ struct ImpactedMethodsJson<'a> {
 
 /// The methods that can reach a change.
 pub(super) fn impacted(
-    sessions: &mut [Session],
-    modules: &[Module],
+    sessions: &mut Sessions,
     level: &MethodLevel,
     options: &Options,
     out: &mut impl Write,
 ) -> Result<i32> {
     let (mut count, mut classes) = (0, BTreeSet::new());
-    for (session, module) in sessions.iter_mut().zip(modules) {
+    let modules = sessions.modules.len();
+    for (session, module) in sessions.each.iter_mut().zip(&sessions.modules) {
         let found = methods::impacted(session, module, level);
         let known = found.is_some();
         let methods = found.unwrap_or_default();
@@ -144,9 +145,7 @@ pub(super) fn impacted(
             render::json_line(&line, out)?;
             continue;
         }
-        if modules.len() > 1 {
-            writeln!(out, "{}:", session.module)?;
-        }
+        heading(modules, &session.module, out)?;
         if !known {
             writeln!(out, "everything: no finished run was recorded with --level method")?;
         }
@@ -169,122 +168,51 @@ struct CallJson<'a> {
 
 /// `tamis static callgraph`.
 pub(super) fn callgraph(
-    sessions: &[Session],
-    modules: &[Module],
-    libraries: LibrariesWhen,
+    sessions: &Sessions,
+    libraries: Libraries,
     arguments: &CallGraphArguments,
     options: &Options,
     out: &mut impl Write,
 ) -> Result<i32> {
     let level = arguments.graph.level(libraries);
-    let mut found = arguments.from.is_none() && arguments.to.is_none();
-    for (session, module) in sessions.iter().zip(modules) {
-        let universe = methods::universe_of_now(session, module, &level);
-        let mut starts = session.test_names();
-        if let Some(from) = &arguments.from {
-            let class = from.split('#').next().unwrap_or(from).to_owned();
-            if !starts.contains(&class) {
-                starts.push(class);
-            }
-        }
-        let calls = Calls::build(&universe, &starts, &level);
-        for problem in &calls.program.problems {
+    let with_calls = arguments.dot || options.common.json;
+    let query = CallQuery { from: arguments.from.clone(), to: arguments.to.clone(), with_calls };
+    let mut found = false;
+    for (session, module) in sessions.each.iter().zip(&sessions.modules) {
+        let answer = call_query::ask(session, module, &level, &query);
+        for problem in &answer.problems {
             eprintln!("tamis: {problem}");
         }
-        let wanted = |name: &Option<String>| -> Option<Vec<MethodId>> {
-            name.as_ref().map(|name| matching(&calls, name))
-        };
-        let (from, to) = (wanted(&arguments.from), wanted(&arguments.to));
-        found |= from.iter().chain(&to).all(|list| !list.is_empty());
-        let methods: Vec<MethodId> = match (&from, &to) {
-            (None, None) if !arguments.dot && !options.common.json => {
-                writeln!(
-                    out,
-                    "{}: {} methods can run from {} test classes ({}), {} edges",
-                    session.module,
-                    calls.graph.reached().count(),
-                    session.tests.len(),
-                    level.algorithm.name(),
-                    calls.graph.edge_count()
-                )?;
-                continue;
+        found |= answer.found;
+        if arguments.dot {
+            dot(&answer, out)?;
+        } else if options.common.json {
+            for (from, to) in &answer.calls {
+                render::json_line(&CallJson { from, to }, out)?;
             }
-            (None, None) => calls.graph.reached().collect(),
-            (Some(from), None) => calls.graph.reachable(from),
-            (None, Some(to)) => {
-                let callers = calls.graph.callers(to);
-                calls.graph.reached().filter(|&m| callers.contains(m)).collect()
-            }
-            (Some(from), Some(to)) => {
-                let callers = calls.graph.callers(to);
-                let paths = from.iter().map(|&m| callers.path(m, &calls.graph));
-                paths.filter(|p| !p.is_empty()).min_by_key(Vec::len).unwrap_or_default()
-            }
-        };
-        print(&calls, &methods, arguments, options, out)?;
+        } else if query.from.is_none() && query.to.is_none() {
+            let CallAnswer { reached, edges, .. } = answer;
+            let (module, tests, how) =
+                (&session.module, session.tests.len(), level.algorithm.name());
+            writeln!(
+                out,
+                "{module}: {reached} methods can run from {tests} test classes ({how}), {edges} edges"
+            )?;
+        } else {
+            answer.methods.iter().try_for_each(|method| writeln!(out, "{method}"))?;
+        }
     }
-    if !found {
+    if !found && !sessions.each.is_empty() {
         bail!("no method of that name can run from here; names look like com.acme.Foo#bar");
     }
     Ok(0)
 }
 
-/// The methods that a name of a class or method stands for.
-fn matching(calls: &Calls<'_>, name: &str) -> Vec<MethodId> {
-    let (class, method) = match name.split_once('#') {
-        Some((class, method)) => (class, Some(method)),
-        None => (name, None),
-    };
-    let internal = class.replace('.', "/");
-    calls
-        .program
-        .methods_of(internal.as_bytes())
-        .filter(|&m| calls.graph.is_reached(m))
-        .filter(|&m| {
-            let shown = calls.program.method_display(m);
-            let own = shown.split_once('#').map(|(_, own)| own).unwrap_or_default();
-            method.is_none_or(|wanted| {
-                own == wanted || own.split('(').next().is_some_and(|plain| plain == wanted)
-            })
-        })
-        .collect()
-}
-
-fn print(
-    calls: &Calls<'_>,
-    methods: &[MethodId],
-    arguments: &CallGraphArguments,
-    options: &Options,
-    out: &mut impl Write,
-) -> Result<()> {
-    let name = |m: MethodId| calls.program.method_display(m);
-    let both = arguments.from.is_some() && arguments.to.is_some();
-    if !arguments.dot && !options.common.json {
-        for &method in methods.iter().filter(|&&m| calls.program.is_in_file(m)) {
-            writeln!(out, "{}", name(method))?;
-        }
-        return Ok(());
+fn dot(answer: &CallAnswer, out: &mut impl Write) -> Result<()> {
+    writeln!(out, "digraph calls {{")?;
+    for (from, to) in &answer.calls {
+        writeln!(out, "  {from:?} -> {to:?};")?;
     }
-    let wanted: BTreeSet<MethodId> = methods.iter().copied().collect();
-    let mut edges: Vec<(String, String)> = Vec::new();
-    if both {
-        edges.extend(methods.windows(2).map(|pair| (name(pair[0]), name(pair[1]))));
-    } else {
-        for &from in methods {
-            let callees = calls.graph.callees(from).into_iter().filter(|to| wanted.contains(to));
-            edges.extend(callees.map(|to| (name(from), name(to))));
-        }
-    }
-    if arguments.dot {
-        writeln!(out, "digraph calls {{")?;
-        for (from, to) in &edges {
-            writeln!(out, "  {from:?} -> {to:?};")?;
-        }
-        writeln!(out, "}}")?;
-    } else {
-        for (from, to) in &edges {
-            render::json_line(&CallJson { from, to }, out)?;
-        }
-    }
+    writeln!(out, "}}")?;
     Ok(())
 }
