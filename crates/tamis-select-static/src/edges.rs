@@ -108,6 +108,11 @@ impl<'a> Builder<'a> {
                 self.add(node, to, kind);
             }
         }
+        for text in class.ids(List::Mentioned) {
+            if let Some(&to) = texts.mentioned.get(&text) {
+                self.add(node, to, EdgeKind::NamedInString);
+            }
+        }
         for text in class.ids(List::Texts) {
             for &(to, kind) in texts.named.get(&text).into_iter().flatten() {
                 self.add(node, to, kind);
@@ -222,6 +227,9 @@ impl<'a> Builder<'a> {
 struct Texts<'a> {
     /// Classes and resources that a string names exactly.
     named: FxHashMap<NameId, Vec<(NameId, EdgeKind)>>,
+    /// Classes that a part of a longer string names. Files that are mentioned do not count as named: a message that
+    /// mentions a file says nothing about who reads it.
+    mentioned: FxHashMap<NameId, NameId>,
     /// Classes of whose name a string is a part.
     parts: FxHashMap<NameId, Vec<NameId>>,
     named_resources: FxHashSet<NameId>,
@@ -263,6 +271,7 @@ impl<'a> Texts<'a> {
             .collect();
         let mut texts = Self {
             named: FxHashMap::default(),
+            mentioned: mentioned(world, known),
             parts: FxHashMap::default(),
             named_resources: FxHashSet::default(),
             world,
@@ -326,6 +335,32 @@ impl<'a> Texts<'a> {
     }
 }
 
+/// The class that a text names: as a whole (`p.Thing`, `p/Thing`, `p/Thing.class`), or without its last word, which is
+/// a member then (`p.Thing.method`), or a class inside of it, which it uses.
+fn class_named(world: &World, text: NameId, known: &NameSet) -> Option<NameId> {
+    let bytes = world.names.get(text);
+    // The table holds each text once: the string and the name are the same entry.
+    if !bytes.contains(&b'.') {
+        return Some(text).filter(|&class| known.contains(class));
+    }
+    let bytes = bytes.strip_suffix(b".class").unwrap_or(bytes);
+    let find = |name: &[u8]| {
+        let internal: Vec<u8> = name.iter().map(|&b| if b == b'.' { b'/' } else { b }).collect();
+        world.names.find(&internal).filter(|&class| known.contains(class))
+    };
+    let without_last = || bytes.iter().rposition(|&b| b == b'.').map(|dot| &bytes[..dot]);
+    find(bytes).or_else(|| find(without_last()?))
+}
+
+fn mentioned(world: &World, known: &NameSet) -> FxHashMap<NameId, NameId> {
+    let mut texts: FxHashSet<NameId> = FxHashSet::default();
+    for class in world.nodes().filter_map(|node| world.class(node)) {
+        texts.extend(class.ids(List::Mentioned));
+    }
+    let named = |text| Some((text, class_named(world, text, known)?));
+    texts.into_iter().filter_map(named).collect()
+}
+
 /// A node that a string names, how, and whether it is a file that is named itself.
 type Targets = Vec<(NameId, EdgeKind, bool)>;
 
@@ -336,20 +371,9 @@ fn exact(
     resources: &ResourceKeys,
 ) -> Option<Targets> {
     let bytes = world.names.get(text);
-    let class = match bytes.contains(&b'.') {
-        // The table holds each text once: the string and the name are the same entry.
-        false => Some(text),
-        true => {
-            let internal: Vec<u8> =
-                bytes.iter().map(|&b| if b == b'.' { b'/' } else { b }).collect();
-            world.names.find(&internal)
-        }
-    };
-    let mut targets: Targets = class
-        .filter(|&class| known.contains(class))
-        .map(|class| (class, EdgeKind::NamedInString, false))
-        .into_iter()
-        .collect();
+    let class = class_named(world, text, known);
+    let mut targets: Targets =
+        class.map(|class| (class, EdgeKind::NamedInString, false)).into_iter().collect();
     targets.extend(resources.find(bytes).iter().map(|&(r, own)| (r, EdgeKind::Resource, own)));
     (!targets.is_empty()).then_some(targets)
 }

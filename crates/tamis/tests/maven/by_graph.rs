@@ -46,6 +46,46 @@ fn the_graph_decides_and_only_what_finished_moves_on() {
     assert_eq!(observed.assert_passed("observed").ran.len(), all, "{observed:?}");
 }
 
+/// `tamis static` sees what a run with the graph of types did, as long as it can know that the tests still run in the
+/// same way; and the run sees only what it can know of itself.
+#[test]
+fn a_run_and_a_look_at_the_classes_share_one_state() {
+    let Some(maven) = Maven::copy_of("maven-modules", &tamis_testjava::jdk(), "shared") else {
+        return;
+    };
+    let first = build(&maven);
+    if !is_resolved(&first) {
+        return;
+    }
+    first.assert_passed("the first build");
+    let all = first.ran.len();
+    let words = maven.words(&[]);
+    let repository = words.iter().find_map(|word| word.strip_prefix("-D")).expect("a repository");
+    maven.write("offline-mvn", "exec mvn -o \"$@\"\n");
+    let program = maven.path("offline-mvn").display().to_string();
+    std::process::Command::new("chmod").arg("+x").arg(&program).status().expect("chmod");
+    let select = |more: &[&str]| {
+        let words =
+            [&["static", "--mvn", &program, "-D", repository], more, &["select", "--plain"]];
+        let ended = maven.tamis(&words.concat());
+        assert_eq!(ended.code, 0, "{}", ended.stderr);
+        // Surefire does not run all that looks like a test.
+        let ran = |name: &&str| first.ran.contains_key(*name);
+        ended.text().lines().filter(ran).count()
+    };
+    assert_eq!(select(&[]), 0, "the run is known");
+    assert_eq!(
+        select(&["-D", "other=1"]),
+        all,
+        "tests may see a property that the run did not have"
+    );
+    maven.replace("pom.xml", "</properties>", "<argLine>-Dx=1</argLine></properties>");
+    assert_eq!(select(&[]), all, "the poms declare another way to run tests");
+    let again = build(&maven);
+    assert_eq!(again.assert_passed("another argument").ran.len(), all);
+    assert_eq!(select(&[]), 0);
+}
+
 #[test]
 fn at_method_level_the_call_graph_decides() {
     let Some(maven) = Maven::copy_of("maven-modules", &tamis_testjava::jdk(), "calls") else {
