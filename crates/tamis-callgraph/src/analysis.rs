@@ -32,14 +32,14 @@ impl Algorithm {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Options {
+pub struct AnalysisOptions {
     pub algorithm: Algorithm,
     /// Class literals with `newInstance`, and `Class.forName` of constants, make objects.
     pub reflection: bool,
     pub assumptions: Assumptions,
 }
 
-impl Options {
+impl AnalysisOptions {
     /// Without reflection, and with what selection assumes of code that is not read.
     pub fn new(algorithm: Algorithm) -> Self {
         Self { algorithm, reflection: false, assumptions: Assumptions::default() }
@@ -65,7 +65,7 @@ pub struct Root {
 }
 
 /// Builds the call graph of a program from its roots.
-pub fn build(program: &mut Program<'_>, roots: &[Root], options: Options) -> CallGraph {
+pub fn build(program: &mut Program<'_>, roots: &[Root], options: AnalysisOptions) -> CallGraph {
     match options.algorithm {
         Algorithm::Cha => by_types::build(program, roots, options, true),
         Algorithm::Rta => by_types::build(program, roots, options, false),

@@ -31,9 +31,9 @@ mod sets;
 mod solver;
 mod universe;
 
-pub use analysis::{Algorithm, Assumptions, Options, Root, build};
+pub use analysis::{Algorithm, AnalysisOptions, Assumptions, Root, build};
 pub use change::Changes;
 pub use graph::{CallGraph, Callers};
 pub use image::ImageError;
 pub use program::{ClassId, MethodId, Program};
-pub use universe::{Origin, Universe};
+pub use universe::{Author, Universe};

@@ -16,7 +16,7 @@
 
 use crate::body::{Body, CallKind, NO_VAR, Op};
 use crate::descriptor::{self, Slot};
-use crate::program::{ClassId, Kind, MethodId, Program, SelectorId, key};
+use crate::program::{ClassId, ClassKind, MethodId, Program, SelectorId, key};
 use std::rc::Rc;
 use tamis_classfile::flags;
 
@@ -232,7 +232,7 @@ impl Program<'_> {
     /// Opens the fields with one of these names in one of these classes.
     pub(crate) fn open_fields(&mut self, classes: &[ClassId], names: &[&[u8]]) {
         for &class in classes {
-            let Kind::File(loaded) = &self.classes[class as usize].kind else { continue };
+            let ClassKind::File(loaded) = &self.classes[class as usize].kind else { continue };
             let file = Rc::clone(&loaded.file);
             for member in file.fields.iter().filter(|f| names.contains(&f.name)) {
                 let selector = self.selector_named(member.name, member.descriptor);
@@ -252,7 +252,7 @@ impl Program<'_> {
                 self.text(self.classes[class as usize].name),
                 b"java/lang/Class" | b"java/lang/reflect/Constructor"
             )
-            && !matches!(self.classes[class as usize].kind, Kind::Lambda)
+            && !matches!(self.classes[class as usize].kind, ClassKind::Lambda)
     }
 
     /// Whether a call looks for the providers of a service that it is given.

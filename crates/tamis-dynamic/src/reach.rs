@@ -9,7 +9,7 @@
 //! count, or those that such types have, where they are all known ([`Known`](crate::known::Known)).
 
 use crate::class::{Class, Method};
-use crate::kinds::Kinds;
+use crate::loaded_types::LoadedTypes;
 use roaring::RoaringBitmap;
 use rustc_hash::{FxHashMap, FxHashSet};
 use tamis_classpath::names::{NameId, Names};
@@ -101,7 +101,7 @@ impl Calls {
     /// The classes that a class inherits from, itself among them.
     pub(crate) fn parents_of<'k>(
         &self,
-        kinds: &'k Kinds,
+        kinds: &'k LoadedTypes,
         class: NameId,
     ) -> impl Iterator<Item = NameId> + 'k {
         let at = self.by_name.get(&class).copied();
@@ -130,7 +130,7 @@ impl Calls {
         &self,
         roots: impl Iterator<Item = u32>,
         ran: &RoaringBitmap,
-        kinds: &Kinds,
+        kinds: &LoadedTypes,
     ) -> RoaringBitmap {
         let mut reached = RoaringBitmap::new();
         let mut seen_calls = FxHashSet::default();
@@ -168,7 +168,11 @@ impl Calls {
 
     /// The methods of an object of this class that code which is not seen can call: those that a type
     /// which is not the project's declares, as far as such types are known.
-    fn called_back<'k>(&'k self, kinds: &'k Kinds, at: usize) -> impl Iterator<Item = u32> + 'k {
+    fn called_back<'k>(
+        &'k self,
+        kinds: &'k LoadedTypes,
+        at: usize,
+    ) -> impl Iterator<Item = u32> + 'k {
         let foreign = &kinds.foreign[at];
         let families = kinds.parents[at].iter().filter(|_| !foreign.is_empty());
         let classes = families.filter_map(|name| self.by_name.get(name)).map(|&c| &self.classes[c]);
@@ -185,7 +189,7 @@ impl Calls {
     }
 
     /// Whether a call that names this class can arrive at a method of the same signature.
-    pub(crate) fn can_arrive(&self, kinds: &Kinds, owner: NameId, target: u32) -> bool {
+    pub(crate) fn can_arrive(&self, kinds: &LoadedTypes, owner: NameId, target: u32) -> bool {
         let Some(&(at, method)) = self.methods.get(&target) else { return false };
         let (class, _) = &self.classes[at];
         let method = &class.methods[method];

@@ -1,8 +1,8 @@
 //! Questions to a call graph: what can a method run, who can run it, on which way.
 
-use crate::methods::{self, Calls, MethodLevel};
+use crate::definitions::TestModule;
+use crate::method_level::{self, Calls, MethodLevel};
 use crate::select::Session;
-use crate::world::Module;
 use std::collections::BTreeSet;
 use tamis_callgraph::MethodId;
 
@@ -34,11 +34,11 @@ pub struct CallAnswer {
 /// Asks the call graph of a module, from its tests and from where the query starts.
 pub fn ask(
     session: &Session,
-    module: &Module,
+    module: &TestModule,
     level: &MethodLevel,
     query: &CallQuery,
 ) -> CallAnswer {
-    let universe = methods::universe_of_now(session, module, level);
+    let universe = method_level::universe_of_now(session, module, level);
     let mut starts = session.test_names();
     if let Some(from) = &query.from {
         let class = from.split('#').next().unwrap_or(from).to_owned();

@@ -7,8 +7,8 @@
 //! The classpath is what `dependency:build-classpath` gives, kept for as long as no pom, `.mvn` file, user setting of
 //! Maven or given word changes. What repositories offer under the same version is not seen.
 
-use crate::naming::{self, Exclusion, Naming};
-use crate::world::{Configuration, Module};
+use crate::definitions::{Configuration, TestModule};
+use crate::test_naming::{self, Exclusion, Naming};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -118,7 +118,7 @@ pub fn resolve(
     build: &MavenBuild<'_>,
     cache: &Path,
     environment: &[String],
-) -> Result<Vec<Module>, MavenError> {
+) -> Result<Vec<TestModule>, MavenError> {
     let mut layouts = build.read()?;
     let file = cache.join("maven-classpath");
     let kept: Option<(Hash, BTreeMap<String, String>)> = disk::load(&file);
@@ -149,7 +149,7 @@ fn module(
     layout: &Layout,
     classpaths: &BTreeMap<String, String>,
     environment: &[String],
-) -> Result<Option<Module>, MavenError> {
+) -> Result<Option<TestModule>, MavenError> {
     if let Some(parent) = layout.missing_parents.first() {
         let (pom, parent) = (layout.definition.clone(), parent.clone());
         return Err(MavenError::Parent { pom, parent });
@@ -170,9 +170,9 @@ fn module(
         MavenError::Classpath(format!("Maven left none for {}", layout.definition))
     })?;
     let path = std::env::split_paths(path).filter(|p| !p.as_os_str().is_empty());
-    Ok(Some(Module {
+    Ok(Some(TestModule {
         name: layout.folder.clone(),
-        key: Module::key_of(build.top, std::slice::from_ref(&test_classes)),
+        key: TestModule::key_of(build.top, std::slice::from_ref(&test_classes)),
         test_classes: vec![test_classes],
         classes: vec![classes],
         classpath: path.collect(),
@@ -253,8 +253,9 @@ fn naming_of(all: &[TestNaming]) -> Naming {
 
 fn add_naming(one: &TestNaming, naming: &mut Naming) {
     let is_failsafe = one.plugin == TestPlugin::Failsafe;
-    let patterns =
-        |list: &[String]| -> Vec<String> { list.iter().flat_map(|p| naming::split(p)).collect() };
+    let patterns = |list: &[String]| -> Vec<String> {
+        list.iter().flat_map(|p| test_naming::split(p)).collect()
+    };
     let mut plain = Vec::new();
     if let Some(includes) = &one.includes {
         let (negated, others): (Vec<String>, Vec<String>) =
@@ -265,7 +266,7 @@ fn add_naming(one: &TestNaming, naming: &mut Naming) {
             naming.negated.push(Exclusion { patterns, for_all: one.for_all });
         }
     }
-    let single = one.single.as_deref().map(naming::split).unwrap_or_default();
+    let single = one.single.as_deref().map(test_naming::split).unwrap_or_default();
     plain.extend(single.into_iter().filter(|p| !p.starts_with('!')));
     // A list in a file, which we do not read.
     plain.extend(one.includes_file.then(|| "${includesFile}".to_owned()));

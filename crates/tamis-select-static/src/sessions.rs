@@ -2,17 +2,17 @@
 //!
 //! Nothing is printed here. What the user should know is returned as notes.
 //!
-//! With [`Settings::offline`] everything that proves something is on disk before a call ends: tests that finished,
+//! With [`StaticSettings::offline`] everything that proves something is on disk before a call ends: tests that finished,
 //! and the state in which tests were announced. What is left is work that changes no selection: keeping what was read
 //! of class files, carrying proofs to the newest state, analysing libraries. The file `behind` in the state folder
 //! says that such work is left, and is removed when it is done: whoever was to do it and was killed leaves it to the
 //! next call.
 
+use crate::definitions::TestModule;
 use crate::lock::Lock;
-use crate::methods::{self, MethodLevel};
-use crate::select::{Reason, Session, Settings, TestDecision};
-use crate::surroundings;
-use crate::world::Module;
+use crate::method_level::{self, MethodLevel};
+use crate::run_surroundings;
+use crate::select::{Reason, Session, StaticSettings, TestDecision};
 use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -31,9 +31,9 @@ pub enum Access {
 
 #[derive(Debug)]
 pub struct Sessions {
-    pub modules: Vec<Module>,
+    pub modules: Vec<TestModule>,
     pub each: Vec<Session>,
-    settings: Settings,
+    settings: StaticSettings,
     lock: Option<Lock>,
 }
 
@@ -81,28 +81,30 @@ pub fn lock(state: &Path, access: Access, waiting: impl FnOnce()) -> io::Result<
 }
 
 impl Sessions {
-    pub fn open(modules: Vec<Module>, settings: Settings, lock: Option<Lock>) -> Self {
+    pub fn open(modules: Vec<TestModule>, settings: StaticSettings, lock: Option<Lock>) -> Self {
         let each = modules.iter().map(|module| Session::open(module, &settings)).collect();
         Self { modules, each, settings, lock }
     }
 
     /// What the user should know of the classpaths.
     pub fn notes(&self) -> impl Iterator<Item = &str> {
-        let worlds = self.each.iter().map(|session| &session.world);
-        worlds.flat_map(|world| world.blind.iter().chain(&world.notes)).map(String::as_str)
+        let worlds = self.each.iter().map(|session| &session.definitions);
+        worlds
+            .flat_map(|definitions| definitions.blind.iter().chain(&definitions.notes))
+            .map(String::as_str)
     }
 
     /// Decides about the tests of all modules; `all` is a wish of the user that comes before the evidence.
     pub fn select(&mut self, all: bool, level: Option<&MethodLevel>) -> Vec<Selection> {
         let pairs = self.each.iter_mut().zip(&self.modules);
-        let selection = |(session, module): (&mut Session, &Module)| Selection {
+        let selection = |(session, module): (&mut Session, &TestModule)| Selection {
             tests: match level {
                 _ if all => requested(session),
                 None => session.select(),
-                Some(level) => methods::select(session, module, level),
+                Some(level) => method_level::select(session, module, level),
             },
             module: session.module.clone(),
-            notes: session.world.notes.clone(),
+            notes: session.definitions.notes.clone(),
         };
         pairs.map(selection).collect()
     }
@@ -119,7 +121,7 @@ impl Sessions {
         {
             if by_methods {
                 written.push(session.announce_only()?);
-                written.push(methods::keep(session, module)?);
+                written.push(method_level::keep(session, module)?);
             } else if self.settings.offline {
                 written.push(session.announce_only()?);
             } else {
@@ -158,11 +160,11 @@ impl Sessions {
     /// Who finished, from the reports of Surefire and Failsafe: those in the given folders, else in the usual ones of
     /// each module.
     pub fn reported(&self, given: &[PathBuf], root: &Path) -> Result<Vec<Finished>, RecordError> {
-        let of = |(session, module): (&Session, &Module)| {
+        let of = |(session, module): (&Session, &TestModule)| {
             let mut tests = BTreeMap::new();
             let usual = usual_reports(module, root);
             for folder in if given.is_empty() { usual.as_slice() } else { given } {
-                let found = surroundings::finished(folder, session.world.newest_ns)
+                let found = run_surroundings::finished(folder, session.definitions.newest_ns)
                     .map_err(|why| RecordError::Reports { folder: folder.clone(), why })?;
                 tests.extend(found);
             }
@@ -181,7 +183,7 @@ impl Sessions {
         for ((session, module), finished) in self.each.iter_mut().zip(&self.modules).zip(finished) {
             if by_methods {
                 written.push(session.record_finished(&finished.tests)?);
-                written.push(methods::keep(session, module)?);
+                written.push(method_level::keep(session, module)?);
             } else if self.settings.offline {
                 written.push(session.record_finished(&finished.tests)?);
             } else {
@@ -234,7 +236,7 @@ fn notes_of(written: &[bool]) -> Vec<&'static str> {
     written.iter().filter(|written| !**written).map(|_| NOTHING_WRITTEN).collect()
 }
 
-fn usual_reports(module: &Module, root: &Path) -> Vec<PathBuf> {
+fn usual_reports(module: &TestModule, root: &Path) -> Vec<PathBuf> {
     let target = module.test_classes.first().and_then(|folder| folder.parent()).unwrap_or(root);
     let folders = ["surefire-reports", "failsafe-reports"].map(|name| target.join(name));
     folders.into_iter().filter(|folder| folder.is_dir()).collect()

@@ -7,7 +7,7 @@
 //!
 //! Nothing in here is a path of one machine.
 
-use crate::world::{Configuration, Origin, World};
+use crate::definitions::{Configuration, Definitions, Origin};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::io;
@@ -196,49 +196,49 @@ impl State {
     }
 }
 
-/// The project nodes of a world in the order of their names.
-fn sorted_nodes(world: &World) -> Vec<NameId> {
+/// The nodes that the project defines, in the order of their names.
+fn sorted_nodes(definitions: &Definitions) -> Vec<NameId> {
     let mut nodes: Vec<NameId> =
-        world.nodes().filter(|&n| world.origin(n) != Some(Origin::Library)).collect();
-    nodes.sort_unstable_by(|&a, &b| world.names.get(a).cmp(world.names.get(b)));
+        definitions.nodes().filter(|&n| definitions.origin(n) != Some(Origin::Library)).collect();
+    nodes.sort_unstable_by(|&a, &b| definitions.names.get(a).cmp(definitions.names.get(b)));
     nodes
 }
 
-/// One value for the whole state of a world: equal digests, equal states.
-pub fn digest(world: &World) -> Hash {
+/// One value for the whole state: equal digests, equal states.
+pub fn digest(definitions: &Definitions) -> Hash {
     let mut bytes = Vec::new();
-    for node in sorted_nodes(world) {
-        let name = world.names.get(node);
+    for node in sorted_nodes(definitions) {
+        let name = definitions.names.get(node);
         bytes.extend_from_slice(&(name.len() as u32).to_le_bytes());
         bytes.extend_from_slice(name);
-        let whole = world.fingerprint(node).map_or(0, |h| h.0);
+        let whole = definitions.fingerprint(node).map_or(0, |h| h.0);
         bytes.extend_from_slice(&whole.to_le_bytes());
     }
-    for library in &world.library_contents {
+    for library in &definitions.library_contents {
         bytes.extend_from_slice(&library.0.to_le_bytes());
     }
-    bytes.extend(world.mixed_order.iter().map(|&l| u8::from(l)));
-    bytes.extend_from_slice(&world.environment.0.to_le_bytes());
+    bytes.extend(definitions.mixed_order.iter().map(|&l| u8::from(l)));
+    bytes.extend_from_slice(&definitions.environment.0.to_le_bytes());
     Hash::of(&bytes)
 }
 
-/// The state of a world, to be kept.
-pub fn snapshot(world: &World) -> Snapshot {
+/// The state of all definitions, to be kept.
+pub fn snapshot(definitions: &Definitions) -> Snapshot {
     let mut snapshot = Snapshot {
-        libraries: world.library_contents.clone(),
-        mixed_order: world.mixed_order.clone(),
-        environment: world.environment.0,
+        libraries: definitions.library_contents.clone(),
+        mixed_order: definitions.mixed_order.clone(),
+        environment: definitions.environment.0,
         ..Snapshot::default()
     };
-    for node in sorted_nodes(world) {
-        let name = snapshot.names.intern(world.names.get(node));
-        snapshot.nodes.extend(node_state(world, node, name));
+    for node in sorted_nodes(definitions) {
+        let name = snapshot.names.intern(definitions.names.get(node));
+        snapshot.nodes.extend(node_state(definitions, node, name));
     }
     snapshot
 }
 
-fn node_state(world: &World, node: NameId, name: NameId) -> Option<NodeState> {
-    if let Some(class) = world.class(node) {
+fn node_state(definitions: &Definitions, node: NameId, name: NameId) -> Option<NodeState> {
+    if let Some(class) = definitions.class(node) {
         let facts = class.facts;
         return Some(NodeState {
             name,
@@ -250,7 +250,7 @@ fn node_state(world: &World, node: NameId, name: NameId) -> Option<NodeState> {
             resource: false,
         });
     }
-    let content = world.resource(node)?.facts.content;
+    let content = definitions.resource(node)?.facts.content;
     Some(NodeState {
         name,
         whole: content,

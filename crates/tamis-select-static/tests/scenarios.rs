@@ -668,7 +668,7 @@ fn a_kind_that_is_switched_off_does_not_select() {
     let mut settings = settings(folder.path());
     settings.kinds = [EdgeKind::NamedInString, EdgeKind::NameParts, EdgeKind::Inlined]
         .into_iter()
-        .fold(settings.kinds, tamis_select_static::Kinds::without);
+        .fold(settings.kinds, tamis_select_static::EdgeKinds::without);
     let before = module(&sources(false).compile(&jdk()), &[]);
     let after = module(&sources(true).compile(&jdk()), &[]);
     let mut session = Session::open(&before, &settings);
@@ -678,7 +678,7 @@ fn a_kind_that_is_switched_off_does_not_select() {
     assert!(in_package("reflection", &decisions, true).is_empty());
     assert!(in_package("computedname", &decisions, true).is_empty());
     // What was proven under weaker rules proves nothing under stronger ones.
-    settings.kinds = tamis_select_static::Kinds::ALL;
+    settings.kinds = tamis_select_static::EdgeKinds::ALL;
     let strict = Session::open(&before, &settings).select();
     assert!(strict.iter().all(|d| d.run == Some(Reason::OtherRules)));
 }

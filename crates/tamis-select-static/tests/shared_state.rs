@@ -9,13 +9,15 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use support::{frameworks, settings};
 use tamis_core::Hash;
-use tamis_select_static::engine::{self, Recorded};
-use tamis_select_static::{Configuration, Module, Reason, Session, Settings, TestDecision};
+use tamis_select_static::strategy::{self, Recorded};
+use tamis_select_static::{
+    Configuration, Reason, Session, StaticSettings, TestDecision, TestModule,
+};
 use tamis_testjava::jdk;
 
 struct Project {
     classes: PathBuf,
-    settings: Settings,
+    settings: StaticSettings,
     _folder: tempfile::TempDir,
 }
 
@@ -46,50 +48,50 @@ impl Project {
         }
     }
 
-    fn module(&self, name: &str, configuration: Configuration) -> Module {
+    fn module(&self, name: &str, configuration: Configuration) -> TestModule {
         let test_classes = vec![self.classes.clone()];
-        Module {
+        TestModule {
             name: name.into(),
-            key: Module::key_of(&self.settings.root, &test_classes),
+            key: TestModule::key_of(&self.settings.root, &test_classes),
             test_classes,
             configuration,
-            ..Module::default()
+            ..TestModule::default()
         }
     }
 
-    fn run(&self, execution: &str, seen: u128, declared: Option<u128>) -> Module {
+    fn run(&self, execution: &str, seen: u128, declared: Option<u128>) -> TestModule {
         let execution = execution.to_owned();
         let (seen, declared) = (Some(Hash(seen)), declared.map(Hash));
         self.module("a run of the build", Configuration { execution, seen, declared })
     }
 
     /// As `tamis static` sees it.
-    fn look(&self, declared: Option<u128>) -> Module {
+    fn look(&self, declared: Option<u128>) -> TestModule {
         let declared = declared.map(Hash);
         self.module(".", Configuration { declared, ..Configuration::default() })
     }
 
-    fn decide(&self, module: &Module) -> Vec<TestDecision> {
+    fn decide(&self, module: &TestModule) -> Vec<TestDecision> {
         let tests = TESTS.map(str::to_owned);
-        engine::decide(module, &tests, &self.settings, None).tests
+        strategy::decide(module, &tests, &self.settings, None).tests
     }
 
-    fn selected(&self, module: &Module) -> Vec<String> {
+    fn selected(&self, module: &TestModule) -> Vec<String> {
         support::selected(&self.decide(module))
     }
 
     /// Runs what is selected; these do not pass.
-    fn test(&self, module: &Module, failing: &[&str]) {
-        let decided = engine::decide(module, &TESTS.map(str::to_owned), &self.settings, None);
+    fn test(&self, module: &TestModule, failing: &[&str]) {
+        let decided = strategy::decide(module, &TESTS.map(str::to_owned), &self.settings, None);
         let selected = support::selected(&decided.tests);
         let finished =
             selected.iter().map(|t| (t.clone(), !failing.contains(&t.as_str()))).collect();
-        let outcome = engine::record(module, &self.settings, decided.state, &finished, None);
+        let outcome = strategy::record(module, &self.settings, decided.state, &finished, None);
         assert_eq!(outcome.unwrap(), Recorded::Written);
     }
 
     /// `tamis static record` with these.
-    fn record(&self, module: &Module, finished: &[(&str, bool)]) {
+    fn record(&self, module: &TestModule, finished: &[(&str, bool)]) {
         let finished: BTreeMap<String, bool> =
             finished.iter().map(|(test, passed)| ((*test).to_owned(), *passed)).collect();
         let mut session = Session::open(module, &self.settings);
@@ -197,7 +199,7 @@ fn a_failure_recorded_by_hand_is_not_overlooked_by_a_run() {
 fn other_test_classes_are_another_module() {
     let project = Project::new();
     let root = &project.settings.root;
-    let key = |folder: &str| Module::key_of(root, &[root.join(folder)]);
+    let key = |folder: &str| TestModule::key_of(root, &[root.join(folder)]);
     assert_eq!(key("a/target/test-classes"), "a/target/test-classes");
     assert_ne!(key("a/target/test-classes"), key("b/target/test-classes"));
 }

@@ -49,7 +49,7 @@ impl Project {
         path.display().to_string()
     }
 
-    fn resolve(&self, mvn: &str) -> Result<Vec<Module>, String> {
+    fn resolve(&self, mvn: &str) -> Result<Vec<TestModule>, String> {
         let top = self.folder.path();
         let build = MavenBuild { top, folder: top, home: Some(top), mvn, words: &self.words };
         resolve(&build, &top.join("cache"), &[]).map_err(|e| e.to_string())

@@ -10,16 +10,17 @@ use std::sync::Arc;
 use tamis_classpath::Caches;
 use tamis_core::{Cause, Decision, Hash, TestKey};
 use tamis_report::{TestReport, Way};
-use tamis_select_static::engine::{self, Recorded};
+use tamis_select_static::strategy::{self, Recorded};
 use tamis_select_static::{
-    Configuration, Kinds, Libraries, MethodLevel, Module, Settings, explain, maven, surroundings,
+    Configuration, EdgeKinds, Libraries, MethodLevel, StaticSettings, TestModule, explain, maven,
+    run_surroundings,
 };
 
 /// One goal between its decision and its end.
 #[derive(Debug)]
 pub(crate) struct ByGraph {
-    module: Module,
-    settings: Settings,
+    module: TestModule,
+    settings: StaticSettings,
     /// A call graph decides instead of the graph of types.
     level: Option<MethodLevel>,
     state: Hash,
@@ -38,14 +39,14 @@ impl ByGraph {
         words: &[String],
     ) -> Option<(Self, Vec<TestReport>)> {
         let state = project.store_folder.as_ref().ok()?.join("static");
-        let settings = Settings {
+        let settings = StaticSettings {
             root: project.root().to_path_buf(),
             caches: Caches::of_user(
                 Some(state.join("folders")),
                 Arc::clone(&project.fingerprinter),
             ),
             state,
-            kinds: Kinds::ALL,
+            kinds: EdgeKinds::ALL,
             libraries: Libraries::Auto,
             offline: false,
         };
@@ -53,22 +54,22 @@ impl ByGraph {
             facts.class_path.iter().cloned().partition(|p| *p == *test_classes);
         let (_, seen) = facts.configuration.to_raw();
         let home = project.paths.home();
-        let module = Module {
+        let module = TestModule {
             name: facts.scope.clone(),
             // The state of `tamis static`, which knows no configuration but what the poms declare.
-            key: Module::key_of(project.root(), &tests),
+            key: TestModule::key_of(project.root(), &tests),
             test_classes: tests,
             classes: Vec::new(),
             classpath: others,
-            environment: surroundings::environment(),
+            environment: run_surroundings::environment(),
             configuration: Configuration {
                 execution: facts.scope.clone(),
                 seen: Some(Hash(seen)),
                 declared: maven::declared(project.root(), &facts.folder, home, words),
             },
-            ..Module::default()
+            ..TestModule::default()
         };
-        let decisions = engine::decide(&module, classes, &settings, level.as_ref());
+        let decisions = strategy::decide(&module, classes, &settings, level.as_ref());
         for note in &decisions.notes {
             eprintln!("tamis: {}: {note}", facts.scope);
         }
@@ -105,7 +106,7 @@ impl ByGraph {
     /// Moves the state on for all that finished; what stands in the way is said.
     pub(crate) fn record(&self) -> Option<String> {
         let level = self.level.as_ref();
-        match engine::record(&self.module, &self.settings, self.state, &self.finished, level) {
+        match strategy::record(&self.module, &self.settings, self.state, &self.finished, level) {
             Ok(Recorded::Written) => None,
             Ok(Recorded::ClassesChanged) => {
                 Some("classes were compiled while the tests ran; nothing was recorded".into())

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError, RwLock};
 use tamis_classpath::{Caches, ClassIndex};
 use tamis_core::{Hash, Value};
-use tamis_dynamic::{Fact, Kind};
+use tamis_dynamic::{Fact, FactKind as Kind};
 use tamis_wire::Goal;
 
 /// A goal that is known: enough to answer every question about its classes.

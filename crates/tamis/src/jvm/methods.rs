@@ -18,7 +18,7 @@ use anyhow::Result;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use tamis_core::decide::Demand;
 use tamis_core::{Cause, Decision, Question, RecordId, TestKey};
-use tamis_dynamic::{Fact, Kind, outermost};
+use tamis_dynamic::{Fact, FactKind as Kind, outermost};
 use tamis_store::Store;
 
 /// The methods of one test class, as far as records know them.

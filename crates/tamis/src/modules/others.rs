@@ -8,7 +8,7 @@ use crate::project::Project;
 use std::collections::BTreeSet;
 use tamis_modules::affected::is_called;
 use tamis_modules::model::{inside, join};
-use tamis_modules::{Graph, Kind};
+use tamis_modules::{BuildTool as Kind, Graph};
 
 /// The words with the affected modules in them; `None` where nothing is to be tested.
 pub(super) fn hand(found: &Found, project: &Project, given: &[String]) -> Option<Vec<String>> {

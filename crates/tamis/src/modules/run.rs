@@ -12,7 +12,7 @@ use anyhow::{Context as _, Result, bail};
 use std::ffi::OsString;
 use std::sync::Arc;
 use tamis_core::decide::Demand;
-use tamis_modules::Kind;
+use tamis_modules::BuildTool as Kind;
 use tamis_report::human;
 use tamis_settings::modules::When;
 

@@ -5,7 +5,7 @@
 
 use crate::harness::Project;
 use std::collections::BTreeSet;
-use tamis_callgraph::{Algorithm, MethodId, Options, Origin, Program, Universe, build};
+use tamis_callgraph::{Algorithm, AnalysisOptions, Author, MethodId, Program, Universe, build};
 
 const JARS: [&str; 2] = ["junit:junit:4.13.2", "org.hamcrest:hamcrest-core:1.3"];
 
@@ -204,15 +204,15 @@ fn what_a_test_runs_is_in_every_graph() {
     let ran = ran(&project);
     assert!(ran.len() > 100 && BY_REFLECTION.iter().all(|name| ran.contains(*name)), "{ran:#?}");
     let mut universe = Universe::new();
-    universe.add_entry(&project.root.join("classes"), Origin::Project, 17);
+    universe.add_entry(&project.root.join("classes"), Author::Project, 17);
     for jar in 0..JARS.len() {
-        universe.add_entry(project.jar(jar).as_ref(), Origin::Library, 17);
+        universe.add_entry(project.jar(jar).as_ref(), Author::Library, 17);
     }
     universe.add_jdk(&project.jdk.home);
     for algorithm in Algorithm::ALL {
         let mut program = Program::new(&universe);
         let roots = program.roots_of(b"a/AllTest");
-        let graph = build(&mut program, &roots, Options::new(algorithm));
+        let graph = build(&mut program, &roots, AnalysisOptions::new(algorithm));
         assert_eq!(program.problems, Vec::<String>::new());
         let roots: Vec<MethodId> = roots.iter().map(|root| root.method).collect();
         let reached: BTreeSet<MethodId> = graph.reachable(&roots).into_iter().collect();

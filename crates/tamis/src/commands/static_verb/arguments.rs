@@ -7,7 +7,7 @@ use clap::{Args, Subcommand, ValueEnum};
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 use tamis_select_static::render::Detail;
-use tamis_select_static::{Access, EdgeKind, Kinds, Libraries, Places};
+use tamis_select_static::{Access, EdgeKind, EdgeKinds, Libraries, Places};
 
 #[derive(Debug, Args)]
 pub(crate) struct StaticArguments {
@@ -195,8 +195,8 @@ impl RecordArguments {
 }
 
 impl PlaceArguments {
-    pub(super) fn kinds(&self) -> Kinds {
-        self.without.iter().fold(Kinds::ALL, |kinds, name| kinds.without(edge(*name)))
+    pub(super) fn kinds(&self) -> EdgeKinds {
+        self.without.iter().fold(EdgeKinds::ALL, |kinds, name| kinds.without(edge(*name)))
     }
 
     pub(super) fn libraries(&self) -> Libraries {

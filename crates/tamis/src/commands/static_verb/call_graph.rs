@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 use std::io::Write;
 use tamis_callgraph::{Algorithm, Changes};
 use tamis_select_static::call_query::{self, CallAnswer, CallQuery};
-use tamis_select_static::methods::{self, MethodLevel};
+use tamis_select_static::method_level::{self, MethodLevel};
 use tamis_select_static::{Libraries, Sessions, render};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -135,7 +135,7 @@ pub(super) fn impacted(
     let (mut count, mut classes) = (0, BTreeSet::new());
     let modules = sessions.modules.len();
     for (session, module) in sessions.each.iter_mut().zip(&sessions.modules) {
-        let found = methods::impacted(session, module, level);
+        let found = method_level::impacted(session, module, level);
         let known = found.is_some();
         let methods = found.unwrap_or_default();
         count += methods.len();
@@ -156,7 +156,7 @@ pub(super) fn impacted(
     if !options.common.json {
         eprintln!("tamis: {count} methods of {} classes can reach a change", classes.len());
     }
-    eprintln!("tamis: {}", methods::WARNING);
+    eprintln!("tamis: {}", method_level::WARNING);
     Ok(0)
 }
 

@@ -22,7 +22,7 @@ use std::io::{BufWriter, Write};
 use std::path::Path;
 use std::sync::Arc;
 use tamis_classpath::Caches;
-use tamis_select_static::{Asked, MethodLevel, Sessions, Settings, methods, sessions};
+use tamis_select_static::{Asked, MethodLevel, Sessions, StaticSettings, method_level, sessions};
 
 pub(crate) fn run(options: &Options, arguments: &StaticArguments) -> Result<i32> {
     let project = Project::find(options)?;
@@ -51,9 +51,14 @@ fn note(text: &str) {
     eprintln!("tamis: {text}");
 }
 
-fn settings(project: &Project, places: &PlaceArguments, state: &Path, offline: bool) -> Settings {
+fn settings(
+    project: &Project,
+    places: &PlaceArguments,
+    state: &Path,
+    offline: bool,
+) -> StaticSettings {
     let files = Arc::clone(&project.fingerprinter);
-    Settings {
+    StaticSettings {
         root: project.root().to_path_buf(),
         caches: Caches::of_user(Some(state.join("folders")), files),
         state: state.to_path_buf(),
@@ -67,7 +72,7 @@ fn open(
     project: &Project,
     places: &PlaceArguments,
     verb: &StaticVerb,
-    settings: &Settings,
+    settings: &StaticSettings,
 ) -> Result<Sessions> {
     if matches!(verb, StaticVerb::CatchUp) {
         worker::leave_the_terminal();
@@ -144,7 +149,7 @@ fn select(
         eprint!("{}", printed::grouped(&selections));
     }
     if level.is_some() && run < all {
-        note(methods::WARNING);
+        note(method_level::WARNING);
     }
     Ok(i32::from(options.common.quiet && run > 0))
 }

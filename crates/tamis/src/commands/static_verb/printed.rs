@@ -149,7 +149,7 @@ pub(super) fn graph(
         } else if dot {
             render::graph_dot(session, &graph, out)?;
         } else {
-            let (nodes, edges) = (session.world.nodes().count(), graph.graph.edges());
+            let (nodes, edges) = (session.definitions.nodes().count(), graph.graph.edges());
             writeln!(out, "{}: {nodes} types and files, {edges} edges", session.module)?;
         }
     }

@@ -16,7 +16,7 @@ use std::path::Path;
 use std::sync::Arc;
 use tamis_core::record::Observed;
 use tamis_core::{Question, Value};
-use tamis_dynamic::{Depends, Fact, Jvm, Kind};
+use tamis_dynamic::{Depends, Fact, FactKind as Kind, Jvm};
 use tamis_observe::{ChildSeen, Observations, PartEnded};
 use tamis_wire::{FromJvm, Hello, VERSION};
 

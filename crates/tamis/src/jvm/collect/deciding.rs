@@ -182,7 +182,7 @@ impl Collector<'_> {
         self.collected.by_graph = true;
         self.tell_how_many(number, classes.len(), skip.len(), 0);
         if self.wishes.by_methods && !skip.is_empty() {
-            self.say(tamis_select_static::methods::WARNING);
+            self.say(tamis_select_static::method_level::WARNING);
         }
         skip
     }

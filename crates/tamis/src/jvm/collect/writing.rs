@@ -12,7 +12,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use tamis_core::decide::Demand;
 use tamis_core::record::{Access, Detail, Observed, Run};
 use tamis_core::{Outcome, PortablePath, Question, Taint};
-use tamis_dynamic::{Answered, Depends, Fact, Kind, outermost};
+use tamis_dynamic::{Answered, Depends, Fact, FactKind as Kind, outermost};
 use tamis_observe::{ClassFiles, Observations};
 use tamis_report::{Reruns, TestReport};
 use tamis_wire::Verdict;

@@ -1,9 +1,9 @@
 //! The modules of a project: from folders that the user names, else from its Maven build.
 
+use crate::definitions::{Configuration, TestModule};
 use crate::maven::{self, MavenBuild, MavenError};
-use crate::naming::Naming;
-use crate::surroundings;
-use crate::world::{Configuration, Module};
+use crate::run_surroundings;
+use crate::test_naming::Naming;
 use std::path::{Path, PathBuf};
 
 /// Where classes are, as the user says it.
@@ -41,7 +41,7 @@ pub struct Asked<'a> {
 
 impl Places {
     /// The modules; `cache` is a folder for what Maven answers.
-    pub fn modules(&self, asked: Asked<'_>, cache: &Path) -> Result<Vec<Module>, PlaceError> {
+    pub fn modules(&self, asked: Asked<'_>, cache: &Path) -> Result<Vec<TestModule>, PlaceError> {
         if self.classes.is_empty() && self.test_classes.is_empty() {
             return self.of_maven(asked, cache);
         }
@@ -49,26 +49,26 @@ impl Places {
     }
 
     /// One module. Nothing is known of how its tests are run.
-    fn as_given(&self, asked: Asked<'_>) -> Result<Module, PlaceError> {
+    fn as_given(&self, asked: Asked<'_>) -> Result<TestModule, PlaceError> {
         let mut folders = self.classes.iter().chain(&self.test_classes);
         if let Some(folder) = folders.find(|folder| !folder.is_dir()) {
             return Err(PlaceError::NotAFolder(folder.clone()));
         }
         let name = asked.folder.strip_prefix(asked.root).unwrap_or(asked.folder);
         let name = if name.as_os_str().is_empty() { Path::new(".") } else { name };
-        Ok(Module {
+        Ok(TestModule {
             name: name.to_string_lossy().into_owned(),
-            key: Module::key_of(asked.root, &self.test_classes),
+            key: TestModule::key_of(asked.root, &self.test_classes),
             test_classes: self.test_classes.clone(),
             classes: self.classes.clone(),
             classpath: self.classpath.clone(),
-            environment: surroundings::environment(),
+            environment: run_surroundings::environment(),
             naming: Naming::default(),
             configuration: Configuration::default(),
         })
     }
 
-    fn of_maven(&self, asked: Asked<'_>, cache: &Path) -> Result<Vec<Module>, PlaceError> {
+    fn of_maven(&self, asked: Asked<'_>, cache: &Path) -> Result<Vec<TestModule>, PlaceError> {
         let mut folders = [asked.folder, asked.root].into_iter();
         let folder = folders.find(|f| f.join("pom.xml").is_file()).ok_or(PlaceError::NoPom)?;
         let wrapper = folder.join("mvnw");
@@ -79,7 +79,7 @@ impl Places {
         };
         let Asked { root: top, home, .. } = asked;
         let build = MavenBuild { top, folder, home, mvn: &mvn, words: &self.maven_words };
-        Ok(maven::resolve(&build, cache, &surroundings::environment())?)
+        Ok(maven::resolve(&build, cache, &run_surroundings::environment())?)
     }
 }
 
