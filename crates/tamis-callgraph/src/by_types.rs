@@ -7,7 +7,7 @@
 //!
 //! All calls of one method on one declared type share a hub.
 
-use crate::analysis::{AnalysisOptions, Assumptions, Root};
+use crate::analysis_options::{AnalysisOptions, Assumptions, Root};
 use crate::body::{CallKind, Op};
 use crate::graph::{CallGraph, HUB};
 use crate::interpret::Wanted;

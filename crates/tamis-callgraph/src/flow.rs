@@ -12,7 +12,7 @@
 
 mod objects;
 
-use crate::analysis::{AnalysisOptions, Assumptions, Root};
+use crate::analysis_options::{AnalysisOptions, Assumptions, Root};
 use crate::body::{Body, CallKind, Op, Var, is_var};
 use crate::graph::{CallGraph, HUB};
 use crate::interpret::Wanted;

@@ -10,18 +10,12 @@
 
 use crate::body::Body;
 use crate::descriptor::{self, Shape};
-use crate::models::Hints;
+use crate::hints::Hints;
+pub(crate) use crate::ids::{ClassId, FieldId, MethodId, NameId, SelectorId};
 use crate::universe::{Author, Universe};
 use rustc_hash::FxHashMap;
 use std::rc::Rc;
 use tamis_classfile::{Bootstrap, ClassFile, flags};
-
-pub(crate) type NameId = u32;
-pub type ClassId = u32;
-pub type MethodId = u32;
-pub(crate) type FieldId = u32;
-/// Name and descriptor of a method or field.
-pub(crate) type SelectorId = u32;
 
 pub(crate) const NONE: u32 = u32::MAX;
 

@@ -5,7 +5,7 @@
 //! annotations of a test framework. That is a little more than the paper's public methods: since JUnit 5
 //! tests need not be public.
 
-use crate::analysis::Root;
+use crate::analysis_options::Root;
 use crate::program::{ClassId, ClassKind, MethodId, Program};
 use std::rc::Rc;
 use tamis_classfile::flags;

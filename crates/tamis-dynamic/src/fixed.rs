@@ -9,9 +9,9 @@
 //!
 //! Not seen: reflection that writes into private fields or collections.
 
+use crate::calls::Calls;
 use crate::class::{Class, Field, SharedValue};
 use crate::known::Known;
-use crate::reach::Calls;
 use rustc_hash::{FxHashMap, FxHashSet};
 use tamis_classpath::names::{NameId, Names};
 

@@ -1,14 +1,14 @@
 //! One JVM: takes what its agent says, and tells at the end of each test what it depends on.
 
 use crate::answers::{Answers, class_id};
+use crate::calls::Calls;
 use crate::class::Class;
 use crate::discovery::{Discovery, outermost};
+use crate::divided::Divided;
 use crate::facts::FactKind;
 use crate::loaded_types::LoadedTypes;
-use crate::reach::Calls;
 use crate::retained_state::RetainedState;
 use crate::seen::{Depends, Ended, Loaded, Place, Seen, Untouched};
-use crate::test_methods::Divided;
 use roaring::RoaringBitmap;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeSet;

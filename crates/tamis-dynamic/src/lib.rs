@@ -29,9 +29,11 @@
 //! called by reflection in an earlier test, on an object that is kept.
 
 mod answers;
+mod calls;
 mod class;
 mod counting;
 mod discovery;
+mod divided;
 mod facts;
 mod fixed;
 mod generic;

@@ -3,8 +3,8 @@
 //! Classes come test by test. What is known of those that were there stays, unless one comes that was
 //! taken for a type that is not the project's: then everything is found anew.
 
+use crate::calls::{Calls, MARKERS};
 use crate::known::Known;
-use crate::reach::{Calls, MARKERS};
 use rustc_hash::{FxHashMap, FxHashSet};
 use tamis_classpath::names::{NameId, Names};
 

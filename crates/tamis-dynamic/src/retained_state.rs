@@ -19,10 +19,10 @@
 //! it on) and can change it: it writes fields, or makes a call that sounds like putting something somewhere.
 
 use crate::answers::class_id;
+use crate::calls::{Calls, MARKERS};
 use crate::class::{Field, takes_objects};
 use crate::fixed::Fixed;
 use crate::loaded_types::LoadedTypes;
-use crate::reach::{Calls, MARKERS};
 use roaring::RoaringBitmap;
 use rustc_hash::{FxHashMap, FxHashSet};
 use tamis_classpath::ClassIndex;

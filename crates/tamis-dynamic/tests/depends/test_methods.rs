@@ -139,14 +139,7 @@ fn objects_that_somebody_else_keeps_are_not_divided() {
 fn constants_of_an_enum_are_there_for_everybody() {
     let kind = "enum Kind { ONE; int n() { return 1; } }";
     let mut play = play(PLAIN, &[("Kind.java", kind)]);
-    let a: &[&str] = &[
-        "T.<init>",
-        "T.a",
-        "Kind.<clinit>",
-        "Kind.$values",
-        "Kind.<init>",
-        "Kind.n",
-    ];
+    let a: &[&str] = &["T.<init>", "T.a", "Kind.<clinit>", "Kind.$values", "Kind.<init>", "Kind.n"];
     let b: &[&str] = &["T.<init>", "T.b", "Kind.n"];
     let all = divided(&mut play, "T", &[], &[("a", a), ("b", b)]).unwrap();
     assert!(has_body(of(&all, "b"), "Kind", "<init>"), "{all:?}");
