@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Instant;
 use tamis_callgraph::{
-    Algorithm, Assumptions, MethodId, Options, Origin, Program, Root, Universe, build,
+    Algorithm, AnalysisOptions, Assumptions, Author, MethodId, Program, Root, Universe, build,
 };
 use tamis_classfile::{ClassFile, flags};
 
@@ -71,10 +71,10 @@ fn main() -> ExitCode {
         let mut universe = Universe::new();
         let own = paths(&entries);
         let own: Vec<&Path> = own.iter().map(PathBuf::as_path).collect();
-        universe.add_entries(&own, Origin::Project, 17);
+        universe.add_entries(&own, Author::Project, 17);
         let others = paths(&libraries);
         let others: Vec<&Path> = others.iter().map(PathBuf::as_path).collect();
-        universe.add_entries(&others, Origin::Library, 17);
+        universe.add_entries(&others, Author::Library, 17);
         if let Some(home) = &jdk {
             universe.add_jdk(home);
         }
@@ -89,7 +89,7 @@ fn main() -> ExitCode {
             .collect();
         let of_tests: Vec<Vec<Root>> = tests.iter().map(|test| program.roots_of(test)).collect();
         let roots: Vec<Root> = of_tests.iter().flatten().copied().collect();
-        let options = Options { assumptions, ..Options::new(algorithm) };
+        let options = AnalysisOptions { assumptions, ..AnalysisOptions::new(algorithm) };
         let graph = build(&mut program, &roots, options);
         let (all, cpu) = (start.elapsed(), cpu_seconds() - began);
         let reached = graph.reached().count();

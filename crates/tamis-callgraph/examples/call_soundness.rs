@@ -15,7 +15,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 use tamis_callgraph::{
-    Algorithm, CallGraph, MethodId, Options, Origin, Program, Root, Universe, build,
+    Algorithm, AnalysisOptions, Author, CallGraph, MethodId, Program, Root, Universe, build,
 };
 
 /// Methods by test, as `com.acme.Thing#run()V`.
@@ -51,7 +51,8 @@ fn read_ran(file: &Path) -> Ran {
 
 /// What ran and is not reached, by test; the last number counts what was looked for.
 fn missing(universe: &Universe, ran: &Ran, asked: &Asked) -> (Ran, usize) {
-    let options = Options { reflection: asked.reflection, ..Options::new(asked.algorithm) };
+    let options =
+        AnalysisOptions { reflection: asked.reflection, ..AnalysisOptions::new(asked.algorithm) };
     let (mut out, mut pairs) = (Ran::new(), 0);
     let groups: Vec<Vec<&String>> = match asked.each {
         true => ran.keys().map(|test| vec![test]).collect(),
@@ -90,7 +91,8 @@ fn print(universe: &Universe, missing: &Ran, asked: &Asked) {
     }
     roots.sort_unstable();
     roots.dedup();
-    let options = Options { reflection: asked.reflection, ..Options::new(Algorithm::Rta) };
+    let options =
+        AnalysisOptions { reflection: asked.reflection, ..AnalysisOptions::new(Algorithm::Rta) };
     let graph: CallGraph = build(&mut program, &roots, options);
     let reach: BTreeMap<&String, BTreeSet<MethodId>> = ids
         .iter()
@@ -138,9 +140,9 @@ fn main() {
     };
     let mut universe = Universe::new();
     let own: Vec<&Path> = entries.iter().map(PathBuf::as_path).collect();
-    universe.add_entries(&own, Origin::Project, 17);
+    universe.add_entries(&own, Author::Project, 17);
     let others: Vec<&Path> = libraries.iter().map(PathBuf::as_path).collect();
-    universe.add_entries(&others, Origin::Library, 17);
+    universe.add_entries(&others, Author::Library, 17);
     if let Some(home) = &jdk {
         universe.add_jdk(home);
     }

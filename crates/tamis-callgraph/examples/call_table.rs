@@ -9,7 +9,7 @@
 
 use std::path::{Path, PathBuf};
 use tamis_callgraph::{
-    Algorithm, Changes, MethodId, Options, Origin, Program, Root, Universe, build,
+    Algorithm, AnalysisOptions, Author, Changes, MethodId, Program, Root, Universe, build,
 };
 
 fn main() {
@@ -44,7 +44,7 @@ fn main() {
         std::process::exit(2)
     });
     let mut universe = Universe::new();
-    for (all, origin) in [(&entries, Origin::Project), (&libraries, Origin::Library)] {
+    for (all, origin) in [(&entries, Author::Project), (&libraries, Author::Library)] {
         let all: Vec<&Path> = all.iter().map(PathBuf::as_path).collect();
         universe.add_entries(&all, origin, 17);
     }
@@ -57,10 +57,10 @@ fn main() {
         roots.push((test, program.roots_of(test.replace('.', "/").as_bytes())));
     }
     let all: Vec<Root> = roots.iter().flat_map(|(_, roots)| roots).copied().collect();
-    let graph = build(&mut program, &all, Options::new(algorithm));
+    let graph = build(&mut program, &all, AnalysisOptions::new(algorithm));
     for folder in &changed {
         let mut new = Universe::new();
-        new.add_entry(folder, Origin::Project, 17);
+        new.add_entry(folder, Author::Project, 17);
         let mut methods: Vec<MethodId> = graph.unreadable.clone();
         for name in new.own_names() {
             let bytes = new.find(name).map(|(bytes, _)| bytes);

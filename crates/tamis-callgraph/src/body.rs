@@ -4,7 +4,7 @@
 //! and where control flow meets, copies lead into a common one. Numbers have no variables. The order of
 //! operations means nothing: the analyses look at all of them.
 
-use crate::program::{ClassId, FieldId, SelectorId};
+use crate::ids::{ClassId, FieldId, SelectorId};
 
 pub(crate) type Var = u32;
 

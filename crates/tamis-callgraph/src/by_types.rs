@@ -7,11 +7,11 @@
 //!
 //! All calls of one method on one declared type share a hub.
 
-use crate::analysis::{Assumptions, Options, Root};
+use crate::analysis_options::{AnalysisOptions, Assumptions, Root};
 use crate::body::{CallKind, Op};
 use crate::graph::{CallGraph, HUB};
 use crate::interpret::Wanted;
-use crate::program::{ClassId, Kind, MethodId, Program, SelectorId, key};
+use crate::program::{ClassId, ClassKind, MethodId, Program, SelectorId, key};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 struct Types<'p, 'u> {
@@ -37,7 +37,7 @@ struct Types<'p, 'u> {
 pub(crate) fn build(
     program: &mut Program<'_>,
     roots: &[Root],
-    options: Options,
+    options: AnalysisOptions,
     every_class: bool,
 ) -> CallGraph {
     if every_class {
@@ -63,7 +63,7 @@ pub(crate) fn build(
     if every_class {
         for class in 0..types.program.classes.len() as ClassId {
             let found = &types.program.classes[class as usize];
-            if found.is_concrete() && !matches!(found.kind, Kind::Lambda) {
+            if found.is_concrete() && !matches!(found.kind, ClassKind::Lambda) {
                 types.make(class);
             }
         }

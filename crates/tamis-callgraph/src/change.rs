@@ -7,7 +7,7 @@
 //! for all methods above it that are the project's own.
 
 use crate::program::{ClassId, MethodId, Program};
-use crate::universe::Origin;
+use crate::universe::Author;
 use std::collections::BTreeMap;
 use tamis_classfile::{Analyser, ClassFile, Malformed, flags};
 use tamis_core::Hash;
@@ -97,7 +97,7 @@ impl Program<'_> {
     fn own_methods_above(&self, class: ClassId) -> Vec<MethodId> {
         let supers = self.classes[class as usize].supers.iter();
         supers
-            .filter(|&&above| self.classes[above as usize].origin == Some(Origin::Project))
+            .filter(|&&above| self.classes[above as usize].origin == Some(Author::Project))
             .flat_map(|&above| self.classes[above as usize].methods.clone())
             .collect()
     }

@@ -10,7 +10,7 @@
 use crate::body::{Body, CallKind, NO_VAR, Op, Var, is_var};
 use crate::descriptor::{self, Slot};
 use crate::interpret::{Interpreter, Read, Unreadable};
-use crate::program::{ClassId, Kind};
+use crate::program::{ClassId, ClassKind};
 use std::rc::Rc;
 use tamis_classfile::{Bootstrap, DynamicRef, Tag};
 
@@ -23,7 +23,7 @@ const NEW_INVOKE_SPECIAL: u8 = 8;
 impl<'u> Interpreter<'_, 'u> {
     fn bootstrap(&mut self, number: u16) -> Read<Bootstrap> {
         let table = match &mut self.program.classes[self.class as usize].kind {
-            Kind::File(loaded) => match &loaded.bootstraps {
+            ClassKind::File(loaded) => match &loaded.bootstraps {
                 Some(table) => Rc::clone(table),
                 None => {
                     let table = Rc::new(self.file.bootstraps()?);

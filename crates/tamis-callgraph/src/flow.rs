@@ -12,11 +12,11 @@
 
 mod objects;
 
-use crate::analysis::{Assumptions, Options, Root};
+use crate::analysis_options::{AnalysisOptions, Assumptions, Root};
 use crate::body::{Body, CallKind, Op, Var, is_var};
 use crate::graph::{CallGraph, HUB};
 use crate::interpret::Wanted;
-use crate::program::{ClassId, FieldId, Kind, MethodId, Program, SelectorId, key};
+use crate::program::{ClassId, ClassKind, FieldId, MethodId, Program, SelectorId, key};
 use crate::sets::Set;
 use crate::solver::{Filtered, Node, OUTSIDE, Solver};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -89,7 +89,7 @@ struct Flow<'p, 'u> {
 pub(crate) fn build(
     program: &mut Program<'_>,
     roots: &[Root],
-    options: Options,
+    options: AnalysisOptions,
     by_site: bool,
 ) -> CallGraph {
     let mut solver = Solver::default();
@@ -284,7 +284,7 @@ impl Flow<'_, '_> {
 
     fn is_array(&self, object: u32) -> bool {
         let class = self.class_of[object as usize];
-        matches!(self.program.classes[class as usize].kind, Kind::Array(Some(_)))
+        matches!(self.program.classes[class as usize].kind, ClassKind::Array(Some(_)))
     }
 
     /// New receivers of a virtual call.

@@ -12,7 +12,7 @@ mod scan;
 
 use crate::body::{Body, NO_VAR, Op, Var, is_var};
 use crate::descriptor::Slot;
-use crate::program::{ClassId, Kind, MethodId, NONE, Program, SelectorId};
+use crate::program::{ClassId, ClassKind, MethodId, NONE, Program, SelectorId};
 use rustc_hash::FxHashSet;
 use std::rc::Rc;
 use tamis_classfile::{ClassFile, Malformed, RawCode, Tag, flags};
@@ -102,7 +102,9 @@ impl<'u> Program<'u> {
         let found = &self.methods[method as usize];
         let (class, index, selector) = (found.class, found.index as usize, found.selector);
         let is_static = found.is(flags::STATIC);
-        let Kind::File(loaded) = &mut self.classes[class as usize].kind else { return Ok(None) };
+        let ClassKind::File(loaded) = &mut self.classes[class as usize].kind else {
+            return Ok(None);
+        };
         let file = Rc::clone(&loaded.file);
         let Some(member) = file.methods.get(index) else { return Ok(None) };
         let Some(code) = file.code(member)? else { return Ok(None) };
@@ -139,7 +141,7 @@ impl<'u> Program<'u> {
         };
         let done = read.map(|()| interpreter.add_unseen(wanted));
         let (body, constants) = (interpreter.body, interpreter.constants);
-        if let Kind::File(loaded) = &mut self.classes[class as usize].kind {
+        if let ClassKind::File(loaded) = &mut self.classes[class as usize].kind {
             loaded.constants = constants;
         }
         done?;

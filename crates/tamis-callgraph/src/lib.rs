@@ -14,6 +14,7 @@
 //! from libraries that are left out, finalizers and other calls that the JVM makes by itself.
 
 mod analysis;
+mod analysis_options;
 mod body;
 mod by_types;
 mod change;
@@ -21,6 +22,8 @@ mod descriptor;
 mod dynamic;
 mod flow;
 mod graph;
+mod hints;
+mod ids;
 mod image;
 mod interpret;
 mod lookup;
@@ -31,9 +34,11 @@ mod sets;
 mod solver;
 mod universe;
 
-pub use analysis::{Algorithm, Assumptions, Options, Root, build};
+pub use analysis::build;
+pub use analysis_options::{Algorithm, AnalysisOptions, Assumptions, Root};
 pub use change::Changes;
 pub use graph::{CallGraph, Callers};
+pub use ids::{ClassId, MethodId};
 pub use image::ImageError;
-pub use program::{ClassId, MethodId, Program};
-pub use universe::{Origin, Universe};
+pub use program::Program;
+pub use universe::{Author, Universe};

@@ -1,6 +1,6 @@
 //! Which method a call means, and which types are subtypes of which.
 
-use crate::program::{ClassId, FieldId, Kind, MethodId, NONE, Program, SelectorId, key};
+use crate::program::{ClassId, ClassKind, FieldId, MethodId, NONE, Program, SelectorId, key};
 use tamis_classfile::flags;
 
 impl Program<'_> {
@@ -17,8 +17,8 @@ impl Program<'_> {
     /// Whether a class is missing, or an array of missing ones.
     pub(crate) fn is_open(&self, class: ClassId) -> bool {
         match self.classes[class as usize].kind {
-            Kind::Missing => class != self.known.object,
-            Kind::Array(Some(element)) => self.is_open(element),
+            ClassKind::Missing => class != self.known.object,
+            ClassKind::Array(Some(element)) => self.is_open(element),
             _ => false,
         }
     }

@@ -16,22 +16,10 @@
 
 use crate::body::{Body, CallKind, NO_VAR, Op};
 use crate::descriptor::{self, Slot};
-use crate::program::{ClassId, Kind, MethodId, Program, SelectorId, key};
+use crate::hints::RUN;
+use crate::program::{ClassId, ClassKind, MethodId, Program, SelectorId, key};
 use std::rc::Rc;
 use tamis_classfile::flags;
-
-/// Types whose objects are handed over to be run, and the method that runs them.
-const RUN: [(&[u8], &[u8], &[u8]); 6] = [
-    (b"java/lang/Runnable", b"run", b"()V"),
-    (b"java/util/concurrent/Callable", b"call", b"()Ljava/lang/Object;"),
-    (b"java/security/PrivilegedAction", b"run", b"()Ljava/lang/Object;"),
-    (b"java/security/PrivilegedExceptionAction", b"run", b"()Ljava/lang/Object;"),
-    (b"org/junit/jupiter/api/function/Executable", b"execute", b"()V"),
-    (b"org/junit/jupiter/api/function/ThrowingConsumer", b"accept", b"(Ljava/lang/Object;)V"),
-];
-
-/// How newer compilers ask for the text of a part of a concatenation.
-const VALUE_OF: &[u8] = b"(Ljava/lang/Object;)Ljava/lang/String;";
 
 /// What a proxy calls for each of its methods.
 const INVOKE: &[u8] =
@@ -52,42 +40,6 @@ const THROWN_BY_JVM: [&[u8]; 12] = [
     b"java/lang/StackOverflowError",
     b"java/lang/IllegalMonitorStateException",
 ];
-
-/// What the name and descriptor of a method say about calls of it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Hints {
-    /// May be given something to run.
-    pub(crate) runs: bool,
-    /// Gives out a field by its name.
-    pub(crate) opens: bool,
-    /// May make objects by reflection.
-    pub(crate) makes: bool,
-    /// May look for the providers of a service.
-    pub(crate) serves: bool,
-}
-
-impl Hints {
-    pub(crate) fn of(name: &[u8], descriptor: &[u8]) -> Self {
-        let starts = matches!(name, b"start" | b"start0") && descriptor == b"()V";
-        let given = descriptor::parameter_types(descriptor)
-            .any(|text| RUN.iter().any(|r| r.0 == descriptor::plain(text)));
-        let opens = matches!(
-            name,
-            b"objectFieldOffset"
-                | b"findVarHandle"
-                | b"findStaticVarHandle"
-                | b"newUpdater"
-                | b"staticFieldOffset"
-        );
-        let tells = name == b"valueOf" && descriptor == VALUE_OF;
-        Self {
-            runs: starts || given || tells || name == b"newProxyInstance",
-            opens,
-            makes: name == b"newInstance",
-            serves: matches!(name, b"load" | b"loadInstalled"),
-        }
-    }
-}
 
 impl Program<'_> {
     /// What a call into code that cannot be read hands over to be run: the place of the argument, and
@@ -232,7 +184,7 @@ impl Program<'_> {
     /// Opens the fields with one of these names in one of these classes.
     pub(crate) fn open_fields(&mut self, classes: &[ClassId], names: &[&[u8]]) {
         for &class in classes {
-            let Kind::File(loaded) = &self.classes[class as usize].kind else { continue };
+            let ClassKind::File(loaded) = &self.classes[class as usize].kind else { continue };
             let file = Rc::clone(&loaded.file);
             for member in file.fields.iter().filter(|f| names.contains(&f.name)) {
                 let selector = self.selector_named(member.name, member.descriptor);
@@ -252,7 +204,7 @@ impl Program<'_> {
                 self.text(self.classes[class as usize].name),
                 b"java/lang/Class" | b"java/lang/reflect/Constructor"
             )
-            && !matches!(self.classes[class as usize].kind, Kind::Lambda)
+            && !matches!(self.classes[class as usize].kind, ClassKind::Lambda)
     }
 
     /// Whether a call looks for the providers of a service that it is given.

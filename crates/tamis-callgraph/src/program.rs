@@ -10,24 +10,18 @@
 
 use crate::body::Body;
 use crate::descriptor::{self, Shape};
-use crate::models::Hints;
-use crate::universe::{Origin, Universe};
+use crate::hints::Hints;
+pub(crate) use crate::ids::{ClassId, FieldId, MethodId, NameId, SelectorId};
+use crate::universe::{Author, Universe};
 use rustc_hash::FxHashMap;
 use std::rc::Rc;
 use tamis_classfile::{Bootstrap, ClassFile, flags};
-
-pub(crate) type NameId = u32;
-pub type ClassId = u32;
-pub type MethodId = u32;
-pub(crate) type FieldId = u32;
-/// Name and descriptor of a method or field.
-pub(crate) type SelectorId = u32;
 
 pub(crate) const NONE: u32 = u32::MAX;
 
 /// What a class is.
 #[derive(Debug)]
-pub(crate) enum Kind<'u> {
+pub(crate) enum ClassKind<'u> {
     File(Box<Loaded<'u>>),
     /// Of elements of this class; `None` for numbers.
     Array(Option<ClassId>),
@@ -48,8 +42,8 @@ pub(crate) struct Loaded<'u> {
 #[derive(Debug)]
 pub(crate) struct Class<'u> {
     pub(crate) name: NameId,
-    pub(crate) kind: Kind<'u>,
-    pub(crate) origin: Option<Origin>,
+    pub(crate) kind: ClassKind<'u>,
+    pub(crate) origin: Option<Author>,
     pub(crate) access: u16,
     pub(crate) super_class: Option<ClassId>,
     pub(crate) interfaces: Vec<ClassId>,
@@ -69,7 +63,7 @@ impl Class<'_> {
     }
 
     pub(crate) fn is_missing(&self) -> bool {
-        matches!(self.kind, Kind::Missing)
+        matches!(self.kind, ClassKind::Missing)
     }
 
     /// Whether there can be objects of just this class.
@@ -223,7 +217,7 @@ impl<'u> Program<'u> {
         self.class_of.insert(name, id);
         self.classes.push(Class {
             name,
-            kind: Kind::Missing,
+            kind: ClassKind::Missing,
             origin: None,
             access: 0,
             super_class: None,
@@ -248,7 +242,7 @@ impl<'u> Program<'u> {
         id
     }
 
-    fn load(&mut self, id: ClassId, file: ClassFile<'u>, origin: Origin) {
+    fn load(&mut self, id: ClassId, file: ClassFile<'u>, origin: Author) {
         let super_class = file.super_name.map(|name| self.class(name));
         let interfaces: Vec<ClassId> =
             file.interfaces.iter().map(|name| self.class(name)).collect();
@@ -283,7 +277,7 @@ impl<'u> Program<'u> {
         class.initialiser = initialiser;
         let constants = Vec::new();
         class.kind =
-            Kind::File(Box::new(Loaded { file: Rc::new(file), bootstraps: None, constants }));
+            ClassKind::File(Box::new(Loaded { file: Rc::new(file), bootstraps: None, constants }));
         class.incomplete = false;
         self.finish(id);
     }
@@ -359,8 +353,8 @@ impl<'u> Program<'u> {
         let name = self.name(b"[");
         self.classes.push(Class {
             name,
-            kind: Kind::Array(element),
-            origin: Some(Origin::Library),
+            kind: ClassKind::Array(element),
+            origin: Some(Author::Library),
             access: flags::PUBLIC | flags::FINAL,
             super_class: Some(self.known.object),
             interfaces,
@@ -379,7 +373,7 @@ impl<'u> Program<'u> {
         let methods = self.methods.len() as MethodId;
         self.classes.push(Class {
             name: self.classes[host as usize].name,
-            kind: Kind::Lambda,
+            kind: ClassKind::Lambda,
             origin: self.classes[host as usize].origin,
             access: flags::FINAL | flags::SYNTHETIC,
             super_class: Some(self.known.object),
@@ -475,14 +469,14 @@ impl<'u> Program<'u> {
     /// `com.acme.Thing`.
     pub fn class_display(&self, class: ClassId) -> String {
         let Some(class) = self.classes.get(class as usize) else { return String::new() };
-        if let Kind::Array(element) = class.kind {
+        if let ClassKind::Array(element) = class.kind {
             return match element {
                 Some(element) => format!("{}[]", self.class_display(element)),
                 None => "number[]".into(),
             };
         }
         let mut name = tamis_classfile::mutf8::decode(self.text(class.name)).replace('/', ".");
-        if matches!(class.kind, Kind::Lambda) {
+        if matches!(class.kind, ClassKind::Lambda) {
             name.push_str("$$Lambda");
         }
         name
@@ -528,7 +522,7 @@ impl<'u> Program<'u> {
     pub fn is_own(&self, method: MethodId) -> bool {
         self.methods
             .get(method as usize)
-            .is_some_and(|m| self.classes[m.class as usize].origin == Some(Origin::Project))
+            .is_some_and(|m| self.classes[m.class as usize].origin == Some(Author::Project))
     }
 
     /// The method of this name and descriptor that a class declares itself.

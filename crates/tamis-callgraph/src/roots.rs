@@ -5,8 +5,8 @@
 //! annotations of a test framework. That is a little more than the paper's public methods: since JUnit 5
 //! tests need not be public.
 
-use crate::analysis::Root;
-use crate::program::{ClassId, Kind, MethodId, Program};
+use crate::analysis_options::Root;
+use crate::program::{ClassId, ClassKind, MethodId, Program};
 use std::rc::Rc;
 use tamis_classfile::flags;
 
@@ -80,7 +80,7 @@ impl Program<'_> {
 
     /// Names in a class's table of nested classes that are nested in it.
     fn nested_names(&self, class: ClassId, test: &[u8]) -> Vec<&[u8]> {
-        let Kind::File(loaded) = &self.classes[class as usize].kind else { return Vec::new() };
+        let ClassKind::File(loaded) = &self.classes[class as usize].kind else { return Vec::new() };
         let file = Rc::clone(&loaded.file);
         let mut names: Vec<&[u8]> = file
             .pool
@@ -95,7 +95,7 @@ impl Program<'_> {
     }
 
     fn is_nested_test(&self, class: ClassId) -> bool {
-        let Kind::File(loaded) = &self.classes[class as usize].kind else { return false };
+        let ClassKind::File(loaded) = &self.classes[class as usize].kind else { return false };
         let pool = &loaded.file.pool;
         pool.entries().any(|(index, tag)| {
             tag == tamis_classfile::Tag::Utf8

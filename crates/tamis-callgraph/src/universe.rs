@@ -13,7 +13,7 @@ use tamis_classpath::jar::{EntryReader, Jar, SERVICES};
 
 /// Who wrote a class.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Origin {
+pub enum Author {
     Project,
     Library,
 }
@@ -27,7 +27,7 @@ enum Bytes {
 
 #[derive(Debug, Default)]
 pub struct Universe {
-    classes: Vec<(Bytes, Origin)>,
+    classes: Vec<(Bytes, Author)>,
     by_name: FxHashMap<Vec<u8>, u32>,
     images: Vec<Mapped>,
     /// Services by internal name with their providers, as `META-INF/services` lists them.
@@ -42,7 +42,7 @@ impl Universe {
     }
 
     /// Adds one class under the name that it is found by (`com/acme/Thing`).
-    pub fn add_class(&mut self, name: &[u8], bytes: Vec<u8>, origin: Origin) {
+    pub fn add_class(&mut self, name: &[u8], bytes: Vec<u8>, origin: Author) {
         self.claim(name.to_vec(), Bytes::Owned(bytes), origin);
     }
 
@@ -65,7 +65,7 @@ impl Universe {
         &self.services
     }
 
-    fn claim(&mut self, name: Vec<u8>, bytes: Bytes, origin: Origin) {
+    fn claim(&mut self, name: Vec<u8>, bytes: Bytes, origin: Author) {
         if name.ends_with(b"module-info") || name.ends_with(b"package-info") {
             return;
         }
@@ -76,13 +76,13 @@ impl Universe {
     }
 
     /// Adds a folder of class files or a jar. One that is not there is empty, as for the JVM.
-    pub fn add_entry(&mut self, path: &Path, origin: Origin, release: u32) {
+    pub fn add_entry(&mut self, path: &Path, origin: Author, release: u32) {
         self.add_entries(&[path], origin, release);
     }
 
     /// Adds folders and jars in their order. Of a multi-release jar the classes for this release of
     /// Java are taken.
-    pub fn add_entries(&mut self, paths: &[&Path], origin: Origin, release: u32) {
+    pub fn add_entries(&mut self, paths: &[&Path], origin: Author, release: u32) {
         let read: Vec<_> = paths
             .par_iter()
             .map(|path| match std::fs::metadata(path) {
@@ -124,7 +124,7 @@ impl Universe {
                 self.by_name.reserve(classes.len());
                 for class in classes {
                     let bytes = Bytes::Image(number, class.start, class.len);
-                    self.claim(class.name, bytes, Origin::Library);
+                    self.claim(class.name, bytes, Author::Library);
                 }
             }
             Err(error) => self.problems.push(format!("{}: {error}", path.display())),
@@ -140,7 +140,7 @@ impl Universe {
     }
 
     /// The class file of this name.
-    pub fn find(&self, name: &[u8]) -> Option<(&[u8], Origin)> {
+    pub fn find(&self, name: &[u8]) -> Option<(&[u8], Author)> {
         let (bytes, origin) = self.classes.get(*self.by_name.get(name)? as usize)?;
         let bytes = match bytes {
             Bytes::Owned(bytes) => bytes,
@@ -164,7 +164,7 @@ impl Universe {
         let mut names: Vec<(&[u8], u32)> = self
             .by_name
             .iter()
-            .filter(|&(_, &at)| self.classes[at as usize].1 == Origin::Project)
+            .filter(|&(_, &at)| self.classes[at as usize].1 == Author::Project)
             .map(|(name, &at)| (name.as_slice(), at))
             .collect();
         names.sort_unstable_by_key(|&(_, at)| at);
@@ -248,9 +248,9 @@ mod tests {
     #[test]
     fn the_first_definition_wins() {
         let mut universe = Universe::new();
-        universe.add_class(b"a/B", vec![1], Origin::Project);
-        universe.add_class(b"a/B", vec![2], Origin::Library);
-        assert_eq!(universe.find(b"a/B"), Some((&[1][..], Origin::Project)));
+        universe.add_class(b"a/B", vec![1], Author::Project);
+        universe.add_class(b"a/B", vec![2], Author::Library);
+        assert_eq!(universe.find(b"a/B"), Some((&[1][..], Author::Project)));
         assert_eq!(universe.find(b"a/C"), None);
         assert_eq!(universe.own_names(), [b"a/B"]);
     }
@@ -259,11 +259,11 @@ mod tests {
     fn what_is_missing_is_empty_and_what_is_broken_is_told() {
         let folder = tempfile::tempdir().unwrap();
         let mut universe = Universe::new();
-        universe.add_entry(&folder.path().join("missing"), Origin::Library, 17);
+        universe.add_entry(&folder.path().join("missing"), Author::Library, 17);
         assert!(universe.is_empty() && universe.problems.is_empty());
         let broken = folder.path().join("broken.jar");
         std::fs::write(&broken, b"text").unwrap();
-        universe.add_entry(&broken, Origin::Library, 17);
+        universe.add_entry(&broken, Author::Library, 17);
         assert!(universe.problems[0].contains("not a readable jar"), "{:?}", universe.problems);
         universe.add_jdk(folder.path());
         assert_eq!(universe.problems.len(), 2);

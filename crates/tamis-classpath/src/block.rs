@@ -11,7 +11,7 @@ use tamis_classfile::{
 use tamis_core::Hash;
 
 /// Raised whenever the meaning of a stored block changes.
-pub const BLOCK_VERSION: u32 = 3;
+pub const BLOCK_VERSION: u32 = 4;
 
 /// One type as the selection sees it. All ids are of the block's table.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -47,12 +47,14 @@ pub enum List {
     Inlined,
     /// Strings that could be a class or resource name.
     Texts,
+    /// What could be the name of a class inside of other strings: `p.Source` of `p.Source#method`.
+    Mentioned,
     ClassAnnotations,
     /// On methods and fields.
     MemberAnnotations,
 }
 
-const LISTS: usize = 6;
+const LISTS: usize = 7;
 
 impl List {
     const ALL: [List; LISTS] = [
@@ -60,6 +62,7 @@ impl List {
         Self::Uses,
         Self::Inlined,
         Self::Texts,
+        Self::Mentioned,
         Self::ClassAnnotations,
         Self::MemberAnnotations,
     ];
@@ -324,6 +327,8 @@ fn facts(
     lists.fill_uses(&references.uses, &references.types);
     lists.fill(List::Inlined, references.inlined.iter().copied());
     lists.fill(List::Texts, references.texts.iter().copied().filter(|t| could_be_a_name(t)));
+    let others = references.texts.iter().filter(|text| !could_be_a_name(text));
+    lists.fill(List::Mentioned, others.flat_map(|text| names_inside(text)));
     let annotations = |on_class: bool| {
         let wanted = move |place| match place {
             Place::Class => on_class,
@@ -460,16 +465,61 @@ fn at(table: &mut Vec<u32>, id: u32) -> &mut u32 {
     &mut table[index]
 }
 
+const LONGEST_NAME: usize = 200;
+
 /// Letters, digits and what separates them in class names and paths.
 fn could_be_a_name(text: &[u8]) -> bool {
-    (2..=200).contains(&text.len())
-        && text.iter().any(u8::is_ascii_alphabetic)
-        && text.iter().all(|&b| b.is_ascii_alphanumeric() || b"_$./-".contains(&b) || b >= 0x80)
+    (1..=LONGEST_NAME).contains(&text.len())
+        && text.iter().any(|&b| b.is_ascii_alphabetic() || b >= 0x80)
+        && text.iter().all(|&b| is_of_a_name(b))
+}
+
+fn is_of_a_name(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || b"_$./-".contains(&byte) || byte >= 0x80
+}
+
+/// What could name a class inside of a longer text: `p.Source` of `p.Source#method`, `T(p.Source).method()` or
+/// `p.One, p.Two`. Words without a package only where a method follows: other texts are full of words.
+fn names_inside(text: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let pieces = text.split(|&b| !is_of_a_name(b)).scan(0, |start, piece| {
+        let end = *start + piece.len();
+        *start = end + 1;
+        Some((piece, text.get(end..).unwrap_or_default()))
+    });
+    pieces.filter_map(|(piece, behind)| {
+        let has_method = behind.starts_with(b"#") || behind.starts_with(b"::");
+        let from = piece.iter().position(|b| !b"./-".contains(b))?;
+        let to = piece.iter().rposition(|b| !b"./-".contains(b))? + 1;
+        let name = &piece[from..to];
+        let qualified = name.iter().any(|b| b"./".contains(b));
+        (could_be_a_name(name) && (qualified || has_method)).then_some(name)
+    })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn names_that_strings_mention() {
+        let names = |text: &str| -> Vec<String> {
+            let found = names_inside(text.as_bytes());
+            found.map(|name| String::from_utf8_lossy(name).into_owned()).collect()
+        };
+        assert_eq!(names("p.Source#list"), ["p.Source"]);
+        assert_eq!(
+            names("p.Source$In#list(int, java.util.List)"),
+            ["p.Source$In", "java.util.List"]
+        );
+        assert_eq!(names("Source#list"), ["Source"]);
+        assert_eq!(names("S::list"), ["S"]);
+        assert_eq!(names("#{T(p.Config).on()}"), ["p.Config"]);
+        assert_eq!(names("p.One, p.Two;q/Three.class"), ["p.One", "p.Two", "q/Three.class"]);
+        assert_eq!(names("{\"@class\": \"p.Data\"}"), ["p.Data"]);
+        assert_eq!(names("été.Été#x"), ["été.Été"]);
+        assert_eq!(names("no class at all. Or is it?"), Vec::<String>::new());
+        assert!(names("#").is_empty() && names("").is_empty() && names("..#").is_empty());
+    }
 
     #[test]
     fn services_files() {
@@ -525,10 +575,10 @@ mod tests {
 
     #[test]
     fn names_in_strings() {
-        for yes in ["com.acme.Foo", "a/b.txt", "Integrator", "messages_fr"] {
+        for yes in ["com.acme.Foo", "a/b.txt", "Integrator", "messages_fr", "A", "é", "$a"] {
             assert!(could_be_a_name(yes.as_bytes()), "{yes}");
         }
-        for no in ["", "a", "two words", "12.5", "a=b", "x\n"] {
+        for no in ["", "1", "-", "two words", "12.5", "a=b", "a#b", "x\n"] {
             assert!(!could_be_a_name(no.as_bytes()), "{no}");
         }
     }

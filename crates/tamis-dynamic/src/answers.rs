@@ -3,7 +3,7 @@
 //! Hundreds of tests depend on the same thousands of classes and methods: what counts for a test is put
 //! together from numbers, and texts are made when a fact is met for the first time.
 
-use crate::facts::{Fact, Kind, answer};
+use crate::facts::{Fact, FactKind, answer};
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
 use tamis_classfile::mutf8;
@@ -14,7 +14,7 @@ use tamis_core::Value;
 /// A fact with what the classpath says to it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Answered {
-    pub kind: Kind,
+    pub kind: FactKind,
     /// The fact as a text.
     pub text: Arc<str>,
     pub value: Value,
@@ -22,7 +22,7 @@ pub struct Answered {
 
 impl Answered {
     /// A fact about classes, in the suite whose classpath this is.
-    pub fn new(index: &ClassIndex, scope: &str, kind: Kind) -> Self {
+    pub fn new(index: &ClassIndex, scope: &str, kind: FactKind) -> Self {
         let value = answer(index, &kind).unwrap_or(Value::Absent);
         let fact = Fact { scope: scope.to_owned(), kind };
         Self { text: fact.to_string().into(), kind: fact.kind, value }
@@ -39,7 +39,7 @@ impl Facts {
     }
 
     /// What the classpath says to this one, if it is among them.
-    pub fn get(&self, kind: &Kind) -> Option<Value> {
+    pub fn get(&self, kind: &FactKind) -> Option<Value> {
         self.iter().find(|fact| fact.kind == *kind).map(|fact| fact.value)
     }
 }
@@ -77,7 +77,7 @@ pub(crate) struct Answers {
     index: Arc<ClassIndex>,
     scope: String,
     all: Vec<Arc<Answered>>,
-    numbers: FxHashMap<Kind, u32>,
+    numbers: FxHashMap<FactKind, u32>,
     classes: FxHashMap<NameId, Named>,
 }
 
@@ -89,7 +89,7 @@ impl Answers {
     }
 
     /// The number of a fact.
-    pub(crate) fn number(&mut self, kind: Kind) -> u32 {
+    pub(crate) fn number(&mut self, kind: FactKind) -> u32 {
         let Self { index, scope, all, .. } = self;
         *self.numbers.entry(kind).or_insert_with_key(|kind| {
             all.push(Arc::new(Answered::new(index, scope, kind.clone())));
@@ -119,7 +119,7 @@ impl Answers {
         };
         let is_bundle = |name: &str| name == "java.util.ResourceBundle";
         let in_library = matches!(place, OnPath::Library(_));
-        let kind = if in_library { Kind::Whole } else { Kind::Header };
+        let kind = if in_library { FactKind::Whole } else { FactKind::Header };
         Named {
             place,
             header_names: index.header_names(name).iter().map(|n| class_id(n, names)).collect(),

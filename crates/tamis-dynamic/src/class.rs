@@ -47,7 +47,7 @@ pub struct Field {
 
 /// A value that others have as well.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Value {
+pub enum SharedValue {
     /// A static field, by the class that it is named by, and its name.
     Static(NameId, NameId),
     /// The parameter in this slot.
@@ -74,9 +74,9 @@ pub struct Method {
     /// Owner and signature.
     pub calls: Vec<(NameId, NameId)>,
     /// Values that it does more with than to look at them.
-    pub given_away: Vec<Value>,
+    pub given_away: Vec<SharedValue>,
     /// Values that it passes to a static method: class, signature, slot.
-    pub handed_on: Vec<(Value, (NameId, NameId, u16))>,
+    pub handed_on: Vec<(SharedValue, (NameId, NameId, u16))>,
 }
 
 impl Class {
@@ -249,10 +249,12 @@ fn read_method(
     }))
 }
 
-fn value(source: &Source<'_>, names: &mut Names) -> Option<Value> {
+fn value(source: &Source<'_>, names: &mut Names) -> Option<SharedValue> {
     match *source {
-        Source::Static(class, name) => Some(Value::Static(names.intern(class), names.intern(name))),
-        Source::Parameter(slot) => Some(Value::Parameter(slot)),
+        Source::Static(class, name) => {
+            Some(SharedValue::Static(names.intern(class), names.intern(name)))
+        }
+        Source::Parameter(slot) => Some(SharedValue::Parameter(slot)),
         Source::Made(_) => None,
     }
 }

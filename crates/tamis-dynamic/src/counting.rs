@@ -1,9 +1,9 @@
 //! What counts for a test, from what was seen of it and of those before it.
 
 use crate::answers::{Answers, OnPath, class_id};
-use crate::facts::Kind;
+use crate::facts::FactKind;
 use crate::jvm::{Jvm, find};
-use crate::kept::Kept;
+use crate::retained_state::RetainedState;
 use crate::seen::{Counted, Depends, Place, Seen};
 use roaring::RoaringBitmap;
 use rustc_hash::FxHashSet;
@@ -60,8 +60,8 @@ impl Jvm {
             }
             let kind = match self.index.find_dotted(class) {
                 Some(found) if found.is_project => continue,
-                Some(_) => Kind::Whole,
-                None => Kind::Header,
+                Some(_) => FactKind::Whole,
+                None => FactKind::Header,
             };
             facts.insert(self.answers.number(kind(class.clone())));
         }
@@ -74,7 +74,7 @@ impl Jvm {
         let index = &self.index;
         let Self { calls, names, answers, kinds, .. } = self;
         kinds.update(calls, names);
-        let kept = self.kept.get_or_insert_with(|| Kept::of(calls, names));
+        let kept = self.kept.get_or_insert_with(|| RetainedState::of(calls, names));
         let loaded = match seen.untouched {
             Some(_) => seen.loaded.iter().map(|class| class_id(class, names)).collect(),
             None => FxHashSet::default(),
@@ -193,7 +193,7 @@ impl Jvm {
             let body = match loaded.place {
                 Place::Project => calls.method(probe).map(|(_, method)| {
                     let signature = mutf8::decode(names.get(method.signature)).into_owned();
-                    answers.number(Kind::Body(loaded.name.clone(), signature))
+                    answers.number(FactKind::Body(loaded.name.clone(), signature))
                 }),
                 Place::Changed => Some(whole(answers, &loaded.name)),
                 Place::Library(_) | Place::Elsewhere => None,
@@ -205,5 +205,5 @@ impl Jvm {
 }
 
 fn whole(answers: &mut Answers, class: &str) -> u32 {
-    answers.number(Kind::Whole(class.to_owned()))
+    answers.number(FactKind::Whole(class.to_owned()))
 }

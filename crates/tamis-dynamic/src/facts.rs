@@ -9,12 +9,12 @@ use tamis_core::{Hash, Value};
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Fact {
     pub scope: String,
-    pub kind: Kind,
+    pub kind: FactKind,
 }
 
 /// Names are as people write them: `com.acme.Thing`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Kind {
+pub enum FactKind {
     /// What other classes and reflection see of a class.
     Header(String),
     /// One method's body: class, name and descriptor.
@@ -38,14 +38,14 @@ impl fmt::Display for Fact {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: ", self.scope)?;
         match &self.kind {
-            Kind::Header(class) => write!(f, "class {class}"),
-            Kind::Body(class, method) => write!(f, "method {class}#{method}"),
-            Kind::Whole(class) => write!(f, "library class {class}"),
-            Kind::Resource(name) => write!(f, "resource {name}"),
-            Kind::Jars => write!(f, "the jars of the classpath"),
-            Kind::Configuration => write!(f, "test configuration"),
-            Kind::Choice(class) => write!(f, "chosen tests of {class}"),
-            Kind::Beside(method) => write!(f, "beside {method}"),
+            FactKind::Header(class) => write!(f, "class {class}"),
+            FactKind::Body(class, method) => write!(f, "method {class}#{method}"),
+            FactKind::Whole(class) => write!(f, "library class {class}"),
+            FactKind::Resource(name) => write!(f, "resource {name}"),
+            FactKind::Jars => write!(f, "the jars of the classpath"),
+            FactKind::Configuration => write!(f, "test configuration"),
+            FactKind::Choice(class) => write!(f, "chosen tests of {class}"),
+            FactKind::Beside(method) => write!(f, "beside {method}"),
         }
     }
 }
@@ -55,22 +55,22 @@ impl Fact {
     pub fn parse(text: &str) -> Option<Self> {
         let (scope, rest) = text.split_once(": ")?;
         let kind = if let Some(name) = rest.strip_prefix("class ") {
-            Kind::Header(name.into())
+            FactKind::Header(name.into())
         } else if let Some(name) = rest.strip_prefix("method ") {
             let (class, method) = name.split_once('#')?;
-            Kind::Body(class.into(), method.into())
+            FactKind::Body(class.into(), method.into())
         } else if let Some(name) = rest.strip_prefix("library class ") {
-            Kind::Whole(name.into())
+            FactKind::Whole(name.into())
         } else if let Some(name) = rest.strip_prefix("resource ") {
-            Kind::Resource(name.into())
+            FactKind::Resource(name.into())
         } else if rest == "the jars of the classpath" {
-            Kind::Jars
+            FactKind::Jars
         } else if rest == "test configuration" {
-            Kind::Configuration
+            FactKind::Configuration
         } else if let Some(name) = rest.strip_prefix("chosen tests of ") {
-            Kind::Choice(name.into())
+            FactKind::Choice(name.into())
         } else if let Some(name) = rest.strip_prefix("beside ") {
-            Kind::Beside(name.into())
+            FactKind::Beside(name.into())
         } else {
             return None;
         };
@@ -79,20 +79,20 @@ impl Fact {
 }
 
 /// What the classpath says to a question about classes; `None` for other questions.
-pub fn answer(index: &ClassIndex, kind: &Kind) -> Option<Value> {
+pub fn answer(index: &ClassIndex, kind: &FactKind) -> Option<Value> {
     let text = |hash: Hash| Value::Text(hash);
     Some(match kind {
-        Kind::Header(class) => {
+        FactKind::Header(class) => {
             index.find_dotted(class).map_or(Value::Absent, |found| text(found.facts.header))
         }
-        Kind::Whole(class) => {
+        FactKind::Whole(class) => {
             index.find_dotted(class).map_or(Value::Absent, |found| text(found.facts.whole))
         }
-        Kind::Body(class, method) => index.body(class, method).map_or(Value::Absent, text),
-        Kind::Resource(name) => index.resource(name),
-        Kind::Jars => index.jars(),
-        Kind::Beside(_) => Value::text(b"beside"),
-        Kind::Configuration | Kind::Choice(_) => return None,
+        FactKind::Body(class, method) => index.body(class, method).map_or(Value::Absent, text),
+        FactKind::Resource(name) => index.resource(name),
+        FactKind::Jars => index.jars(),
+        FactKind::Beside(_) => Value::text(b"beside"),
+        FactKind::Configuration | FactKind::Choice(_) => return None,
     })
 }
 
@@ -103,14 +103,14 @@ mod tests {
     #[test]
     fn facts_come_back_from_their_texts() {
         for kind in [
-            Kind::Header("com.acme.Foo$Bar".into()),
-            Kind::Body("com.acme.Foo".into(), "<init>(Ljava/lang/String;)V".into()),
-            Kind::Whole("org.junit.Test".into()),
-            Kind::Resource("META-INF/services/a.B".into()),
-            Kind::Jars,
-            Kind::Configuration,
-            Kind::Choice("a.FooTest".into()),
-            Kind::Beside("a.FooTest$In#bar".into()),
+            FactKind::Header("com.acme.Foo$Bar".into()),
+            FactKind::Body("com.acme.Foo".into(), "<init>(Ljava/lang/String;)V".into()),
+            FactKind::Whole("org.junit.Test".into()),
+            FactKind::Resource("META-INF/services/a.B".into()),
+            FactKind::Jars,
+            FactKind::Configuration,
+            FactKind::Choice("a.FooTest".into()),
+            FactKind::Beside("a.FooTest$In#bar".into()),
         ] {
             let fact = Fact { scope: "mvn:core".into(), kind };
             assert_eq!(Fact::parse(&fact.to_string()), Some(fact));

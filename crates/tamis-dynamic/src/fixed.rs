@@ -9,9 +9,9 @@
 //!
 //! Not seen: reflection that writes into private fields or collections.
 
-use crate::class::{Class, Field, Value};
+use crate::calls::Calls;
+use crate::class::{Class, Field, SharedValue};
 use crate::known::Known;
-use crate::reach::Calls;
 use rustc_hash::{FxHashMap, FxHashSet};
 use tamis_classpath::names::{NameId, Names};
 
@@ -122,18 +122,20 @@ fn given_away(calls: &Calls) -> FxHashSet<(NameId, NameId)> {
             }
             for value in &method.given_away {
                 match *value {
-                    Value::Static(owner, name) => drop(fields.insert(declared(calls, owner, name))),
-                    Value::Parameter(slot) => {
+                    SharedValue::Static(owner, name) => {
+                        fields.insert(declared(calls, owner, name));
+                    }
+                    SharedValue::Parameter(slot) => {
                         lost.insert((class.name, method.signature, slot));
                     }
                 }
             }
             for &(value, to) in &method.handed_on {
                 match value {
-                    Value::Static(owner, name) => {
+                    SharedValue::Static(owner, name) => {
                         fields_handed.push((declared(calls, owner, name), to));
                     }
-                    Value::Parameter(slot) => {
+                    SharedValue::Parameter(slot) => {
                         handed.push(((class.name, method.signature, slot), to));
                     }
                 }

@@ -1,13 +1,13 @@
 //! One JVM: takes what its agent says, and tells at the end of each test what it depends on.
 
 use crate::answers::{Answers, class_id};
+use crate::calls::Calls;
 use crate::class::Class;
 use crate::discovery::{Discovery, outermost};
-use crate::facts::Kind;
-use crate::kept::Kept;
-use crate::kinds::Kinds;
-use crate::methods::Divided;
-use crate::reach::Calls;
+use crate::divided::Divided;
+use crate::facts::FactKind;
+use crate::loaded_types::LoadedTypes;
+use crate::retained_state::RetainedState;
 use crate::seen::{Depends, Ended, Loaded, Place, Seen, Untouched};
 use roaring::RoaringBitmap;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -42,9 +42,9 @@ pub struct Jvm {
     pub(crate) bodies: FxHashMap<u32, Option<u32>>,
     /// Bundles in jars that anybody asked for so far, as facts.
     pub(crate) bundles: RoaringBitmap,
-    pub(crate) kinds: Kinds,
+    pub(crate) kinds: LoadedTypes,
     /// Who can depend on earlier tests; dropped when another class is loaded.
-    pub(crate) kept: Option<Kept>,
+    pub(crate) kept: Option<RetainedState>,
     /// What ran in static initialisers, by their probes.
     pub(crate) initialised: FxHashMap<u32, RoaringBitmap>,
     /// Classes whose static fields are looked at before each test.
@@ -77,7 +77,7 @@ impl Jvm {
             ended: Vec::new(),
             bodies: FxHashMap::default(),
             bundles: RoaringBitmap::new(),
-            kinds: Kinds::default(),
+            kinds: LoadedTypes::default(),
             kept: None,
             initialised: FxHashMap::default(),
             watched: FxHashSet::default(),
@@ -173,7 +173,7 @@ impl Jvm {
                         seen.class_entries.insert(class.replace('/', "."));
                     } else if is_resource(&entry) {
                         let is_bundle = entry.ends_with(".properties");
-                        let fact = self.answers.number(Kind::Resource(entry));
+                        let fact = self.answers.number(FactKind::Resource(entry));
                         if is_bundle {
                             // The JDK keeps what it read.
                             self.bundles.insert(fact);
@@ -183,7 +183,7 @@ impl Jvm {
                 }
                 Lookup::JarNames { jar } => {
                     if self.index.has_jar(Path::new(&jar)) {
-                        seen.others.insert(self.answers.number(Kind::Jars));
+                        seen.others.insert(self.answers.number(FactKind::Jars));
                     }
                 }
                 // The whole environment counts for every test.

@@ -29,26 +29,28 @@
 //! called by reflection in an earlier test, on an object that is kept.
 
 mod answers;
+mod calls;
 mod class;
 mod counting;
 mod discovery;
+mod divided;
 mod facts;
 mod fixed;
 mod generic;
 mod jvm;
-mod kept;
-mod kinds;
 mod known;
-mod methods;
+mod loaded_types;
 mod reach;
+mod retained_state;
 mod seen;
 mod tags;
+mod test_methods;
 
 pub use answers::{Answered, Facts};
 pub use class::{Class, Field, Method};
 pub use discovery::outermost;
-pub use facts::{Fact, Kind, answer};
+pub use facts::{Fact, FactKind, answer};
 pub use jvm::Jvm;
-pub use methods::MethodDepends;
 pub use seen::Depends;
 pub use tags::tags;
+pub use test_methods::MethodDepends;

@@ -89,7 +89,7 @@ impl Claim for JvmCommand {
     }
 
     fn model(&self, session: &Session, options: &SessionOptions) -> Box<dyn Model> {
-        Box::new(JvmModel::new(self.launcher, session, options))
+        Box::new(JvmModel::new(self.launcher, &self.words, session, options))
     }
 
     fn nothing_seen(&self, collected: &Collected, passed: bool) -> Option<String> {

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tamis_classpath::{Caches, ClassIndex};
 use tamis_core::{Hash, Module, TestKey, ToolScope, Unit, Value};
-use tamis_dynamic::{Fact, Kind};
+use tamis_dynamic::{Fact, FactKind as Kind};
 use tamis_jvm_wire::Goal;
 use tamis_project::Project;
 
@@ -23,6 +23,8 @@ pub(crate) struct GoalFacts {
     pub(crate) artifact: Option<String>,
     /// The folder of the compiled tests, where a build tool names it.
     pub(crate) test_classes: Option<PathBuf>,
+    /// The words of the command behind its program.
+    pub(crate) words: Vec<String>,
     pub(crate) class_path: Vec<PathBuf>,
     pub(crate) index: Arc<ClassIndex>,
     pub(crate) configuration: Value,
@@ -31,7 +33,7 @@ pub(crate) struct GoalFacts {
 }
 
 impl GoalFacts {
-    pub(crate) fn new(project: &Project, goal: &Goal, java_home: &str) -> Self {
+    pub(crate) fn new(project: &Project, goal: &Goal, java_home: &str, words: &[String]) -> Self {
         let class_path: Vec<PathBuf> = goal.class_path.iter().map(PathBuf::from).collect();
         let folder = project.paths.to_portable(Path::new(&goal.folder)).to_string();
         let index = Arc::new(ClassIndex::load(&class_path, &caches(project)));
@@ -43,6 +45,7 @@ impl GoalFacts {
             scope,
             artifact: Some(artifact.join(":")),
             test_classes: Some(PathBuf::from(&goal.test_classes)),
+            words: words.to_vec(),
             index,
             class_path,
             folder,

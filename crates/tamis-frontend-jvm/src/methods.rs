@@ -5,7 +5,7 @@
 //! holds the headers of all classes that decide about it: while it holds, these are all.
 
 use tamis_core::{Question, Unit};
-use tamis_dynamic::{Fact, Kind, outermost};
+use tamis_dynamic::{Fact, FactKind as Kind, outermost};
 
 /// The method that a runner calls so.
 pub(crate) fn unit(name: &str) -> Unit {

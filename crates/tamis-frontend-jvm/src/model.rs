@@ -24,6 +24,7 @@ use state::{
     Build, ClassReport, Division, GoalState, Host, Jvms, MethodReport, MethodReports, Unit,
 };
 use std::collections::{HashMap, HashSet, VecDeque};
+use std::ffi::OsString;
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 use std::time::SystemTime;
@@ -38,6 +39,8 @@ use tamis_wire::FromProcess;
 
 pub(crate) struct JvmModel {
     launcher: Launcher,
+    /// Of the command, behind its program.
+    words: Vec<String>,
     arguments: AgentArguments,
     covered: Arc<CoveredClasses>,
     goals: Vec<GoalState>,
@@ -51,9 +54,16 @@ pub(crate) struct JvmModel {
 }
 
 impl JvmModel {
-    pub(crate) fn new(launcher: Launcher, session: &Session, options: &SessionOptions) -> Self {
+    pub(crate) fn new(
+        launcher: Launcher,
+        words: &[OsString],
+        session: &Session,
+        options: &SessionOptions,
+    ) -> Self {
+        let words = words.iter().skip(1).map(|word| word.to_string_lossy().into_owned());
         Self {
             launcher,
+            words: words.collect(),
             arguments: AgentArguments::new(session, options.parts),
             covered: Arc::default(),
             goals: Vec::new(),
@@ -273,7 +283,7 @@ impl JvmModel {
     fn goal(&mut self, services: &mut Services<'_, '_>, pid: u32, goal: &Goal) {
         let java_home = self.jvms.builds[&pid].java_home.clone();
         let project = services.ledger.project();
-        let facts = GoalFacts::new(project, goal, &java_home);
+        let facts = GoalFacts::new(project, goal, &java_home, &self.words);
         let number = self.goals.len();
         let mut refusal = refusal(goal, &facts.index);
         let mut arguments = None;

@@ -10,15 +10,18 @@ use std::sync::Arc;
 use tamis_classpath::Caches;
 use tamis_core::{Cause, Decision, Evidence, Hash, Planned, TestKey, Unit, Way};
 use tamis_project::Project;
-use tamis_select_static::engine::{self, Recorded};
-use tamis_select_static::{Kinds, Libraries, MethodLevel, Module, Settings, explain};
+use tamis_select_static::strategy::{self, Recorded};
+use tamis_select_static::{
+    Configuration, EdgeKinds, Libraries, MethodLevel, StaticSettings, TestModule, explain, maven,
+    method_level, run_surroundings,
+};
 use tamis_session::{GraphDecision, GraphStrategy};
 
 /// One goal between its decision and its end.
 #[derive(Debug)]
 struct StaticStrategy {
-    module: Module,
-    settings: Settings,
+    module: TestModule,
+    settings: StaticSettings,
     /// A call graph decides instead of the graph of types.
     level: Option<MethodLevel>,
     state: Hash,
@@ -35,18 +38,18 @@ pub(crate) fn decide(
 ) -> Result<GraphDecision> {
     let store = project.store_folder.as_ref();
     let state = store.map_err(|why| anyhow!(why.clone()))?.join("static");
-    let settings = Settings {
+    let settings = StaticSettings {
         root: project.root().to_path_buf(),
         caches: Caches::of_user(Some(state.join("folders")), Arc::clone(&project.fingerprinter)),
         state,
-        kinds: Kinds::ALL,
+        kinds: EdgeKinds::ALL,
         libraries: Libraries::Auto,
         offline: false,
     };
-    let module = module(facts);
+    let module = module(project, facts);
     let level = calls.then(MethodLevel::default);
     let classes: Vec<String> = units.iter().map(|key| key.unit.name().into_owned()).collect();
-    let decisions = engine::decide(&module, &classes, &settings, level.as_ref());
+    let decisions = strategy::decide(&module, &classes, &settings, level.as_ref());
     let mut remarks: Vec<String> =
         decisions.notes.iter().map(|note| format!("{}: {note}", facts.scope)).collect();
     let planned: Vec<Planned> = decisions
@@ -62,26 +65,33 @@ pub(crate) fn decide(
         })
         .collect();
     if calls && planned.iter().any(Planned::skips) {
-        remarks.push(tamis_select_static::methods::WARNING.to_owned());
+        remarks.push(method_level::WARNING.to_owned());
     }
     let (state, finished) = (decisions.state, BTreeMap::new());
     let strategy = Box::new(StaticStrategy { module, settings, level, state, finished });
     Ok(GraphDecision { planned, strategy, remarks })
 }
 
-/// The goal as a module of the static engine.
-fn module(facts: &GoalFacts) -> Module {
+/// The goal as a module of the static strategy. Its state is that of `tamis static` for the same test
+/// classes, which knows no configuration but what the poms declare.
+fn module(project: &Project, facts: &GoalFacts) -> TestModule {
     let (tests, others): (Vec<_>, Vec<_>) =
         facts.class_path.iter().cloned().partition(|p| Some(p) == facts.test_classes.as_ref());
-    let (_, configuration) = facts.configuration.to_raw();
-    Module {
-        // Not the state of `tamis static`, which knows nothing of a build's configuration.
-        name: facts.id.clone(),
+    let (_, seen) = facts.configuration.to_raw();
+    let home = project.paths.home();
+    TestModule {
+        name: facts.scope.to_string(),
+        key: TestModule::key_of(project.root(), &tests),
         test_classes: tests,
         classes: Vec::new(),
         classpath: others,
-        environment: vec![format!("{configuration:032x}")],
-        ..Module::default()
+        environment: run_surroundings::environment(),
+        configuration: Configuration {
+            execution: facts.id.clone(),
+            seen: Some(Hash(seen)),
+            declared: maven::declared(project.root(), &facts.folder, home, &facts.words),
+        },
+        ..TestModule::default()
     }
 }
 
@@ -93,7 +103,7 @@ impl GraphStrategy for StaticStrategy {
 
     fn record(&self) -> Option<String> {
         let level = self.level.as_ref();
-        match engine::record(&self.module, &self.settings, self.state, &self.finished, level) {
+        match strategy::record(&self.module, &self.settings, self.state, &self.finished, level) {
             Ok(Recorded::Written) => None,
             Ok(Recorded::ClassesChanged) => {
                 Some("classes were compiled while the tests ran; nothing was recorded".into())

@@ -9,7 +9,7 @@
 //! - Files beside a definition travel to those who inherit from it.
 
 use crate::exclude::{Exclusions, first_match};
-use crate::model::{EdgeKind, Graph, Kind, Part, Resolution, inside};
+use crate::model::{BuildTool, EdgeKind, Graph, Part, Resolution, inside};
 use globset::GlobBuilder;
 use serde::Serialize;
 use std::collections::BTreeSet;
@@ -272,12 +272,12 @@ impl Work<'_> {
             }
             let folders = &self.graph.modules[owner].test_folders;
             let tests = folders.iter().any(|folder| inside(file, folder))
-                || (self.graph.kind == Kind::Go && file.ends_with("_test.go"));
+                || (self.graph.kind == BuildTool::Go && file.ends_with("_test.go"));
             let part = if tests { Part::Tests } else { Part::All };
             // Sources of a Gradle project are nothing to the projects below it; its scripts may be.
             let sources = || {
                 let folders = &self.graph.modules[owner].resource_folders;
-                self.graph.kind == Kind::Gradle && folders.iter().any(|f| inside(file, f))
+                self.graph.kind == BuildTool::Gradle && folders.iter().any(|f| inside(file, f))
             };
             if part == Part::All && !sources() {
                 beside.insert(owner);

@@ -7,7 +7,7 @@
 use crate::BuildError;
 use crate::exclude::first_match;
 use crate::files::Files;
-use crate::model::{EdgeKind, Graph, Kind, Module, Resolution, folder_of, join};
+use crate::model::{BuildTool, EdgeKind, Graph, Module, Resolution, folder_of, join};
 use std::collections::BTreeMap;
 use toml::{Table, Value};
 
@@ -47,7 +47,7 @@ const DEPENDENCIES: &[(&str, EdgeKind)] = &[
 pub fn read(files: &dyn Files, root: &str) -> Result<Graph, BuildError> {
     let workspace = manifest(files, root)?;
     let folder = folder_of(root);
-    let mut graph = Graph::new(Kind::Cargo);
+    let mut graph = Graph::new(BuildTool::Cargo);
     let mut manifests: BTreeMap<String, Table> = BTreeMap::new();
     let mut open: Vec<String> = Vec::new();
     if workspace.contains_key("package") {

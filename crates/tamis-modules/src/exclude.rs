@@ -2,7 +2,7 @@
 //! repository. Such a file is set aside only where nothing speaks against it: not if it stands where
 //! files of any kind end up in what is built or tested, and not if a test was seen reading it.
 
-use crate::model::{Graph, Kind, inside};
+use crate::model::{BuildTool, Graph, inside};
 use globset::{Glob, GlobBuilder, GlobSet, GlobSetBuilder};
 
 /// The surroundings of a repository: no build looks at them.
@@ -98,7 +98,9 @@ impl Exclusions {
         if let Some(pattern) = listed(SURROUNDINGS) {
             return Some(format!("by default: {pattern}"));
         }
-        if graph.kind == Kind::Cargo || file.split('/').any(|part| READ_BY_TESTS.contains(&part)) {
+        if graph.kind == BuildTool::Cargo
+            || file.split('/').any(|part| READ_BY_TESTS.contains(&part))
+        {
             return None;
         }
         listed(DOCUMENTS).map(|pattern| format!("by default: {pattern}"))
@@ -114,7 +116,7 @@ mod tests {
     use super::*;
     use crate::model::Module;
 
-    fn graph(kind: Kind) -> Graph {
+    fn graph(kind: BuildTool) -> Graph {
         let mut graph = Graph::new(kind);
         graph.modules.push(Module {
             name: "m".into(),
@@ -128,7 +130,7 @@ mod tests {
     #[test]
     fn documents_do_not_count_unless_they_are_resources() {
         let rules = Exclusions::new(true, &[], &[]).unwrap();
-        let graph = graph(Kind::Maven);
+        let graph = graph(BuildTool::Maven);
         for file in [
             "README.md",
             "m/README",
@@ -159,15 +161,15 @@ mod tests {
     #[test]
     fn rust_tests_its_documents() {
         let rules = Exclusions::new(true, &[], &[]).unwrap();
-        assert_eq!(rules.rule("README.md", &graph(Kind::Cargo)), None);
-        assert!(rules.rule(".gitignore", &graph(Kind::Cargo)).is_some());
+        assert_eq!(rules.rule("README.md", &graph(BuildTool::Cargo)), None);
+        assert!(rules.rule(".gitignore", &graph(BuildTool::Cargo)).is_some());
     }
 
     #[test]
     fn a_project_can_say_otherwise() {
         let strings = |list: &[&str]| list.iter().map(|s| (*s).to_owned()).collect::<Vec<_>>();
         let rules = Exclusions::new(false, &strings(&["m/src/test/big/**"]), &[]).unwrap();
-        let graph = graph(Kind::Maven);
+        let graph = graph(BuildTool::Maven);
         assert_eq!(rules.rule("README.md", &graph), None);
         assert_eq!(
             rules.rule("m/src/test/big/x", &graph).as_deref(),

@@ -5,7 +5,7 @@
 
 use crate::BuildError;
 use crate::files::Files;
-use crate::model::{EdgeKind, Graph, Kind, Module, folder_of, join};
+use crate::model::{BuildTool, EdgeKind, Graph, Module, folder_of, join};
 use serde::Deserialize;
 use std::collections::HashMap;
 use std::path::Path;
@@ -68,7 +68,7 @@ pub fn read(files: &dyn Files, top: &Path, root: &str) -> Result<Graph, BuildErr
 }
 
 fn graph(packages: Vec<Package>, top: &Path, folder: &str, modules: &[String]) -> Graph {
-    let mut graph = Graph::new(Kind::Go);
+    let mut graph = Graph::new(BuildTool::Go);
     let place = |dir: &str| -> Option<String> {
         join(".", Path::new(dir).strip_prefix(top).ok()?.to_str()?)
     };

@@ -11,7 +11,7 @@
 
 use crate::BuildError;
 use crate::files::Files;
-use crate::model::{EdgeKind, Graph, Kind, Module, folder_of, join};
+use crate::model::{BuildTool, EdgeKind, Graph, Module, folder_of, join};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -176,7 +176,7 @@ fn ask(folder: &Path, program: &Path) -> Result<String, BuildError> {
 
 /// What Gradle wrote, as a graph.
 fn graph(answer: &str, files: &dyn Files, top: &Path, folder: &str) -> Result<Graph, BuildError> {
-    let mut graph = Graph::new(Kind::Gradle);
+    let mut graph = Graph::new(BuildTool::Gradle);
     let place = |path: &str| -> Option<String> {
         join(".", Path::new(path).strip_prefix(top).ok()?.to_str()?)
     };

@@ -30,7 +30,7 @@ pub mod npm;
 pub use affected::{Affected, AffectedModule, Change, Force, Reason, Rules, Travel, affected};
 pub use exclude::Exclusions;
 pub use files::{Files, Tree};
-pub use model::{Edge, EdgeKind, Graph, Kind, Module, Part, Resolution};
+pub use model::{BuildTool, Edge, EdgeKind, Graph, Module, Part, Resolution};
 
 /// What went wrong with the definition of a build. The text names the file and the next step.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

@@ -7,7 +7,7 @@ use std::fmt;
 /// The tool that a build belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Kind {
+pub enum BuildTool {
     Maven,
     Cargo,
     Npm,
@@ -102,7 +102,7 @@ pub struct Edge {
 /// All modules of a build.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Graph {
-    pub kind: Kind,
+    pub kind: BuildTool,
     pub modules: Vec<Module>,
     pub edges: BTreeSet<Edge>,
     /// Files that were read to make the graph: an edit of them is judged by what modules resolve to.
@@ -122,7 +122,7 @@ impl Graph {
         self.edges.iter().map(text).collect()
     }
 
-    pub fn new(kind: Kind) -> Self {
+    pub fn new(kind: BuildTool) -> Self {
         Self {
             kind,
             modules: Vec::new(),
@@ -220,7 +220,7 @@ mod tests {
     use super::*;
 
     fn graph(folders: &[&str]) -> Graph {
-        let mut graph = Graph::new(Kind::Maven);
+        let mut graph = Graph::new(BuildTool::Maven);
         for folder in folders {
             let (name, folder) = ((*folder).to_owned(), (*folder).to_owned());
             graph.modules.push(Module { name, folder, ..Module::default() });

@@ -7,7 +7,7 @@
 use crate::BuildError;
 use crate::exclude::first_match;
 use crate::files::Files;
-use crate::model::{EdgeKind, Graph, Kind, Module, Resolution, folder_of, join};
+use crate::model::{BuildTool, EdgeKind, Graph, Module, Resolution, folder_of, join};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
@@ -48,7 +48,7 @@ const DESCRIPTIVE: &[&str] = &[
 pub fn read(files: &dyn Files, root: &str) -> Result<Graph, BuildError> {
     let top = package(files, root)?;
     let folder = folder_of(root);
-    let mut graph = Graph::new(Kind::Npm);
+    let mut graph = Graph::new(BuildTool::Npm);
     let mut packages: BTreeMap<String, Value> = BTreeMap::new();
     for place in places(files, folder, &top) {
         let path = join(&place, "package.json").unwrap_or_default();

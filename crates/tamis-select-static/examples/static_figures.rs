@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 use tamis_classpath::Caches;
 use tamis_select_static::graph::{Edge, EdgeKind, Graph};
-use tamis_select_static::{Kinds, Libraries, Module, Session, Settings};
+use tamis_select_static::{EdgeKinds, Libraries, Session, StaticSettings, TestModule};
 
 fn best(runs: usize, mut work: impl FnMut() -> String) {
     let mut times = Vec::new();
@@ -26,22 +26,23 @@ fn best(runs: usize, mut work: impl FnMut() -> String) {
 
 /// Reads, fingerprints and graphs all classes of a folder, without any cache.
 fn graph(folder: &Path, runs: usize) {
-    let settings = Settings {
+    let settings = StaticSettings {
         root: folder.into(),
         state: PathBuf::from("/nonexistent"),
         caches: Caches::none(),
-        kinds: Kinds::ALL,
+        kinds: EdgeKinds::ALL,
         libraries: Libraries::Auto,
         offline: false,
     };
-    let module = Module { name: ".".into(), classes: vec![folder.into()], ..Module::default() };
+    let module =
+        TestModule { name: ".".into(), classes: vec![folder.into()], ..TestModule::default() };
     best(runs, || {
         let session = Session::open(&module, &settings);
         let graph = session.graph([]);
         format!(
             "{} files, {} nodes, {} edges",
-            session.world.files_read,
-            session.world.nodes().count(),
+            session.definitions.files_read,
+            session.definitions.nodes().count(),
             graph.graph.edges()
         )
     });

@@ -1,7 +1,7 @@
-//! What changed between a snapshot and the world of now.
+//! What changed between a snapshot and now.
 
+use crate::definitions::Definitions;
 use crate::state::{NodeState, Snapshot};
-use crate::world::World;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -56,9 +56,9 @@ impl fmt::Display for Change {
 }
 
 /// The changes of project types and files since `old`, by node. Names of `old` must have been
-/// given ids of the world: `ids[i]` is the world's id of the snapshot's name `i`.
+/// given ids of now: `ids[i]` is the id of the snapshot's name `i`.
 pub fn project_changes(
-    world: &World,
+    definitions: &Definitions,
     old: &Snapshot,
     ids: &[NameId],
     include_debug: bool,
@@ -68,21 +68,23 @@ pub fn project_changes(
     for node in &old.nodes {
         let id = ids.get(node.name as usize).copied().unwrap_or(NameId::MAX);
         before.insert(id, node);
-        if !world.is_defined(id) || world.origin(id) == Some(crate::world::Origin::Library) {
+        if !definitions.is_defined(id)
+            || definitions.origin(id) == Some(crate::definitions::Origin::Library)
+        {
             changes.insert(id, Change::Removed);
         }
     }
-    for id in world.nodes() {
-        if world.origin(id) == Some(crate::world::Origin::Library) {
+    for id in definitions.nodes() {
+        if definitions.origin(id) == Some(crate::definitions::Origin::Library) {
             continue;
         }
-        if let Some(why) = world.problem(id) {
+        if let Some(why) = definitions.problem(id) {
             changes.insert(id, Change::Unreadable(why.into()));
             continue;
         }
         let change = match before.get(&id) {
             None => Some(Change::Added),
-            Some(old) => changed_node(world, id, old, include_debug),
+            Some(old) => changed_node(definitions, id, old, include_debug),
         };
         if let Some(change) = change {
             changes.insert(id, change);
@@ -91,16 +93,21 @@ pub fn project_changes(
     changes
 }
 
-fn changed_node(world: &World, id: NameId, old: &NodeState, include_debug: bool) -> Option<Change> {
-    if world.fingerprint(id) == Some(old.whole) {
-        let facts = world.class(id)?.facts;
+fn changed_node(
+    definitions: &Definitions,
+    id: NameId,
+    old: &NodeState,
+    include_debug: bool,
+) -> Option<Change> {
+    if definitions.fingerprint(id) == Some(old.whole) {
+        let facts = definitions.class(id)?.facts;
         return match (include_debug && facts.raw != old.raw, facts.order == old.order) {
             (false, _) => None,
             (true, true) => Some(Change::OnlyDebug),
             (true, false) => Some(Change::OnlyOrder),
         };
     }
-    let Some(class) = world.class(id) else { return Some(Change::Content) };
+    let Some(class) = definitions.class(id) else { return Some(Change::Content) };
     let methods = differing(&old.bodies, &class.facts.bodies());
     if class.facts.header == old.header {
         Some(Change::Methods(methods))

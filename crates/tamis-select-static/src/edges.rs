@@ -1,11 +1,11 @@
-//! The type graph of a world.
+//! The type graph of all that a classpath defines.
 //!
 //! Besides inheritance and use, which are always there, the edges that a plain reading of class
 //! files misses; each kind can be switched off. Edges lead only to names that are, or were when a
 //! test was last proven, defined on the classpath: `java/lang/String` is no node.
 
+use crate::definitions::{Definitions, Origin};
 use crate::graph::{Edge, EdgeKind, Graph};
-use crate::world::{Origin, World};
 use rayon::prelude::*;
 use rustc_hash::{FxHashMap, FxHashSet};
 use tamis_classpath::block::List;
@@ -13,10 +13,10 @@ use tamis_classpath::names::{NameId, NameSet};
 
 /// A set of kinds of edges.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Kinds(u16);
+pub struct EdgeKinds(u16);
 
-impl Kinds {
-    pub const ALL: Kinds = Kinds((1 << EdgeKind::ALL.len()) - 1);
+impl EdgeKinds {
+    pub const ALL: EdgeKinds = EdgeKinds((1 << EdgeKind::ALL.len()) - 1);
 
     pub fn contains(self, kind: EdgeKind) -> bool {
         self.0 >> kind as u16 & 1 == 1
@@ -48,11 +48,16 @@ pub struct TypeGraph {
 const SHORTEST_PART: usize = 3;
 
 /// Builds the graph. `known` are the names that count as nodes, `tests` the test classes.
-pub fn build(world: &World, known: &NameSet, tests: &[NameId], kinds: Kinds) -> TypeGraph {
-    let everywhere = world.names.len() as u32;
-    let texts = Texts::new(world, known, kinds);
-    let new = || Builder { world, known, kinds, edges: Vec::new(), everywhere };
-    let nodes: Vec<NameId> = world.nodes().collect();
+pub fn build(
+    definitions: &Definitions,
+    known: &NameSet,
+    tests: &[NameId],
+    kinds: EdgeKinds,
+) -> TypeGraph {
+    let everywhere = definitions.names.len() as u32;
+    let texts = Texts::new(definitions, known, kinds);
+    let new = || Builder { definitions, known, kinds, edges: Vec::new(), everywhere };
+    let nodes: Vec<NameId> = definitions.nodes().collect();
     let mut parts: Vec<Vec<Edge>> = nodes
         .par_chunks(CHUNK)
         .map(|nodes| {
@@ -76,9 +81,9 @@ pub fn build(world: &World, known: &NameSet, tests: &[NameId], kinds: Kinds) -> 
 const CHUNK: usize = 1024;
 
 struct Builder<'a> {
-    world: &'a World,
+    definitions: &'a Definitions,
     known: &'a NameSet,
-    kinds: Kinds,
+    kinds: EdgeKinds,
     edges: Vec<Edge>,
     everywhere: u32,
 }
@@ -97,7 +102,7 @@ impl<'a> Builder<'a> {
         texts: &Texts<'_>,
         package: &mut Option<(&'a [u8], Option<NameId>)>,
     ) {
-        let Some(class) = self.world.class(node) else { return };
+        let Some(class) = self.definitions.class(node) else { return };
         let facts = class.facts;
         for (list, kind) in [
             (List::Inherits, EdgeKind::Inherits),
@@ -106,6 +111,11 @@ impl<'a> Builder<'a> {
         ] {
             for to in class.ids(list) {
                 self.add(node, to, kind);
+            }
+        }
+        for text in class.ids(List::Mentioned) {
+            if let Some(&to) = texts.mentioned.get(&text) {
+                self.add(node, to, EdgeKind::NamedInString);
             }
         }
         for text in class.ids(List::Texts) {
@@ -123,13 +133,13 @@ impl<'a> Builder<'a> {
                 self.add(class.id(*service), provider, EdgeKind::Service);
             }
         }
-        let name = self.world.names.get(node);
+        let name = self.definitions.names.get(node);
         let Some(end) = name.iter().rposition(|&b| b == b'/') else { return };
         let prefix = &name[..=end];
         let info = match *package {
             Some((last, info)) if last == prefix => info,
             _ => {
-                let info = self.world.names.find(&[prefix, b"package-info"].concat());
+                let info = self.definitions.names.find(&[prefix, b"package-info"].concat());
                 *package = Some((prefix, info));
                 info
             }
@@ -143,7 +153,9 @@ impl<'a> Builder<'a> {
     fn service_edges(&mut self) {
         let mut files: Vec<(NameId, Vec<u8>)> = Vec::new();
         for &node in self.known.members() {
-            if let Some(service) = self.world.names.get(node).strip_prefix(b"/META-INF/services/") {
+            if let Some(service) =
+                self.definitions.names.get(node).strip_prefix(b"/META-INF/services/")
+            {
                 files.push((
                     node,
                     service.iter().map(|&b| if b == b'.' { b'/' } else { b }).collect(),
@@ -151,22 +163,22 @@ impl<'a> Builder<'a> {
             }
         }
         for (file, service) in files {
-            if let Some(resource) = self.world.resource(file) {
+            if let Some(resource) = self.definitions.resource(file) {
                 for provider in resource.providers() {
                     self.add(file, provider, EdgeKind::Service);
                 }
             }
-            match self.world.names.find(&service) {
+            match self.definitions.names.find(&service) {
                 Some(service) if self.known.contains(service) => {
                     self.add(service, file, EdgeKind::Service);
                     // Where a library asks for its own service, no class of ours shows it.
-                    if self.world.class(service).is_some_and(|s| s.origin == Origin::Library)
-                        && self.world.origin(file) != Some(Origin::Library)
+                    if self.definitions.class(service).is_some_and(|s| s.origin == Origin::Library)
+                        && self.definitions.origin(file) != Some(Origin::Library)
                     {
                         self.add_everywhere(file, EdgeKind::Service);
                     }
                 }
-                _ if self.world.origin(file) == Some(Origin::Library) => {}
+                _ if self.definitions.origin(file) == Some(Origin::Library) => {}
                 _ => self.add_everywhere(file, EdgeKind::Service),
             }
         }
@@ -183,9 +195,9 @@ impl<'a> Builder<'a> {
     fn suites(&mut self, tests: &[NameId]) {
         const EXACT: [&[u8]; 2] = [b"Suite", b"SelectClasses"];
         for &suite in tests {
-            let Some(class) = self.world.class(suite) else { continue };
+            let Some(class) = self.definitions.class(suite) else { continue };
             let searches = class.ids(List::ClassAnnotations).any(|a| {
-                let name = self.world.names.get(a);
+                let name = self.definitions.names.get(a);
                 name.strip_prefix(b"org/junit/platform/suite/api/")
                     .is_some_and(|n| !EXACT.contains(&n))
             });
@@ -200,8 +212,8 @@ impl<'a> Builder<'a> {
     /// Module descriptors, and resources that no class names.
     fn seen_everywhere(&mut self, texts: &Texts<'_>, tests: &[NameId]) {
         for &node in self.known.members() {
-            let name = self.world.names.get(node);
-            let library = self.world.origin(node) == Some(Origin::Library);
+            let name = self.definitions.names.get(node);
+            let library = self.definitions.origin(node) == Some(Origin::Library);
             let unnamed = name.first() == Some(&b'/')
                 && !name.starts_with(b"/META-INF/services/")
                 && !texts.named_resources.contains(&node);
@@ -222,10 +234,13 @@ impl<'a> Builder<'a> {
 struct Texts<'a> {
     /// Classes and resources that a string names exactly.
     named: FxHashMap<NameId, Vec<(NameId, EdgeKind)>>,
+    /// Classes that a part of a longer string names. Files that are mentioned do not count as named: a message that
+    /// mentions a file says nothing about who reads it.
+    mentioned: FxHashMap<NameId, NameId>,
     /// Classes of whose name a string is a part.
     parts: FxHashMap<NameId, Vec<NameId>>,
     named_resources: FxHashSet<NameId>,
-    world: &'a World,
+    definitions: &'a Definitions,
 }
 
 /// What is known of a string before it is looked at.
@@ -238,10 +253,10 @@ enum TextOf {
 }
 
 impl<'a> Texts<'a> {
-    fn new(world: &'a World, known: &NameSet, kinds: Kinds) -> Self {
-        let mut owner = vec![TextOf::Nobody; world.names.len()];
-        for node in world.nodes() {
-            let Some(class) = world.class(node) else { continue };
+    fn new(definitions: &'a Definitions, known: &NameSet, kinds: EdgeKinds) -> Self {
+        let mut owner = vec![TextOf::Nobody; definitions.names.len()];
+        for node in definitions.nodes() {
+            let Some(class) = definitions.class(node) else { continue };
             let kind = if class.facts.looks_up_names { TextOf::Lookup } else { TextOf::Class };
             for text in class.ids(List::Texts) {
                 if let Some(owner) = owner.get_mut(text as usize) {
@@ -253,19 +268,20 @@ impl<'a> Texts<'a> {
             let all = (0..).zip(&owner).filter(|(_, owner)| **owner >= wanted);
             all.map(|(text, _)| text).collect()
         };
-        let resources = ResourceKeys::new(world, known);
+        let resources = ResourceKeys::new(definitions, known);
         let named: Vec<(NameId, Targets)> = texts_of(TextOf::Class)
             .par_chunks(CHUNK)
             .flat_map_iter(|texts| {
-                let find = |&text| Some((text, exact(world, text, known, &resources)?));
+                let find = |&text| Some((text, exact(definitions, text, known, &resources)?));
                 texts.iter().filter_map(find).collect::<Vec<_>>()
             })
             .collect();
         let mut texts = Self {
             named: FxHashMap::default(),
+            mentioned: mentioned(definitions, known),
             parts: FxHashMap::default(),
             named_resources: FxHashSet::default(),
-            world,
+            definitions,
         };
         for (text, targets) in named {
             texts.named_resources.extend(targets.iter().filter(|t| t.2).map(|t| t.0));
@@ -284,7 +300,7 @@ impl<'a> Texts<'a> {
     fn find_parts(&mut self, of_lookups: &[NameId], known: &NameSet) {
         let parts: Vec<(NameId, String)> = of_lookups
             .iter()
-            .map(|&text| (text, self.world.names.display(text)))
+            .map(|&text| (text, self.definitions.names.display(text)))
             .filter(|(_, part)| part.len() >= SHORTEST_PART)
             .collect();
         if parts.is_empty() {
@@ -293,9 +309,9 @@ impl<'a> Texts<'a> {
         let names: Vec<(NameId, String)> = known
             .members()
             .iter()
-            .filter(|&&n| self.world.origin(n) != Some(Origin::Library))
-            .filter(|&&n| self.world.names.get(n).first() != Some(&b'/'))
-            .map(|&n| (n, self.world.names.display(n)))
+            .filter(|&&n| self.definitions.origin(n) != Some(Origin::Library))
+            .filter(|&&n| self.definitions.names.get(n).first() != Some(&b'/'))
+            .map(|&n| (n, self.definitions.names.display(n)))
             .collect();
         let mut holders: FxHashMap<&str, Vec<u32>> =
             parts.iter().flat_map(|(_, part)| words(part)).map(|w| (w, Vec::new())).collect();
@@ -326,30 +342,45 @@ impl<'a> Texts<'a> {
     }
 }
 
+/// The class that a text names: as a whole (`p.Thing`, `p/Thing`, `p/Thing.class`), or without its last word, which is
+/// a member then (`p.Thing.method`), or a class inside of it, which it uses.
+fn class_named(definitions: &Definitions, text: NameId, known: &NameSet) -> Option<NameId> {
+    let bytes = definitions.names.get(text);
+    // The table holds each text once: the string and the name are the same entry.
+    if !bytes.contains(&b'.') {
+        return Some(text).filter(|&class| known.contains(class));
+    }
+    let bytes = bytes.strip_suffix(b".class").unwrap_or(bytes);
+    let find = |name: &[u8]| {
+        let internal: Vec<u8> = name.iter().map(|&b| if b == b'.' { b'/' } else { b }).collect();
+        definitions.names.find(&internal).filter(|&class| known.contains(class))
+    };
+    let without_last = || bytes.iter().rposition(|&b| b == b'.').map(|dot| &bytes[..dot]);
+    find(bytes).or_else(|| find(without_last()?))
+}
+
+fn mentioned(definitions: &Definitions, known: &NameSet) -> FxHashMap<NameId, NameId> {
+    let mut texts: FxHashSet<NameId> = FxHashSet::default();
+    for class in definitions.nodes().filter_map(|node| definitions.class(node)) {
+        texts.extend(class.ids(List::Mentioned));
+    }
+    let named = |text| Some((text, class_named(definitions, text, known)?));
+    texts.into_iter().filter_map(named).collect()
+}
+
 /// A node that a string names, how, and whether it is a file that is named itself.
 type Targets = Vec<(NameId, EdgeKind, bool)>;
 
 fn exact(
-    world: &World,
+    definitions: &Definitions,
     text: NameId,
     known: &NameSet,
     resources: &ResourceKeys,
 ) -> Option<Targets> {
-    let bytes = world.names.get(text);
-    let class = match bytes.contains(&b'.') {
-        // The table holds each text once: the string and the name are the same entry.
-        false => Some(text),
-        true => {
-            let internal: Vec<u8> =
-                bytes.iter().map(|&b| if b == b'.' { b'/' } else { b }).collect();
-            world.names.find(&internal)
-        }
-    };
-    let mut targets: Targets = class
-        .filter(|&class| known.contains(class))
-        .map(|class| (class, EdgeKind::NamedInString, false))
-        .into_iter()
-        .collect();
+    let bytes = definitions.names.get(text);
+    let class = class_named(definitions, text, known);
+    let mut targets: Targets =
+        class.map(|class| (class, EdgeKind::NamedInString, false)).into_iter().collect();
     targets.extend(resources.find(bytes).iter().map(|&(r, own)| (r, EdgeKind::Resource, own)));
     (!targets.is_empty()).then_some(targets)
 }
@@ -398,10 +429,10 @@ struct ResourceKeys {
 }
 
 impl ResourceKeys {
-    fn new(world: &World, known: &NameSet) -> Self {
+    fn new(definitions: &Definitions, known: &NameSet) -> Self {
         let mut keys: FxHashMap<Vec<u8>, Vec<(NameId, bool)>> = FxHashMap::default();
         for &node in known.members() {
-            let Some(path) = world.names.get(node).strip_prefix(b"/") else { continue };
+            let Some(path) = definitions.names.get(node).strip_prefix(b"/") else { continue };
             let mut add = |key: &[u8], itself: bool| {
                 let list = keys.entry(key.to_vec()).or_default();
                 if list.last().is_none_or(|last| last.0 != node) {
@@ -505,7 +536,7 @@ mod tests {
 
     #[test]
     fn inheritance_and_use_stay() {
-        let kinds = EdgeKind::ALL.iter().fold(Kinds::ALL, |k, &kind| k.without(kind));
+        let kinds = EdgeKind::ALL.iter().fold(EdgeKinds::ALL, |k, &kind| k.without(kind));
         assert!(kinds.contains(EdgeKind::Inherits) && kinds.contains(EdgeKind::Uses));
         assert!(!kinds.contains(EdgeKind::Service));
     }

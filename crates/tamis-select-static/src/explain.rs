@@ -26,6 +26,9 @@ fn in_words<'r>(reason: &'r Reason, shown: impl Fn(&'r str) -> &'r str) -> Strin
         Reason::Environment => "the JDK or the options of the JVM changed".into(),
         Reason::Unknown { why } => format!("not everything is known: {why}"),
         Reason::OtherRules => "its last run was judged by weaker rules".into(),
+        Reason::Configuration => {
+            "it ran with a configuration that is not known to be the one of now".into()
+        }
     }
 }
 

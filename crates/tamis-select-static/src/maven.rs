@@ -1,410 +1,282 @@
-//! Maven projects: modules and their folders from the poms, the classpath from Maven itself.
+//! Maven projects: modules and their folders from effective poms, the classpath from Maven itself.
 //!
-//! Poms are read, never changed, and only for what stands in them literally: modules, output folders
-//! and the naming that Surefire is told. The classpath is what `dependency:build-classpath` gives,
-//! kept for as long as no pom, `.mvn` file or user setting of Maven changes.
+//! Poms are read by [`tamis_modules::maven`], with the profiles and properties that the user gives. What a module is
+//! cannot be told by halves: one that is named and not there, that is not compiled, or that Maven left no classpath
+//! for, is an error, because its tests would silently be missing from the selection.
+//!
+//! The classpath is what `dependency:build-classpath` gives, kept for as long as no pom, `.mvn` file, user setting of
+//! Maven or given word changes. What repositories offer under the same version is not seen.
 
-use crate::naming::{self, Exclusion, Naming};
-use crate::world::Module;
-use roxmltree::{Document, Node};
-use std::collections::BTreeSet;
+use crate::definitions::{Configuration, TestModule};
+use crate::test_naming::{self, Exclusion, Naming};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Output};
 use tamis_classpath::disk;
 use tamis_core::Hash;
+use tamis_modules::maven::{
+    Layout, Surroundings, TestNaming, TestPlugin, Words, layout_of, layouts,
+};
+use tamis_modules::{Files as _, Tree};
 
 /// Where each module's classpath is left by Maven; below `target`, so a clean removes it.
 const CLASSPATH_FILE: &str = "target/tamis-classpath";
 
 #[derive(Debug, thiserror::Error)]
 pub enum MavenError {
-    #[error("{path}: {what}")]
-    Pom { path: String, what: String },
+    #[error("{0}")]
+    Build(#[from] tamis_modules::BuildError),
+    #[error(
+        "{pom}: its parent {parent} is neither in the project nor in the local repository; build the project once"
+    )]
+    Parent { pom: String, parent: String },
     #[error(
         "the classpath is not known: {0}; build the project once, or give --classes, --test-classes and --classpath"
     )]
     Classpath(String),
+    #[error(
+        "{module}: {sources} has sources and {classes} is not there; compile first (mvn test-compile)"
+    )]
+    NotCompiled { module: String, sources: String, classes: String },
 }
 
-/// A module of a Maven build.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct MavenModule {
-    /// Folder below the root, `.` for the root itself.
-    pub name: String,
-    pub folder: PathBuf,
-    pub classes: PathBuf,
-    pub test_classes: PathBuf,
-    /// What Surefire and Failsafe are told about the names of tests.
-    pub naming: Naming,
+/// A Maven build, as the user calls it.
+#[derive(Debug, Clone)]
+pub struct MavenBuild<'a> {
+    /// The project's root; all poms are below it.
+    pub top: &'a Path,
+    /// The folder of the pom that the build starts with.
+    pub folder: &'a Path,
+    pub home: Option<&'a Path>,
+    /// The Maven to ask for classpaths.
+    pub mvn: &'a str,
+    /// Profiles and properties as Maven takes them (`-P`, `-D`).
+    pub words: &'a [String],
 }
 
-/// The modules below a root pom, in the order in which the poms name them.
-pub fn modules(root: &Path) -> Result<Vec<MavenModule>, MavenError> {
-    let mut found = Vec::new();
-    let mut seen = BTreeSet::new();
-    add_module(root, root, &Above::default(), &mut seen, &mut found)?;
-    Ok(found)
-}
-
-fn add_module(
-    root: &Path,
-    pom_or_folder: &Path,
-    above: &Above,
-    seen: &mut BTreeSet<PathBuf>,
-    found: &mut Vec<MavenModule>,
-) -> Result<(), MavenError> {
-    let pom = match pom_or_folder.is_dir() {
-        true => pom_or_folder.join("pom.xml"),
-        false => pom_or_folder.to_path_buf(),
-    };
-    if !seen.insert(pom.clone()) {
-        return Ok(());
-    }
-    let fail = |what: String| MavenError::Pom { path: pom.display().to_string(), what };
-    let text = std::fs::read_to_string(&pom).map_err(|e| fail(e.to_string()))?;
-    let document = Document::parse(&text).map_err(|e| fail(e.to_string()))?;
-    let project = document.root_element();
-    let folder = pom.parent().unwrap_or(root).to_path_buf();
-    let build = child(project, "build");
-    let output = |name: &str, usual: &str| -> Result<PathBuf, MavenError> {
-        let text = build.and_then(|b| child(b, name)).and_then(|n| n.text()).map(str::trim);
-        let text = text.map(|t| {
-            t.trim_start_matches("${project.basedir}/")
-                .trim_start_matches("${basedir}/")
-                .replace("${project.build.directory}", "target")
-        });
-        match text {
-            Some(t) if t.contains("${") => Err(fail(format!(
-                "<{name}> depends on a property; give --classes and --test-classes"
-            ))),
-            Some(t) => Ok(folder.join(t)),
-            None => Ok(folder.join(usual)),
-        }
-    };
-    let target = output("directory", "target")?;
-    let artifact = child(project, "artifactId").and_then(|a| a.text()).unwrap_or_default().trim();
-    let parent = child(project, "parent").and_then(|p| child(p, "artifactId")?.text());
-    let mut naming = above.naming.clone();
-    if parent.map(str::trim) != Some(&above.artifact) {
-        // Excludes of a pom that is not this one's parent do not apply; includes are harmless.
-        naming.excludes.clear();
-        naming.negated.clear();
-    }
-    add_naming(project, &mut naming);
-    let name = match folder.strip_prefix(root) {
-        Ok(rest) if rest.as_os_str().is_empty() => ".".to_owned(),
-        Ok(rest) => rest.to_string_lossy().into_owned(),
-        Err(_) => folder.to_string_lossy().into_owned(),
-    };
-    found.push(MavenModule {
-        name,
-        classes: output("outputDirectory", &target.join("classes").to_string_lossy())?,
-        test_classes: output(
-            "testOutputDirectory",
-            &target.join("test-classes").to_string_lossy(),
-        )?,
-        folder: folder.clone(),
-        naming: naming.clone(),
-    });
-    let here = Above { artifact: artifact.to_owned(), naming };
-    // Those of profiles too: which profiles are on is only known to the build.
-    let profiles = child(project, "profiles").into_iter().flat_map(|p| p.children());
-    for part in std::iter::once(project).chain(profiles) {
-        for list in children(part, "modules").chain(children(part, "subprojects")) {
-            for module in list.children().filter(Node::is_element) {
-                let path = folder.join(module.text().unwrap_or_default().trim());
-                if path.is_file() || path.join("pom.xml").is_file() {
-                    add_module(root, &path, &here, seen, found)?;
-                }
-            }
-        }
-    }
-    Ok(())
-}
-
-/// The pom that names a module, which most often is its parent too.
-#[derive(Debug, Default)]
-struct Above {
-    artifact: String,
-    naming: Naming,
-}
-
-/// What a pom tells Surefire and Failsafe about names, wherever in the pom it stands.
-fn add_naming(project: Node<'_, '_>, naming: &mut Naming) {
-    for plugin in project.descendants().filter(|n| n.has_tag_name_ignoring("plugin")) {
-        let failsafe = match child(plugin, "artifactId").and_then(|a| a.text()).map(str::trim) {
-            Some("maven-surefire-plugin") => false,
-            Some("maven-failsafe-plugin") => true,
-            _ => continue,
+impl MavenBuild<'_> {
+    fn read(&self) -> Result<Vec<Layout>, MavenError> {
+        let tree = Tree::new(self.top);
+        let outside = || {
+            let pom = self.folder.join("pom.xml");
+            tamis_modules::BuildError(format!("{} is not in the project", pom.display()))
         };
-        let in_profile = plugin.ancestors().any(|n| n.has_tag_name_ignoring("profile"));
-        let own = child(plugin, "configuration");
-        for configuration in
-            plugin.descendants().filter(|n| n.has_tag_name_ignoring("configuration"))
-        {
-            let for_all = own == Some(configuration) && !in_profile;
-            add_configuration(configuration, failsafe, for_all, naming);
+        let pom = tree.relative(&self.folder.join("pom.xml")).ok_or_else(outside)?;
+        let around = surroundings(self.folder, self.top, self.home, self.words);
+        Ok(layouts(&tree, &pom, &around)?)
+    }
+
+    /// Everything that decides about the classpath, apart from what repositories offer.
+    fn digest(&self, layouts: &[Layout]) -> Hash {
+        let mut poms: Vec<&String> = layouts.iter().flat_map(|l| &l.definitions).collect();
+        poms.sort_unstable();
+        poms.dedup();
+        let mut files: Vec<PathBuf> = poms.iter().map(|pom| self.top.join(pom)).collect();
+        for name in ["maven.config", "jvm.config", "extensions.xml", "settings.xml"] {
+            files.extend(self.folder.ancestors().take(4).map(|f| f.join(".mvn").join(name)));
         }
-        if failsafe {
-            naming.failsafe.get_or_insert_default();
-        }
-        // Rules of merging that are not followed here: another list may be in effect.
-        if plugin.descendants().any(|n| n.attributes().any(|a| a.name().starts_with("combine."))) {
-            naming.excludes.push(Exclusion::default());
-            naming.negated.push(Exclusion::default());
-        }
+        files.extend(self.home.map(|home| home.join(".m2/settings.xml")));
+        let mut parts: Vec<Vec<u8>> =
+            files.iter().map(|file| std::fs::read(file).unwrap_or_default()).collect();
+        parts.extend(self.words.iter().map(|word| word.clone().into_bytes()));
+        Hash::of_parts(parts.iter().map(Vec::as_slice))
     }
 }
 
-fn add_configuration(
-    configuration: Node<'_, '_>,
-    failsafe: bool,
-    for_all: bool,
-    naming: &mut Naming,
-) {
-    let patterns = |list: Node<'_, '_>| -> Vec<String> {
-        let elements = list.children().filter(Node::is_element);
-        elements.filter_map(|n| n.text()).flat_map(naming::split).collect()
-    };
-    for list in children(configuration, "includes") {
-        let (negated, plain): (Vec<String>, Vec<String>) =
-            patterns(list).into_iter().partition(|p| p.starts_with('!'));
-        if failsafe {
-            naming.failsafe.get_or_insert_default().extend(plain.iter().cloned());
-        } else {
-            let patterns = negated.iter().map(|p| p.trim_start_matches('!').to_owned()).collect();
-            naming.negated.push(Exclusion { patterns, for_all });
-        }
-        naming.includes.extend(plain);
-    }
-    // A single test that the pom names, and a list in a file, which we do not read.
-    let single = child(configuration, "test").and_then(|t| t.text()).unwrap_or_default();
-    let mut more: Vec<String> =
-        naming::split(single).into_iter().filter(|p| !p.starts_with('!')).collect();
-    more.extend(child(configuration, "includesFile").map(|_| "${includesFile}".to_owned()));
-    if failsafe {
-        naming.failsafe.get_or_insert_default().extend(more.iter().cloned());
-    }
-    naming.includes.extend(more);
-    if !failsafe {
-        for list in children(configuration, "excludes") {
-            naming.excludes.push(Exclusion { patterns: patterns(list), for_all });
-        }
-    }
+/// What poms depend on besides themselves: the machine, the user's settings, the project's own words for Maven and
+/// those given.
+pub fn surroundings(
+    folder: &Path,
+    top: &Path,
+    home: Option<&Path>,
+    words: &[String],
+) -> Surroundings {
+    let mut around = Surroundings::of_user(home);
+    let with =
+        folder.ancestors().take_while(|f| f.starts_with(top)).find(|f| f.join(".mvn").is_dir());
+    let config = with.and_then(|f| std::fs::read_to_string(f.join(".mvn/maven.config")).ok());
+    Words::with_config(&config.unwrap_or_default(), words).add_to(&mut around);
+    around
 }
 
-/// Poms come with and without a namespace.
-trait AnyNamespace {
-    fn has_tag_name_ignoring(&self, name: &str) -> bool;
+/// What the poms declare about how the tests of one module run; `None` where that cannot be told.
+pub fn declared(top: &Path, module: &str, home: Option<&Path>, words: &[String]) -> Option<Hash> {
+    let (tree, folder) = (Tree::new(top), top.join(module));
+    let pom = tree.relative(&folder.join("pom.xml")).filter(|pom| tree.is_file(pom))?;
+    let around = surroundings(&folder, top, home, words);
+    declared_by(&layout_of(&tree, &pom, &around).ok()?)
 }
 
-impl AnyNamespace for Node<'_, '_> {
-    fn has_tag_name_ignoring(&self, name: &str) -> bool {
-        self.is_element() && self.tag_name().name() == name
-    }
+fn declared_by(layout: &Layout) -> Option<Hash> {
+    let known = layout.missing_parents.is_empty();
+    known.then(|| Hash::of(layout.test_configuration.as_bytes()))
 }
 
-fn children<'a, 'i>(node: Node<'a, 'i>, name: &str) -> impl Iterator<Item = Node<'a, 'i>> {
-    node.children().filter(move |n| n.has_tag_name_ignoring(name))
-}
-
-fn child<'a, 'i>(node: Node<'a, 'i>, name: &str) -> Option<Node<'a, 'i>> {
-    children(node, name).next()
-}
-
-/// Everything that decides about the classpath, apart from what repositories offer.
-fn build_digest(root: &Path, modules: &[MavenModule]) -> Hash {
-    let mut files: Vec<PathBuf> = modules.iter().map(|m| m.folder.join("pom.xml")).collect();
-    // Parents above the root that are found by their place.
-    files.extend(root.ancestors().skip(1).take(4).map(|a| a.join("pom.xml")));
-    for name in [".mvn/maven.config", ".mvn/jvm.config", ".mvn/extensions.xml", ".mvn/settings.xml"]
-    {
-        files.push(root.join(name));
-    }
-    if let Some(home) = std::env::var_os("HOME") {
-        files.push(Path::new(&home).join(".m2/settings.xml"));
-    }
-    let parts: Vec<Vec<u8>> = files.iter().map(|f| std::fs::read(f).unwrap_or_default()).collect();
-    Hash::of_parts(parts.iter().map(Vec::as_slice))
-}
-
-/// The modules with classpaths, as the selection wants them. Asks Maven (`mvn`) only when something
-/// that decides about the classpath changed.
+/// The modules with classpaths, as the selection wants them. Asks Maven only when something that decides about the
+/// classpath changed.
 pub fn resolve(
-    root: &Path,
+    build: &MavenBuild<'_>,
     cache: &Path,
-    mvn: &str,
     environment: &[String],
-) -> Result<Vec<Module>, MavenError> {
-    let modules = modules(root)?;
-    let digest = build_digest(root, &modules);
+) -> Result<Vec<TestModule>, MavenError> {
+    let mut layouts = build.read()?;
     let file = cache.join("maven-classpath");
-    let kept: Option<(Hash, Vec<Option<String>>)> = disk::load(&file);
+    let kept: Option<(Hash, BTreeMap<String, String>)> = disk::load(&file);
+    let is_known = |layouts: &[Layout], digest| {
+        digest == build.digest(layouts) && layouts.iter().all(|l| l.missing_parents.is_empty())
+    };
     let classpaths = match kept {
-        Some((known, paths)) if known == digest && paths.len() == modules.len() => paths,
+        Some((digest, paths)) if is_known(&layouts, digest) => paths,
         _ => {
-            let paths = ask_maven(root, mvn, &modules)?;
+            let paths = ask_maven(build, &layouts)?;
+            // Maven may have fetched parents.
+            layouts = build.read()?;
             // Only a cache.
-            disk::save(&file, &(digest, &paths)).ok();
+            disk::save(&file, &(build.digest(&layouts), &paths)).ok();
             paths
         }
     };
-    Ok(modules
-        .into_iter()
-        .zip(classpaths)
-        .filter(|(module, _)| module.test_classes.is_dir() || module.classes.is_dir())
-        .map(|(module, path)| Module {
-            name: module.name,
-            test_classes: vec![module.test_classes],
-            classes: vec![module.classes],
-            classpath: std::env::split_paths(&path.unwrap_or_default())
-                .filter(|p| !p.as_os_str().is_empty())
-                .collect(),
-            environment: environment.to_vec(),
-            naming: module.naming,
-        })
-        .collect())
+    let mut modules = Vec::new();
+    for layout in &layouts {
+        modules.extend(module(build, layout, &classpaths, environment)?);
+    }
+    Ok(modules)
 }
 
-/// One Maven run for all modules. Up to `test-compile`, because only then do modules of the same
-/// build see each other's folders.
+/// A module as the selection wants it; `None` for one that has no classes and is not to have any.
+fn module(
+    build: &MavenBuild<'_>,
+    layout: &Layout,
+    classpaths: &BTreeMap<String, String>,
+    environment: &[String],
+) -> Result<Option<TestModule>, MavenError> {
+    if let Some(parent) = layout.missing_parents.first() {
+        let (pom, parent) = (layout.definition.clone(), parent.clone());
+        return Err(MavenError::Parent { pom, parent });
+    }
+    let (classes, test_classes) =
+        (build.top.join(&layout.classes), build.top.join(&layout.test_classes));
+    if !test_classes.is_dir() && has_tests(build.top, layout) {
+        return Err(MavenError::NotCompiled {
+            module: layout.folder.clone(),
+            sources: layout.test_sources.clone(),
+            classes: layout.test_classes.clone(),
+        });
+    }
+    if !test_classes.is_dir() && !classes.is_dir() {
+        return Ok(None);
+    }
+    let path = classpaths.get(&layout.definition).ok_or_else(|| {
+        MavenError::Classpath(format!("Maven left none for {}", layout.definition))
+    })?;
+    let path = std::env::split_paths(path).filter(|p| !p.as_os_str().is_empty());
+    Ok(Some(TestModule {
+        name: layout.folder.clone(),
+        key: TestModule::key_of(build.top, std::slice::from_ref(&test_classes)),
+        test_classes: vec![test_classes],
+        classes: vec![classes],
+        classpath: path.collect(),
+        environment: environment.to_vec(),
+        naming: naming_of(&layout.naming),
+        configuration: Configuration { declared: declared_by(layout), ..Configuration::default() },
+    }))
+}
+
+/// Whether there is something that the build would compile into the folder of test classes.
+fn has_tests(top: &Path, layout: &Layout) -> bool {
+    let sources = top.join(&layout.test_sources);
+    let any = || tamis_classpath::folder::files(&sources).map_or(true, |files| !files.is_empty());
+    layout.packaging != "pom" && !layout.tests_left_out && sources.is_dir() && any()
+}
+
+/// One Maven run for all modules. Up to `test-compile`, because only then do modules of the same build see each
+/// other's folders.
 fn ask_maven(
-    root: &Path,
-    mvn: &str,
-    modules: &[MavenModule],
-) -> Result<Vec<Option<String>>, MavenError> {
-    let output = Command::new(mvn)
-        .args(["-q", "-B", "test-compile", "dependency:build-classpath", "-DincludeScope=test"])
-        .arg(format!("-Dmdep.outputFile={CLASSPATH_FILE}"))
-        .current_dir(root)
-        .output()
+    build: &MavenBuild<'_>,
+    layouts: &[Layout],
+) -> Result<BTreeMap<String, String>, MavenError> {
+    let shared = |l: &Layout| layouts.iter().filter(|o| o.folder == l.folder).count() > 1;
+    // Several modules in one folder would write one file.
+    let by_name = layouts.iter().any(shared);
+    let file_of = |l: &Layout| {
+        let end = if by_name { format!("-{}", l.artifact) } else { String::new() };
+        build.top.join(&l.folder).join(format!("{CLASSPATH_FILE}{end}"))
+    };
+    for layout in layouts {
+        // What an earlier run left is not what this one says.
+        std::fs::remove_file(file_of(layout)).ok();
+    }
+    let end = if by_name { "-${project.artifactId}" } else { "" };
+    let mut words: Vec<String> = build.words.to_vec();
+    let goals = ["-q", "-B", "test-compile", "dependency:build-classpath", "-DincludeScope=test"];
+    words.extend(goals.map(str::to_owned));
+    words.push(format!("-Dmdep.outputFile={CLASSPATH_FILE}{end}"));
+    let mvn = build.mvn;
+    let output = start(mvn, &words, build.folder)
         .map_err(|e| MavenError::Classpath(format!("{mvn} could not be started: {e}")))?;
     if !output.status.success() {
         let text = String::from_utf8_lossy(&output.stdout).into_owned();
         let line = text.lines().find(|l| l.contains("ERROR")).unwrap_or("no message").trim();
         return Err(MavenError::Classpath(format!("{mvn} failed: {line}")));
     }
-    // Modules of inactive profiles leave no file: their classes have not been built by this run.
-    Ok(modules
-        .iter()
-        .map(|m| std::fs::read_to_string(m.folder.join(CLASSPATH_FILE)).ok())
-        .map(|text| text.map(|t| t.trim().to_owned()))
-        .collect())
+    let read = |l: &Layout| {
+        let text = std::fs::read_to_string(file_of(l)).ok()?;
+        Some((l.definition.clone(), text.trim().to_owned()))
+    };
+    Ok(layouts.iter().filter_map(read).collect())
+}
+
+/// A script without a first line that names its interpreter is one for the shell, as for a shell itself.
+fn start(program: &str, words: &[String], folder: &Path) -> std::io::Result<Output> {
+    const NOT_A_PROGRAM: i32 = 8;
+    match Command::new(program).args(words).current_dir(folder).output() {
+        Err(e) if e.raw_os_error() == Some(NOT_A_PROGRAM) => {
+            Command::new("sh").arg(program).args(words).current_dir(folder).output()
+        }
+        other => other,
+    }
+}
+
+/// What the configurations of Surefire and Failsafe say about names.
+fn naming_of(all: &[TestNaming]) -> Naming {
+    let mut naming = Naming::default();
+    for one in all {
+        add_naming(one, &mut naming);
+        if one.merges {
+            // Rules of merging that are not followed here: another list may be in effect.
+            naming.excludes.push(Exclusion::default());
+            naming.negated.push(Exclusion::default());
+        }
+    }
+    naming
+}
+
+fn add_naming(one: &TestNaming, naming: &mut Naming) {
+    let is_failsafe = one.plugin == TestPlugin::Failsafe;
+    let patterns = |list: &[String]| -> Vec<String> {
+        list.iter().flat_map(|p| test_naming::split(p)).collect()
+    };
+    let mut plain = Vec::new();
+    if let Some(includes) = &one.includes {
+        let (negated, others): (Vec<String>, Vec<String>) =
+            patterns(includes).into_iter().partition(|p| p.starts_with('!'));
+        plain.extend(others);
+        if !is_failsafe {
+            let patterns = negated.iter().map(|p| p.trim_start_matches('!').to_owned()).collect();
+            naming.negated.push(Exclusion { patterns, for_all: one.for_all });
+        }
+    }
+    let single = one.single.as_deref().map(test_naming::split).unwrap_or_default();
+    plain.extend(single.into_iter().filter(|p| !p.starts_with('!')));
+    // A list in a file, which we do not read.
+    plain.extend(one.includes_file.then(|| "${includesFile}".to_owned()));
+    if is_failsafe {
+        naming.failsafe.get_or_insert_default().extend(plain.iter().cloned());
+    } else if let Some(excludes) = &one.excludes {
+        naming.excludes.push(Exclusion { patterns: patterns(excludes), for_all: one.for_all });
+    }
+    naming.includes.extend(plain);
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn write(root: &Path, name: &str, text: &str) {
-        let path = root.join(name);
-        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-        std::fs::write(path, text).unwrap();
-    }
-
-    #[test]
-    fn modules_folders_and_naming() {
-        let folder = tempfile::tempdir().unwrap();
-        let root = folder.path();
-        write(root, "pom.xml", "<project xmlns='http://maven.apache.org/POM/4.0.0'><modules><module>core</module><module>gone</module></modules>
-            <build><plugins><plugin><artifactId>maven-surefire-plugin</artifactId><configuration><includes><include>**/*Check.java</include></includes></configuration></plugin></plugins></build>
-            <profiles><profile><modules><module>extra/pom.xml</module></modules></profile></profiles></project>");
-        write(
-            root,
-            "core/pom.xml",
-            "<project><build><directory>out</directory><testOutputDirectory>${project.basedir}/tests</testOutputDirectory></build></project>",
-        );
-        write(root, "extra/pom.xml", "<project/>");
-        let modules = modules(root).unwrap();
-        let names: Vec<&str> = modules.iter().map(|m| m.name.as_str()).collect();
-        assert_eq!(names, [".", "core", "extra"]);
-        assert_eq!(modules[0].classes, root.join("target/classes"));
-        assert_eq!(modules[1].classes, root.join("core/out/classes"));
-        assert_eq!(modules[1].test_classes, root.join("core/tests"));
-        assert_eq!(modules[1].naming.includes, ["**/*Check.java"]);
-    }
-
-    fn naming(plugins: &str) -> Naming {
-        let folder = tempfile::tempdir().unwrap();
-        let pom = format!("<project><build><plugins>{plugins}</plugins></build></project>");
-        write(folder.path(), "pom.xml", &pom);
-        modules(folder.path()).unwrap().remove(0).naming
-    }
-
-    #[test]
-    fn excludes_and_negated_includes_of_surefire() {
-        let naming = naming(
-            "<plugin><artifactId>maven-surefire-plugin</artifactId><configuration>
-               <includes><include>**/*Test.java, !**/Slow*</include></includes>
-               <excludes><exclude>**/Old*</exclude><exclude>%regex[.*(x,y).*]</exclude></excludes>
-             </configuration><executions><execution><configuration><excludes/></configuration>
-             </execution></executions></plugin>",
-        );
-        assert_eq!(naming.includes, ["**/*Test.java"]);
-        let list = |patterns: &[&str], for_all| Exclusion {
-            patterns: patterns.iter().map(|p| (*p).to_owned()).collect(),
-            for_all,
-        };
-        assert_eq!(naming.negated, [list(&["**/Slow*"], true)]);
-        assert_eq!(
-            naming.excludes,
-            [list(&["**/Old*", "%regex[.*(x,y).*]"], true), list(&[], false)]
-        );
-        assert_eq!(naming.failsafe, None);
-    }
-
-    #[test]
-    fn failsafe_and_merging_make_exclusion_less_certain() {
-        let naming = naming(
-            "<plugin><artifactId>maven-failsafe-plugin</artifactId><configuration>
-               <includes><include>**/Late*</include></includes></configuration></plugin>
-             <plugin><artifactId>maven-surefire-plugin</artifactId><configuration combine.self='override'>
-               <excludes><exclude>**/Late*</exclude></excludes></configuration></plugin>",
-        );
-        assert_eq!(naming.failsafe.as_deref(), Some(&["**/Late*".to_owned()][..]));
-        assert_eq!(naming.excludes.len(), 2);
-        assert!(naming.excludes[1].patterns.is_empty());
-    }
-
-    #[test]
-    fn excludes_come_only_from_a_parent() {
-        let folder = tempfile::tempdir().unwrap();
-        write(
-            folder.path(),
-            "pom.xml",
-            "<project><artifactId>top</artifactId><modules><module>a</module><module>b</module></modules><build><plugins><plugin><artifactId>maven-surefire-plugin</artifactId>
-            <configuration><excludes><exclude>**/Old*</exclude></excludes></configuration></plugin></plugins></build></project>",
-        );
-        let child = |parent: &str| {
-            format!("<project><parent><artifactId>{parent}</artifactId></parent></project>")
-        };
-        write(folder.path(), "a/pom.xml", &child("top"));
-        write(folder.path(), "b/pom.xml", &child("elsewhere"));
-        let modules = modules(folder.path()).unwrap();
-        assert_eq!(modules[1].naming.excludes.len(), 1);
-        assert!(modules[2].naming.excludes.is_empty());
-    }
-
-    #[test]
-    fn what_cannot_be_read_is_named() {
-        let folder = tempfile::tempdir().unwrap();
-        let message = |e: MavenError| e.to_string();
-        assert!(message(modules(folder.path()).unwrap_err()).contains("pom.xml"));
-        write(folder.path(), "pom.xml", "<project><build>");
-        assert!(modules(folder.path()).is_err());
-        write(
-            folder.path(),
-            "pom.xml",
-            "<project><build><outputDirectory>${x}</outputDirectory></build></project>",
-        );
-        assert!(message(modules(folder.path()).unwrap_err()).contains("outputDirectory"));
-    }
-
-    #[test]
-    fn a_maven_that_is_not_there_is_told() {
-        let folder = tempfile::tempdir().unwrap();
-        write(folder.path(), "pom.xml", "<project/>");
-        let error = resolve(folder.path(), &folder.path().join("cache"), "no-such-mvn", &[]);
-        assert!(error.unwrap_err().to_string().contains("no-such-mvn could not be started"));
-    }
-}
+mod tests;

@@ -7,10 +7,10 @@
 //!
 //! Where a class inherits from a library, its tests may be inherited too and cannot be seen; then
 //! the usual naming decides (`Test*`, `*Test`, `*Tests`, `*TestCase`). Too many tests are harmless.
-//! What the build is told about names comes on top ([`crate::naming`]).
+//! What the build is told about names comes on top ([`crate::test_naming`]).
 
-use crate::naming::Rules;
-use crate::world::{Origin, Type, World};
+use crate::definitions::{Definitions, Origin, Type};
+use crate::test_naming::Rules;
 use rustc_hash::{FxHashMap, FxHashSet};
 use tamis_classfile::flags;
 use tamis_classpath::block::List;
@@ -50,47 +50,47 @@ const TEST_BASES: &[&str] = &[
 ];
 
 struct Recogniser<'w> {
-    world: &'w World,
+    definitions: &'w Definitions,
     annotations: FxHashMap<NameId, bool>,
     bases: FxHashSet<NameId>,
     naming: Rules,
 }
 
 /// The test classes of the test folders, outermost classes only, sorted by name.
-pub fn tests(world: &World) -> Vec<NameId> {
-    let id = |name: &&str| world.names.find(name.as_bytes());
+pub fn tests(definitions: &Definitions) -> Vec<NameId> {
+    let id = |name: &&str| definitions.names.find(name.as_bytes());
     let mut recogniser = Recogniser {
-        world,
+        definitions,
         annotations: TEST_ANNOTATIONS.iter().filter_map(id).map(|n| (n, true)).collect(),
         bases: TEST_BASES.iter().filter_map(id).collect(),
-        naming: Rules::new(&world.naming),
+        naming: Rules::new(&definitions.naming),
     };
-    let mut found: Vec<NameId> = world
+    let mut found: Vec<NameId> = definitions
         .nodes()
         .filter(|&n| {
-            world
+            definitions
                 .class(n)
                 .is_some_and(|class| class.origin == Origin::Tests && recogniser.is_test(n, &class))
         })
-        .map(|n| outermost(world, n))
+        .map(|n| outermost(definitions, n))
         .collect();
-    found.retain(|&n| !recogniser.naming.excludes(world.names.get(n)));
-    found.sort_by(|&a, &b| world.names.get(a).cmp(world.names.get(b)));
+    found.retain(|&n| !recogniser.naming.excludes(definitions.names.get(n)));
+    found.sort_by(|&a, &b| definitions.names.get(a).cmp(definitions.names.get(b)));
     found.dedup();
     found
 }
 
 /// The class that a nested one belongs to.
-fn outermost(world: &World, id: NameId) -> NameId {
-    let name = world.names.get(id);
+fn outermost(definitions: &Definitions, id: NameId) -> NameId {
+    let name = definitions.names.get(id);
     let simple = name.iter().rposition(|&b| b == b'/').map_or(0, |p| p + 1);
     name[simple..]
         .iter()
         .enumerate()
         .skip(1)
         .filter(|&(_, &b)| b == b'$')
-        .filter_map(|(at, _)| world.names.find(&name[..simple + at]))
-        .find(|&outer| world.class(outer).is_some())
+        .filter_map(|(at, _)| definitions.names.find(&name[..simple + at]))
+        .find(|&outer| definitions.class(outer).is_some())
         .unwrap_or(id)
 }
 
@@ -100,7 +100,7 @@ impl Recogniser<'_> {
         if class.facts.access & (kinds | flags::SYNTHETIC) != 0 {
             return false;
         }
-        let name = self.world.names.get(id);
+        let name = self.definitions.names.get(id);
         if !name.contains(&b'$') && self.naming.includes(name) {
             return true;
         }
@@ -117,8 +117,8 @@ impl Recogniser<'_> {
             if self.bases.contains(&next) {
                 return true;
             }
-            let Some(class) = self.world.class(next) else {
-                unknown |= !is_platform(self.world.names.get(next));
+            let Some(class) = self.definitions.class(next) else {
+                unknown |= !is_platform(self.definitions.names.get(next));
                 continue;
             };
             for annotation in
@@ -140,8 +140,8 @@ impl Recogniser<'_> {
         if let Some(&known) = self.annotations.get(&annotation) {
             return Some(known);
         }
-        let Some(class) = self.world.class(annotation) else {
-            return is_platform(self.world.names.get(annotation)).then_some(false);
+        let Some(class) = self.definitions.class(annotation) else {
+            return is_platform(self.definitions.names.get(annotation)).then_some(false);
         };
         // Guards against annotations that carry each other.
         self.annotations.insert(annotation, false);
@@ -153,7 +153,7 @@ impl Recogniser<'_> {
     }
 
     fn has_test_name(&self, id: NameId) -> bool {
-        let name = self.world.names.get(id);
+        let name = self.definitions.names.get(id);
         let simple = name.rsplit(|&b| b == b'/').next().unwrap_or(name);
         !simple.contains(&b'$')
             && (simple.starts_with(b"Test")

@@ -57,9 +57,9 @@ fn for_each_edge(
 ) -> io::Result<()> {
     let name = |node: u32| match node == graph.everywhere {
         true => "(every test)".to_owned(),
-        false => session.world.display(node),
+        false => session.definitions.display(node),
     };
-    for node in session.world.nodes().chain([graph.everywhere]) {
+    for node in session.definitions.nodes().chain([graph.everywhere]) {
         for (to, kind) in graph.graph.targets(node) {
             each(name(node), name(to), kind.name())?;
         }
@@ -128,6 +128,10 @@ pub fn artifacts(
     write("graph", edges)?;
     write(
         "jar-checksums",
-        session.world.libraries().map(|(p, h)| format!("{},{:032x}", p.display(), h.0)).collect(),
+        session
+            .definitions
+            .libraries()
+            .map(|(p, h)| format!("{},{:032x}", p.display(), h.0))
+            .collect(),
     )
 }

@@ -10,12 +10,12 @@
 //! Selected as well: tests without a proof, tests that did not pass, tests that reach something
 //! unreadable, and all tests where the classpath is not known completely.
 
+use crate::definitions::{Configuration, Definitions, Origin, TestModule};
 use crate::diff::{self, Change};
-use crate::edges::{self, Kinds, TypeGraph};
+use crate::edges::{self, EdgeKinds, TypeGraph};
 use crate::graph::{EdgeKind, Firewall};
 use crate::recognise;
-use crate::state::{self, Proof, Proofs, Snapshot, State};
-use crate::world::{Module, Origin, World};
+use crate::state::{self, Evidence, Proof, Proofs, Snapshot, State};
 use rustc_hash::FxHashMap;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -38,13 +38,13 @@ pub enum Libraries {
 }
 
 #[derive(Debug, Clone)]
-pub struct Settings {
+pub struct StaticSettings {
     /// The project's root: jars below it belong to the project.
     pub root: PathBuf,
     /// Where states are kept.
     pub state: PathBuf,
     pub caches: Caches,
-    pub kinds: Kinds,
+    pub kinds: EdgeKinds,
     pub libraries: Libraries,
     /// Answer first: what only helps the next call is left to [`Session::catch_up`].
     pub offline: bool,
@@ -75,6 +75,8 @@ pub enum Reason {
     Unknown { why: String },
     /// Its proof was carried along under weaker rules.
     OtherRules,
+    /// It ran in a way that is not known to be the one of now.
+    Configuration,
 }
 
 /// A test class and what is to be done with it.
@@ -97,35 +99,39 @@ pub struct Changed {
 #[derive(Debug)]
 pub struct Session {
     pub module: String,
-    pub world: World,
+    pub definitions: Definitions,
     pub tests: Vec<NameId>,
-    settings: Settings,
+    settings: StaticSettings,
     state: State,
     pub(crate) proofs: Proofs,
+    configuration: Configuration,
     digest: Hash,
-    /// Snapshots that proofs refer to, with the world's ids of their names.
+    /// Snapshots that proofs refer to, with the ids that their names have now.
     snapshots: FxHashMap<Hash, (Snapshot, Vec<NameId>)>,
 }
 
 impl Session {
     /// Looks at a module as it is now.
-    pub fn open(module: &Module, settings: &Settings) -> Self {
+    pub fn open(module: &TestModule, settings: &StaticSettings) -> Self {
         let keep = !settings.offline;
-        let mut world = World::load_with(module, &settings.root, &settings.caches, keep);
+        let mut definitions =
+            Definitions::load_with(module, &settings.root, &settings.caches, keep);
         if settings.libraries == Libraries::Include {
-            world.load_libraries(&settings.caches);
+            definitions.load_libraries(&settings.caches);
         }
-        let state = State::new(&settings.state, &module.name);
+        let key = if module.key.is_empty() { &module.name } else { &module.key };
+        let state = State::new(&settings.state, key);
         let proofs = state.proofs();
-        let digest = state::digest(&world);
-        let tests = recognise::tests(&world);
+        let digest = state::digest(&definitions);
+        let tests = recognise::tests(&definitions);
         Self {
             module: module.name.clone(),
-            world,
+            definitions,
             tests,
             settings: settings.clone(),
             state,
             proofs,
+            configuration: module.configuration.clone(),
             digest,
             snapshots: FxHashMap::default(),
         }
@@ -138,6 +144,40 @@ impl Session {
 
     pub fn state_folder(&self) -> &Path {
         self.state.folder()
+    }
+
+    /// The proofs by which it is decided about a test; or why it runs whatever changed.
+    pub(crate) fn proofs_of(&self, test: &str) -> Result<Vec<(String, Proof)>, Reason> {
+        let proofs = match self.proofs.evidence(test, &self.configuration) {
+            Evidence::Nothing => return Err(Reason::New),
+            Evidence::DidNotPass => return Err(Reason::DidNotPass),
+            Evidence::OtherConfiguration => return Err(Reason::Configuration),
+            Evidence::Proofs(proofs) => proofs,
+        };
+        match proofs.iter().all(|(_, proof)| self.kinds() & !proof.kinds == 0) {
+            true => Ok(proofs),
+            false => Err(Reason::OtherRules),
+        }
+    }
+
+    /// The snapshots by which it is decided about tests, other than the one of now.
+    pub(crate) fn snapshots_of(&self, tests: &[String]) -> BTreeMap<Hash, Vec<String>> {
+        let unreadable = !self.definitions.problems().is_empty();
+        let mut needed: BTreeMap<Hash, Vec<String>> = BTreeMap::new();
+        for test in tests {
+            for (_, proof) in self.proofs_of(test).unwrap_or_default() {
+                if proof.snapshot != self.digest || unreadable {
+                    needed.entry(proof.snapshot).or_default().push(test.clone());
+                }
+            }
+        }
+        needed
+    }
+
+    /// What is proven now: that a test finished in the state and the way of this session.
+    fn proof_of_now(&self, passed: bool) -> Proof {
+        let Configuration { seen, declared, .. } = self.configuration;
+        Proof { snapshot: self.digest, kinds: self.kinds(), passed, seen, declared }
     }
 
     /// The kinds of edges that are on.
@@ -154,13 +194,13 @@ impl Session {
     /// Whether the libraries are not those of an earlier state.
     pub(crate) fn libraries_differ(&self, digest: Hash) -> bool {
         self.snapshots.get(&digest).is_none_or(|(old, _)| {
-            old.libraries != self.world.library_contents
-                || old.mixed_order != self.world.mixed_order
+            old.libraries != self.definitions.library_contents
+                || old.mixed_order != self.definitions.mixed_order
         })
     }
 
     pub fn test_names(&self) -> Vec<String> {
-        self.tests.iter().map(|&t| self.world.display(t)).collect()
+        self.tests.iter().map(|&t| self.definitions.display(t)).collect()
     }
 
     /// Loads a snapshot once; false where it is not there any more.
@@ -169,7 +209,7 @@ impl Session {
             return true;
         }
         let Some(snapshot) = self.state.snapshot(digest) else { return false };
-        let ids = self.world.names.intern_all(&snapshot.names);
+        let ids = self.definitions.names.intern_all(&snapshot.names);
         self.snapshots.insert(digest, (snapshot, ids));
         true
     }
@@ -178,41 +218,42 @@ impl Session {
     fn library_changes(&mut self, digest: Hash) -> Result<BTreeMap<NameId, Change>, String> {
         let Some((snapshot, _)) = self.snapshots.get(&digest) else { return Ok(BTreeMap::new()) };
         let old = snapshot.libraries.clone();
-        let moved = snapshot.mixed_order != self.world.mixed_order;
-        if old == self.world.library_contents && !moved {
+        let moved = snapshot.mixed_order != self.definitions.mixed_order;
+        if old == self.definitions.library_contents && !moved {
             return Ok(BTreeMap::new());
         }
         if self.settings.libraries == Libraries::Exclude {
             return Err("a library changed, and libraries are excluded".into());
         }
-        self.world.load_libraries(&self.settings.caches);
-        if let Some(why) = self.world.blind.first() {
+        self.definitions.load_libraries(&self.settings.caches);
+        if let Some(why) = self.definitions.blind.first() {
             return Err(why.clone());
         }
         let before = self.earlier_libraries(&old)?;
-        let world = &self.world;
+        let definitions = &self.definitions;
         let mut changes = BTreeMap::new();
         for (&id, &whole) in &before {
-            match world.origin(id) {
+            match definitions.origin(id) {
                 None => {
                     changes.insert(id, Change::Removed);
                 }
-                Some(Origin::Library) if world.fingerprint(id) != Some(whole) => {
-                    let resource = world.resource(id).is_some();
+                Some(Origin::Library) if definitions.fingerprint(id) != Some(whole) => {
+                    let resource = definitions.resource(id).is_some();
                     let change = if resource { Change::Content } else { Change::Header(vec![]) };
                     changes.insert(id, change);
                 }
                 _ => {}
             }
         }
-        for id in world.nodes().filter(|&id| world.origin(id) == Some(Origin::Library)) {
-            if let Some(why) = world.problem(id) {
+        for id in definitions.nodes().filter(|&id| definitions.origin(id) == Some(Origin::Library))
+        {
+            if let Some(why) = definitions.problem(id) {
                 changes.insert(id, Change::Unreadable(why.into()));
             } else if !before.contains_key(&id) {
                 changes.insert(id, Change::Added);
             }
         }
-        for (&id, &whole) in &world.twice {
+        for (&id, &whole) in &definitions.twice {
             if moved || before.get(&id) != Some(&whole) {
                 changes.insert(id, Change::Header(vec![]));
             }
@@ -225,7 +266,7 @@ impl Session {
         let mut before = FxHashMap::default();
         for &content in contents {
             let block = self.settings.caches.jars.block(content, None)?;
-            let names = &mut self.world.names;
+            let names = &mut self.definitions.names;
             let ids = names.intern_all(&block.names);
             for class in &block.classes {
                 let id = ids.get(class.name as usize).copied().unwrap_or(NameId::MAX);
@@ -249,10 +290,10 @@ impl Session {
         let Some((snapshot, ids)) = self.snapshots.get(&digest) else {
             return Err(unknown("the state of its last run is not there any more".into()));
         };
-        if snapshot.environment != self.world.environment.0 {
+        if snapshot.environment != self.definitions.environment.0 {
             return Err(Reason::Environment);
         }
-        let mut changes = diff::project_changes(&self.world, snapshot, ids, false);
+        let mut changes = diff::project_changes(&self.definitions, snapshot, ids, false);
         for (id, change) in libraries {
             changes.entry(id).or_insert(change);
         }
@@ -261,27 +302,22 @@ impl Session {
 
     /// The graph of now; everything in `changed` is a node as well.
     pub fn graph<'c>(&self, changed: impl IntoIterator<Item = &'c NameId>) -> TypeGraph {
-        let known: NameSet = self.world.nodes().chain(changed.into_iter().copied()).collect();
-        edges::build(&self.world, &known, &self.tests, self.settings.kinds)
+        let known: NameSet = self.definitions.nodes().chain(changed.into_iter().copied()).collect();
+        edges::build(&self.definitions, &known, &self.tests, self.settings.kinds)
     }
 
     /// Decides about every test.
     pub fn select(&mut self) -> Vec<TestDecision> {
         let tests: Vec<(NameId, String)> =
-            self.tests.iter().map(|&t| (t, self.world.display(t))).collect();
-        let unreadable = !self.world.problems().is_empty();
+            self.tests.iter().map(|&t| (t, self.definitions.display(t))).collect();
+        let names: Vec<String> = tests.iter().map(|(_, name)| name.clone()).collect();
         let mut outcomes: FxHashMap<Hash, Result<BTreeMap<NameId, Change>, Reason>> =
             FxHashMap::default();
-        for (_, name) in &tests {
-            if let Some(proof) = self.proofs.tests.get(name).copied()
-                && !outcomes.contains_key(&proof.snapshot)
-                && (proof.snapshot != self.digest || unreadable)
-            {
-                let changes = self.changes(proof.snapshot);
-                outcomes.insert(proof.snapshot, changes);
-            }
+        for snapshot in self.snapshots_of(&names).into_keys() {
+            let changes = self.changes(snapshot);
+            outcomes.insert(snapshot, changes);
         }
-        let blind = self.world.blind.first().cloned();
+        let blind = self.definitions.blind.first().cloned();
         // Not before all snapshots are known: their names are nodes.
         let graph = (!outcomes.is_empty())
             .then(|| self.graph(outcomes.values().flatten().flat_map(BTreeMap::keys)));
@@ -297,21 +333,18 @@ impl Session {
             if let Some(why) = &blind {
                 return Some(Reason::Unknown { why: why.clone() });
             }
-            let Some(proof) = self.proofs.tests.get(name) else { return Some(Reason::New) };
-            if !proof.passed {
-                return Some(Reason::DidNotPass);
-            }
-            if self.settings.kinds.bits() & !proof.kinds != 0 {
-                return Some(Reason::OtherRules);
-            }
-            match outcomes.get(&proof.snapshot) {
+            let proofs = match self.proofs_of(name) {
+                Ok(proofs) => proofs,
+                Err(reason) => return Some(reason),
+            };
+            proofs.iter().find_map(|(_, proof)| match outcomes.get(&proof.snapshot) {
                 None => None,
                 Some(Err(reason)) => Some(reason.clone()),
                 Some(Ok(changes)) => {
                     let (graph, firewall) = (graph.as_ref()?, firewalls.get(&proof.snapshot)?);
                     self.reason(id, graph, firewall, changes)
                 }
-            }
+            })
         };
         let mut decisions = Vec::with_capacity(tests.len());
         for (id, name) in tests {
@@ -336,7 +369,7 @@ impl Session {
             let name = if node == graph.everywhere {
                 "(every test)".into()
             } else {
-                self.world.display(node)
+                self.definitions.display(node)
             };
             path.push(Step { name, by: by.map(EdgeKind::name) });
         }
@@ -349,12 +382,12 @@ impl Session {
         let latest = self.proofs.latest?;
         let mut changes = self.changes(latest).ok()?;
         let (snapshot, ids) = self.snapshots.get(&latest)?;
-        for (id, change) in diff::project_changes(&self.world, snapshot, ids, true) {
+        for (id, change) in diff::project_changes(&self.definitions, snapshot, ids, true) {
             changes.entry(id).or_insert(change);
         }
         let mut out: Vec<Changed> = changes
             .into_iter()
-            .map(|(id, change)| Changed { name: self.world.display(id), change })
+            .map(|(id, change)| Changed { name: self.definitions.display(id), change })
             .collect();
         out.sort_by(|a, b| a.name.cmp(&b.name));
         Some(out)
@@ -371,7 +404,7 @@ impl Session {
             .members
             .iter()
             .filter(|&&n| n != graph.everywhere)
-            .map(|&n| self.world.display(n))
+            .map(|&n| self.definitions.display(n))
             .collect();
         names.sort();
         Some(names)
@@ -394,50 +427,58 @@ impl Session {
         finished: &BTreeMap<String, bool>,
         latest: Option<Hash>,
     ) -> io::Result<bool> {
-        if !self.world.blind.is_empty() {
+        if !self.definitions.blind.is_empty() {
             return Ok(false);
         }
-        let kinds = self.settings.kinds.bits();
-        let now = |passed| Proof { snapshot: self.digest, kinds, passed };
-        let mut tests = BTreeMap::new();
         for decision in decisions {
-            let proof = match (finished.get(&decision.name), &decision.run) {
-                (Some(&passed), _) => Some(now(passed)),
-                (None, None) => Some(now(true)),
-                (None, Some(_)) => self.proofs.tests.get(&decision.name).copied(),
-            };
-            tests.extend(proof.map(|p| (decision.name.clone(), p)));
-        }
-        // Tests that were not decided about keep their proof for as long as there is such a class.
-        for (name, proof) in std::mem::take(&mut self.proofs.tests) {
-            if self.defines(&name) && !decisions.iter().any(|d| d.name == name) {
-                tests.insert(name, proof);
+            match (finished.get(&decision.name), &decision.run) {
+                (Some(&passed), _) => self.finish(&decision.name, passed),
+                (None, None) => self.carry_one(&decision.name),
+                (None, Some(_)) => {}
             }
         }
+        // Tests keep their proofs for as long as there is such a class.
+        let mut tests = std::mem::take(&mut self.proofs.tests);
+        tests.retain(|name, _| self.defines(name) || decisions.iter().any(|d| d.name == *name));
         self.proofs.tests = tests;
         self.proofs.latest = latest;
-        self.state.save(&self.proofs, self.digest, &state::snapshot(&self.world))?;
+        self.state.save(&self.proofs, self.digest, &state::snapshot(&self.definitions))?;
         // From now on these libraries are known, so that an upgrade can be compared with them.
         if self.settings.libraries != Libraries::Exclude {
-            self.world.load_libraries(&self.settings.caches);
+            self.definitions.load_libraries(&self.settings.caches);
         }
         Ok(true)
+    }
+
+    fn finish(&mut self, test: &str, passed: bool) {
+        let proof = self.proof_of_now(passed);
+        self.proofs.insert(test, &self.configuration.execution, proof);
+    }
+
+    /// What decided that a test need not run now holds in the state of now. The way in which the test ran stays what
+    /// it was: who skips it has not run it.
+    fn carry_one(&mut self, test: &str) {
+        let (snapshot, kinds) = (self.digest, self.kinds());
+        let proofs = self.proofs_of(test).unwrap_or_default();
+        let Some(of_test) = self.proofs.tests.get_mut(test) else { return };
+        for (execution, proof) in proofs {
+            of_test.insert(execution, Proof { snapshot, kinds, ..proof });
+        }
     }
 
     /// The part of [`Session::record`] that cannot wait: the proofs of the tests that finished. The
     /// others keep the proofs they have, which hold as before; no graph is needed for that.
     pub fn record_finished(&mut self, finished: &BTreeMap<String, bool>) -> io::Result<bool> {
-        if !self.world.blind.is_empty() {
+        if !self.definitions.blind.is_empty() {
             return Ok(false);
         }
-        let kinds = self.settings.kinds.bits();
         for name in self.test_names() {
             if let Some(&passed) = finished.get(&name) {
-                self.proofs.tests.insert(name, Proof { snapshot: self.digest, kinds, passed });
+                self.finish(&name, passed);
             }
         }
         self.proofs.latest = Some(self.digest);
-        self.state.save(&self.proofs, self.digest, &state::snapshot(&self.world))?;
+        self.state.save(&self.proofs, self.digest, &state::snapshot(&self.definitions))?;
         Ok(true)
     }
 
@@ -462,7 +503,10 @@ impl Session {
     /// Whether a class of this name (`com.acme.Thing`) is on the classpath.
     pub fn defines(&self, name: &str) -> bool {
         let internal = name.replace('.', "/");
-        self.world.names.find(internal.as_bytes()).is_some_and(|id| self.world.class(id).is_some())
+        self.definitions
+            .names
+            .find(internal.as_bytes())
+            .is_some_and(|id| self.definitions.class(id).is_some())
     }
 
     /// Writes down that the selected tests are about to run in this state, and that the others are
@@ -483,8 +527,8 @@ impl Session {
         let mut missing = Vec::new();
         for name in names {
             let internal = name.replace('.', "/");
-            match self.world.names.find(internal.as_bytes()) {
-                Some(id) if self.world.class(id).is_some() => {
+            match self.definitions.names.find(internal.as_bytes()) {
+                Some(id) if self.definitions.class(id).is_some() => {
                     if !self.tests.contains(&id) {
                         self.tests.push(id);
                     }
@@ -492,7 +536,7 @@ impl Session {
                 _ => missing.push(name.clone()),
             }
         }
-        let names = &self.world.names;
+        let names = &self.definitions.names;
         self.tests.sort_by(|&a, &b| names.get(a).cmp(names.get(b)));
         missing
     }

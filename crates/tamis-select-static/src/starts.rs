@@ -10,8 +10,8 @@
 //! values. A STARTS that reads our file therefore selects everything once, and a file of STARTS
 //! proves nothing to us: what is compared is which types each test reaches.
 
+use crate::definitions::Origin;
 use crate::select::Session;
-use crate::world::Origin;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -59,14 +59,14 @@ impl Dependencies {
         let reached = graph.graph.reached_by(&session.tests);
         let tests = session.test_names();
         let mut types = BTreeMap::new();
-        for node in session.world.nodes() {
-            let Some(class) = session.world.class(node) else { continue };
-            let Some(url) = session.world.url(node) else { continue };
+        for node in session.definitions.nodes() {
+            let Some(class) = session.definitions.class(node) else { continue };
+            let Some(url) = session.definitions.url(node) else { continue };
             if class.origin == Origin::Library || !reached.is_reached(node) {
                 continue;
             }
             types.insert(
-                session.world.display(node),
+                session.definitions.display(node),
                 TypeLine {
                     url,
                     checksum: (class.facts.whole.0 as u32).to_string(),

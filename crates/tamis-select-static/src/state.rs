@@ -7,7 +7,7 @@
 //!
 //! Nothing in here is a path of one machine.
 
-use crate::world::{Origin, World};
+use crate::definitions::{Configuration, Definitions, Origin};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::io;
@@ -17,7 +17,7 @@ use tamis_classpath::names::{NameId, Names};
 use tamis_core::Hash;
 
 /// Raised whenever the meaning of stored proofs changes; older ones then prove nothing.
-const STATE_VERSION: u32 = 3;
+const STATE_VERSION: u32 = 4;
 
 /// One node as it was.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -49,16 +49,81 @@ pub struct Proof {
     /// says nothing under stronger ones.
     pub kinds: u16,
     pub passed: bool,
+    /// How it ran, see [`Configuration`].
+    pub seen: Option<Hash>,
+    pub declared: Option<Hash>,
+}
+
+impl Proof {
+    /// Whether it is about tests that run as this configuration says. What one side does not know is not the same:
+    /// who knows the configuration of the run needs a proof of exactly that one; who knows only what the build
+    /// declares needs a proof from under the same declaration.
+    pub(crate) fn is_about(&self, now: &Configuration) -> bool {
+        match now.seen {
+            Some(_) => self.seen == now.seen,
+            None if self.seen.is_some() => now.declared.is_some() && self.declared == now.declared,
+            None => self.declared == now.declared,
+        }
+    }
 }
 
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Proofs {
     version: u32,
-    pub tests: BTreeMap<String, Proof>,
+    /// By test, and by the run of the build ([`Configuration::execution`]): one test may belong to several.
+    pub tests: BTreeMap<String, BTreeMap<String, Proof>>,
     /// The state of the last update, for listings of changes.
     pub latest: Option<Hash>,
     /// The state in which tests were last announced to run, by hand and without reports.
     pub announced: Option<Hash>,
+}
+
+/// What is known of a test for somebody who asks.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Evidence {
+    /// It ran never.
+    Nothing,
+    DidNotPass,
+    /// It ran, and not in a way that is known to be this one.
+    OtherConfiguration,
+    /// Each of these must still hold. By the run of the build.
+    Proofs(Vec<(String, Proof)>),
+}
+
+impl Proofs {
+    /// What counts for a test of this configuration.
+    ///
+    /// A run of the build asks for its own proof, and must not overlook that somebody recorded a failure by hand.
+    /// Who sees no run asks for what was recorded by hand, which is newer than any run (see [`Proofs::insert`]), else
+    /// for all runs of the build: the test need not run only if it need not run in any of them.
+    pub(crate) fn evidence(&self, test: &str, now: &Configuration) -> Evidence {
+        let Some(all) = self.tests.get(test) else { return Evidence::Nothing };
+        let by_hand = all.get("");
+        if by_hand.is_some_and(|proof| !proof.passed) {
+            return Evidence::DidNotPass;
+        }
+        let wanted: Vec<(String, Proof)> = match (now.execution.as_str(), by_hand) {
+            ("", Some(proof)) => vec![(String::new(), *proof)],
+            ("", None) => all.iter().map(|(run, proof)| (run.clone(), *proof)).collect(),
+            (own, _) => all.get(own).map(|proof| (own.to_owned(), *proof)).into_iter().collect(),
+        };
+        if wanted.iter().any(|(_, proof)| !proof.passed) {
+            return Evidence::DidNotPass;
+        }
+        if wanted.is_empty() || wanted.iter().any(|(_, proof)| !proof.is_about(now)) {
+            return Evidence::OtherConfiguration;
+        }
+        Evidence::Proofs(wanted)
+    }
+
+    /// A test finished. What was recorded by hand before is older than this run of the build.
+    pub(crate) fn insert(&mut self, test: &str, execution: &str, proof: Proof) {
+        let of_test = self.tests.entry(test.to_owned()).or_default();
+        if !execution.is_empty() {
+            of_test.remove("");
+        }
+        of_test.insert(execution.to_owned(), proof);
+    }
 }
 
 /// The state of one module on disk.
@@ -68,9 +133,9 @@ pub struct State {
 }
 
 impl State {
-    /// `folder` is the project's state folder, `module` the module's key.
-    pub fn new(folder: &Path, module: &str) -> Self {
-        Self { folder: folder.join(format!("{:016x}", Hash::of(module.as_bytes()).0 as u64)) }
+    /// `folder` is the project's state folder, `key` the module's.
+    pub fn new(folder: &Path, key: &str) -> Self {
+        Self { folder: folder.join(format!("{:016x}", Hash::of(key.as_bytes()).0 as u64)) }
     }
 
     pub fn folder(&self) -> &Path {
@@ -107,7 +172,8 @@ impl State {
     /// Removes snapshots, and classes kept for them, that no proof needs. Leftovers are harmless.
     fn collect(&self, proofs: &Proofs) {
         let needed = |digest: Hash| {
-            proofs.latest == Some(digest) || proofs.tests.values().any(|p| p.snapshot == digest)
+            proofs.latest == Some(digest)
+                || proofs.tests.values().flat_map(BTreeMap::values).any(|p| p.snapshot == digest)
         };
         for entry in std::fs::read_dir(&self.folder).into_iter().flatten().flatten() {
             let name = entry.file_name();
@@ -130,49 +196,49 @@ impl State {
     }
 }
 
-/// The project nodes of a world in the order of their names.
-fn sorted_nodes(world: &World) -> Vec<NameId> {
+/// The nodes that the project defines, in the order of their names.
+fn sorted_nodes(definitions: &Definitions) -> Vec<NameId> {
     let mut nodes: Vec<NameId> =
-        world.nodes().filter(|&n| world.origin(n) != Some(Origin::Library)).collect();
-    nodes.sort_unstable_by(|&a, &b| world.names.get(a).cmp(world.names.get(b)));
+        definitions.nodes().filter(|&n| definitions.origin(n) != Some(Origin::Library)).collect();
+    nodes.sort_unstable_by(|&a, &b| definitions.names.get(a).cmp(definitions.names.get(b)));
     nodes
 }
 
-/// One value for the whole state of a world: equal digests, equal states.
-pub fn digest(world: &World) -> Hash {
+/// One value for the whole state: equal digests, equal states.
+pub fn digest(definitions: &Definitions) -> Hash {
     let mut bytes = Vec::new();
-    for node in sorted_nodes(world) {
-        let name = world.names.get(node);
+    for node in sorted_nodes(definitions) {
+        let name = definitions.names.get(node);
         bytes.extend_from_slice(&(name.len() as u32).to_le_bytes());
         bytes.extend_from_slice(name);
-        let whole = world.fingerprint(node).map_or(0, |h| h.0);
+        let whole = definitions.fingerprint(node).map_or(0, |h| h.0);
         bytes.extend_from_slice(&whole.to_le_bytes());
     }
-    for library in &world.library_contents {
+    for library in &definitions.library_contents {
         bytes.extend_from_slice(&library.0.to_le_bytes());
     }
-    bytes.extend(world.mixed_order.iter().map(|&l| u8::from(l)));
-    bytes.extend_from_slice(&world.environment.0.to_le_bytes());
+    bytes.extend(definitions.mixed_order.iter().map(|&l| u8::from(l)));
+    bytes.extend_from_slice(&definitions.environment.0.to_le_bytes());
     Hash::of(&bytes)
 }
 
-/// The state of a world, to be kept.
-pub fn snapshot(world: &World) -> Snapshot {
+/// The state of all definitions, to be kept.
+pub fn snapshot(definitions: &Definitions) -> Snapshot {
     let mut snapshot = Snapshot {
-        libraries: world.library_contents.clone(),
-        mixed_order: world.mixed_order.clone(),
-        environment: world.environment.0,
+        libraries: definitions.library_contents.clone(),
+        mixed_order: definitions.mixed_order.clone(),
+        environment: definitions.environment.0,
         ..Snapshot::default()
     };
-    for node in sorted_nodes(world) {
-        let name = snapshot.names.intern(world.names.get(node));
-        snapshot.nodes.extend(node_state(world, node, name));
+    for node in sorted_nodes(definitions) {
+        let name = snapshot.names.intern(definitions.names.get(node));
+        snapshot.nodes.extend(node_state(definitions, node, name));
     }
     snapshot
 }
 
-fn node_state(world: &World, node: NameId, name: NameId) -> Option<NodeState> {
-    if let Some(class) = world.class(node) {
+fn node_state(definitions: &Definitions, node: NameId, name: NameId) -> Option<NodeState> {
+    if let Some(class) = definitions.class(node) {
         let facts = class.facts;
         return Some(NodeState {
             name,
@@ -184,7 +250,7 @@ fn node_state(world: &World, node: NameId, name: NameId) -> Option<NodeState> {
             resource: false,
         });
     }
-    let content = world.resource(node)?.facts.content;
+    let content = definitions.resource(node)?.facts.content;
     Some(NodeState {
         name,
         whole: content,

@@ -248,6 +248,70 @@ const SCENARIOS: &[Scenario] = &[
         all: &["SimpleTest"],
         selected: &["SimpleTest"],
     },
+    // Frameworks take methods of other classes by their names: `Class#method`, expressions, lists.
+    Scenario {
+        package: "mentioned",
+        files: &[
+            ("Source", "public class Source { static int v() { return 1; } }"),
+            (
+                "Outer",
+                "public class Outer { public static class In { static int v() { return 1; } } }",
+            ),
+            ("Other", "public class Other { static int v() { return 1; } }"),
+            (
+                "ByMethodTest",
+                "public class ByMethodTest { @org.junit.Test public void t() { String s = \"mentioned.Source#v\"; } }",
+            ),
+            (
+                "BySignatureTest",
+                "public class BySignatureTest { @org.junit.Test public void t() { String s = \"mentioned.Outer$In#v(int, java.util.List)\"; } }",
+            ),
+            (
+                "ByExpressionTest",
+                "public class ByExpressionTest { @org.junit.Test public void t() { String s = \"#{T(mentioned.Source).v()}\"; } }",
+            ),
+            (
+                "ByMemberTest",
+                "public class ByMemberTest { @org.junit.Test public void t() { String s = \"mentioned.Outer.In\"; } }",
+            ),
+            (
+                "ByListTest",
+                "public class ByListTest { @org.junit.Test public void t() { String s = \"x.Y, mentioned.Source; z\"; } }",
+            ),
+            (
+                "InAnnotationTest",
+                "@org.junit.platform.suite.api.SelectPackages(\"mentioned.Source#v\") public class InAnnotationTest { @org.junit.Test public void t() { } }",
+            ),
+            (
+                "OtherTest",
+                "public class OtherTest { @org.junit.Test public void t() { String s = \"the Source is mentioned.\" + Other.v(); } }",
+            ),
+        ],
+        edits: &[
+            ("Source", "public class Source { static int v() { return 2; } }"),
+            (
+                "Outer",
+                "public class Outer { public static class In { static int v() { return 2; } } }",
+            ),
+        ],
+        all: &[
+            "ByExpressionTest",
+            "ByListTest",
+            "ByMemberTest",
+            "ByMethodTest",
+            "BySignatureTest",
+            "InAnnotationTest",
+            "OtherTest",
+        ],
+        selected: &[
+            "ByExpressionTest",
+            "ByListTest",
+            "ByMemberTest",
+            "ByMethodTest",
+            "BySignatureTest",
+            "InAnnotationTest",
+        ],
+    },
     // Members of a suite are only in an annotation.
     Scenario {
         package: "suites",
@@ -604,7 +668,7 @@ fn a_kind_that_is_switched_off_does_not_select() {
     let mut settings = settings(folder.path());
     settings.kinds = [EdgeKind::NamedInString, EdgeKind::NameParts, EdgeKind::Inlined]
         .into_iter()
-        .fold(settings.kinds, tamis_select_static::Kinds::without);
+        .fold(settings.kinds, tamis_select_static::EdgeKinds::without);
     let before = module(&sources(false).compile(&jdk()), &[]);
     let after = module(&sources(true).compile(&jdk()), &[]);
     let mut session = Session::open(&before, &settings);
@@ -614,7 +678,35 @@ fn a_kind_that_is_switched_off_does_not_select() {
     assert!(in_package("reflection", &decisions, true).is_empty());
     assert!(in_package("computedname", &decisions, true).is_empty());
     // What was proven under weaker rules proves nothing under stronger ones.
-    settings.kinds = tamis_select_static::Kinds::ALL;
+    settings.kinds = tamis_select_static::EdgeKinds::ALL;
     let strict = Session::open(&before, &settings).select();
     assert!(strict.iter().all(|d| d.run == Some(Reason::OtherRules)));
+}
+
+/// One letter is a name where there is no package.
+#[test]
+fn names_of_one_letter_in_the_default_package() {
+    let folder = tempfile::tempdir().unwrap();
+    let settings = settings(folder.path());
+    let compiled = |value: u32| {
+        let test = |name: &str, body: &str| {
+            format!(
+                "public class {name} {{ @org.junit.Test public void t() throws Exception {{ {body} }} }}"
+            )
+        };
+        let sources = frameworks()
+            .file(
+                "A.java",
+                &format!("public class A {{ public String toString() {{ return \"{value}\"; }} }}"),
+            )
+            .file("LookupTest.java", &test("LookupTest", "Class.forName(\"A\");"))
+            .file("MethodTest.java", &test("MethodTest", "String s = \"A#toString\";"))
+            .file("QuietTest.java", &test("QuietTest", "String s = \"B\";"));
+        module(&sources.compile(&jdk()), &[])
+    };
+    let mut session = Session::open(&compiled(1), &settings);
+    let first = session.select();
+    pass_all(&mut session, &first);
+    let after = Session::open(&compiled(2), &settings).select();
+    assert_eq!(selected(&after), ["LookupTest", "MethodTest"]);
 }

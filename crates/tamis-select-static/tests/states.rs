@@ -5,7 +5,9 @@ mod support;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use support::{frameworks, module, pass_all, selected, settings};
-use tamis_select_static::{EdgeKind, Libraries, Module, Reason, Session, Settings, TestDecision};
+use tamis_select_static::{
+    EdgeKind, Libraries, Reason, Session, StaticSettings, TestDecision, TestModule,
+};
 use tamis_testkit::{Sources, jdk};
 
 const NOTHING: [&str; 0] = [];
@@ -13,8 +15,8 @@ const NOTHING: [&str; 0] = [];
 /// A project in a folder of its own.
 struct Project {
     folder: tempfile::TempDir,
-    settings: Settings,
-    module: Module,
+    settings: StaticSettings,
+    module: TestModule,
 }
 
 impl Project {
@@ -293,7 +295,7 @@ fn a_library_upgrade_is_compared_class_by_class() {
     jar(&library("2", "1").compile(&jdk()), &second);
     project.module.classpath = vec![first.clone()];
     assert_eq!(project.run().len(), 3);
-    assert!(!project.open().world.libraries_loaded);
+    assert!(!project.open().definitions.libraries_loaded);
 
     project.module.classpath = vec![second.clone()];
     let decisions = project.select();
@@ -499,7 +501,7 @@ fn duplicate_classes_are_told_and_the_first_counts() {
     project.module.classpath = vec![second.clone()];
     project.run();
     let session = project.open();
-    assert!(session.world.notes[0].contains("also stands earlier on the classpath"));
+    assert!(session.definitions.notes[0].contains("also stands earlier on the classpath"));
     // The shadowed one changes: nobody sees it.
     std::fs::copy(changed_a().compile(&jdk()).join("p/A.class"), second.join("p/A.class")).unwrap();
     assert_eq!(selected(&project.select()), NOTHING);

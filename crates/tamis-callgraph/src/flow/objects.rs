@@ -1,7 +1,7 @@
 //! Objects, and the sets of their fields and elements.
 
 use super::{Flow, MANY_SITES};
-use crate::program::{ClassId, FieldId, Kind, MethodId, key};
+use crate::program::{ClassId, ClassKind, FieldId, MethodId, key};
 use crate::solver::{Node, OUTSIDE};
 
 impl Flow<'_, '_> {
@@ -51,7 +51,7 @@ impl Flow<'_, '_> {
         if found.supers.binary_search(&self.program.known.throwable).is_ok() {
             return true;
         }
-        if let Kind::Array(element) = found.kind {
+        if let ClassKind::Array(element) = found.kind {
             return element.is_none();
         }
         matches!(

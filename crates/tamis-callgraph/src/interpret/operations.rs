@@ -3,7 +3,7 @@
 use super::{Interpreter, Read};
 use crate::body::{CallKind, NO_VAR, Op, Var, is_var};
 use crate::descriptor::Slot;
-use crate::program::{ClassId, Kind, SelectorId};
+use crate::program::{ClassId, ClassKind, SelectorId};
 use std::rc::Rc;
 
 impl Interpreter<'_, '_> {
@@ -21,7 +21,7 @@ impl Interpreter<'_, '_> {
         let (mut outer, mut class) = (self.pop()?, class);
         self.push(outer);
         for _ in 1..dimensions {
-            let Kind::Array(Some(element)) = self.program.classes[class as usize].kind else {
+            let ClassKind::Array(Some(element)) = self.program.classes[class as usize].kind else {
                 break;
             };
             class = element;
@@ -104,7 +104,7 @@ impl Interpreter<'_, '_> {
         let kind = if private { CallKind::Special } else { kind };
         self.loads_services |= self.program.looks_for_providers(class, selector);
         // An array's clone is the array, for all that matters here.
-        if let Kind::Array(_) = self.program.classes[class as usize].kind
+        if let ClassKind::Array(_) = self.program.classes[class as usize].kind
             && let Some(&src) = args.first()
             && is_var(src)
             && is_var(dst)

@@ -7,7 +7,7 @@
 use super::{Interpreter, Read};
 use crate::body::{CallKind, NO_VAR, Op, Var};
 use crate::descriptor::Slot;
-use crate::program::Kind;
+use crate::program::ClassKind;
 use std::rc::Rc;
 
 impl Interpreter<'_, '_> {
@@ -49,7 +49,8 @@ impl Interpreter<'_, '_> {
                     let mut class = self.class_constant(self.short(pc + 1)?)?;
                     for _ in 0..self.byte(pc + 3)? {
                         self.new_object(pc, class);
-                        let Kind::Array(Some(element)) = self.program.classes[class as usize].kind
+                        let ClassKind::Array(Some(element)) =
+                            self.program.classes[class as usize].kind
                         else {
                             break;
                         };

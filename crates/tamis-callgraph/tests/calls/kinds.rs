@@ -3,10 +3,10 @@
 use crate::support::{Fixture, Libraries, built, options};
 use std::collections::BTreeSet;
 use tamis_callgraph::Algorithm::{self, ZeroCfa, ZeroOneCfa};
-use tamis_callgraph::{Assumptions, Options};
+use tamis_callgraph::{AnalysisOptions, Assumptions};
 
 /// The methods of `Used` that `Case` reaches, by algorithm.
-fn used(source: &str, libraries: Libraries, options: Options) -> BTreeSet<String> {
+fn used(source: &str, libraries: Libraries, options: AnalysisOptions) -> BTreeSet<String> {
     let fixture = Fixture::new(&[("Case.java", source)], &[]);
     let universe = fixture.universe(libraries);
     let built = built(&universe, &["Case"], options);
@@ -219,7 +219,7 @@ fn reflection_with_constants_is_an_option() {
             if (algorithm, libraries) == (Algorithm::Cha, Libraries::Include) {
                 continue;
             }
-            let with = Options { reflection: true, ..options(algorithm) };
+            let with = AnalysisOptions { reflection: true, ..options(algorithm) };
             assert_eq!(used(source, libraries, with), set(&["literal", "named"]), "{algorithm:?}");
             assert_eq!(used(source, libraries, options(algorithm)), set(&[]), "{algorithm:?}");
         }
@@ -239,7 +239,7 @@ fn what_is_assumed_of_code_that_is_not_read() {
            public Iterator<Object> iterator() { return null; } }
          class Used { static void next() {} static void a() {} static void b() {} }";
     let found = |algorithm, assumptions| {
-        used(source, Libraries::Exclude, Options { assumptions, ..options(algorithm) })
+        used(source, Libraries::Exclude, AnalysisOptions { assumptions, ..options(algorithm) })
     };
     let follow = Assumptions { follow_library_types: true, ..Assumptions::default() };
     let nothing = Assumptions { nothing_from_outside: true, ..Assumptions::default() };

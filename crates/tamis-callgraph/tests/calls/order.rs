@@ -3,7 +3,7 @@
 use crate::support::{Libraries, options};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use tamis_callgraph::{Algorithm, Origin, Program, Universe, build};
+use tamis_callgraph::{Algorithm, Author, Program, Universe, build};
 use tamis_testkit::{artifact, jdk};
 
 /// The names of the methods that all public methods of a jar reach.
@@ -20,7 +20,7 @@ fn reached(universe: &Universe, algorithm: Algorithm) -> BTreeSet<String> {
 
 fn check(jar: &Path, libraries: Libraries) {
     let mut universe = Universe::new();
-    universe.add_entry(jar, Origin::Project, 17);
+    universe.add_entry(jar, Author::Project, 17);
     if libraries == Libraries::Include {
         universe.add_jdk(&jdk().home);
     }

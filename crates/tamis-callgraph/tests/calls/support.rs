@@ -2,7 +2,9 @@
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
-use tamis_callgraph::{Algorithm, CallGraph, Options, Origin, Program, Root, Universe, build};
+use tamis_callgraph::{
+    Algorithm, AnalysisOptions, Author, CallGraph, Program, Root, Universe, build,
+};
 use tamis_testkit::{Sources, jdk};
 
 /// Whether libraries and the JDK are read.
@@ -34,10 +36,10 @@ impl Fixture {
 
     pub(crate) fn universe(&self, libraries: Libraries) -> Universe {
         let mut universe = Universe::new();
-        universe.add_entry(&self.project, Origin::Project, 17);
+        universe.add_entry(&self.project, Author::Project, 17);
         if libraries == Libraries::Include {
             if let Some(library) = &self.library {
-                universe.add_entry(library, Origin::Library, 17);
+                universe.add_entry(library, Author::Library, 17);
             }
             universe.add_jdk(&jdk().home);
         }
@@ -53,7 +55,11 @@ pub(crate) struct Built<'u> {
     pub(crate) tests: Vec<(String, Vec<Root>)>,
 }
 
-pub(crate) fn built<'u>(universe: &'u Universe, tests: &[&str], options: Options) -> Built<'u> {
+pub(crate) fn built<'u>(
+    universe: &'u Universe,
+    tests: &[&str],
+    options: AnalysisOptions,
+) -> Built<'u> {
     let mut program = Program::new(universe);
     let tests: Vec<(String, Vec<Root>)> =
         tests.iter().map(|t| ((*t).to_owned(), program.roots_of(t.as_bytes()))).collect();
@@ -64,8 +70,8 @@ pub(crate) fn built<'u>(universe: &'u Universe, tests: &[&str], options: Options
     Built { program, graph, tests }
 }
 
-pub(crate) fn options(algorithm: Algorithm) -> Options {
-    Options::new(algorithm)
+pub(crate) fn options(algorithm: Algorithm) -> AnalysisOptions {
+    AnalysisOptions::new(algorithm)
 }
 
 impl Built<'_> {

@@ -3,12 +3,12 @@
 use crate::play::{Play, has_body};
 use std::sync::Arc;
 use tamis_classpath::{Caches, ClassIndex};
-use tamis_dynamic::{Depends, Jvm, Kind};
+use tamis_dynamic::{Depends, FactKind, Jvm};
 use tamis_jvm_wire::{ClassSeen, Hits, Lookup, Lookups, Window};
 use tamis_testkit::{Sources, jdk};
 
-fn header(class: &str) -> Kind {
-    Kind::Header(class.into())
+fn header(class: &str) -> FactKind {
+    FactKind::Header(class.into())
 }
 
 #[test]
@@ -419,7 +419,7 @@ fn class_files_that_are_looked_for_as_resources_count_whether_there_or_not() {
     let lookups = [entry("Lib.class"), entry("a/Missing.class")].into_iter().collect();
     jvm.window(&Window { open: vec![1], hits: Hits::default(), lookups });
     let depends = jvm.ended(1);
-    assert!(depends.facts.get(&Kind::Whole("Lib".into())).is_some(), "{depends:?}");
+    assert!(depends.facts.get(&FactKind::Whole("Lib".into())).is_some(), "{depends:?}");
     assert_eq!(depends.facts.get(&header("a.Missing")), Some(tamis_core::Value::Absent));
 }
 
@@ -441,7 +441,7 @@ fn a_class_that_somebody_changed_on_the_way_counts_as_a_whole() {
         hits: Hits::from_sorted([105]),
         lookups: Lookups::default(),
     });
-    assert!(play.jvm.ended(1).facts.get(&Kind::Whole("A".into())).is_some());
+    assert!(play.jvm.ended(1).facts.get(&FactKind::Whole("A".into())).is_some());
 }
 
 #[test]

@@ -2,6 +2,6 @@
 
 mod counts;
 mod fixed;
-mod methods;
 mod play;
 mod state;
+mod test_methods;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use tamis_classfile::ClassFile;
 use tamis_classpath::{Caches, ClassIndex};
 use tamis_core::Hash;
-use tamis_dynamic::{Depends, Jvm, Kind};
+use tamis_dynamic::{Depends, FactKind, Jvm};
 use tamis_jvm_wire::{ClassSeen, Hits, Lookups, Window};
 use tamis_testkit::{Sources, class_files, jdk};
 
@@ -89,6 +89,6 @@ impl Play {
 
 pub(crate) fn has_body(depends: &Depends, class: &str, method: &str) -> bool {
     depends.facts.iter().any(|fact| {
-        matches!(&fact.kind, Kind::Body(c, m) if c == class && m.split('(').next() == Some(method))
+        matches!(&fact.kind, FactKind::Body(c, m) if c == class && m.split('(').next() == Some(method))
     })
 }

@@ -16,7 +16,7 @@ use std::path::Path;
 use std::sync::Arc;
 use tamis_core::Question;
 use tamis_core::record::Observed;
-use tamis_dynamic::{Depends, Jvm, Kind};
+use tamis_dynamic::{Depends, FactKind as Kind, Jvm};
 use tamis_jvm_wire::{FromJvm, Hello, VERSION};
 use tamis_observe::{ChildSeen, Observations, WindowEnded};
 use tamis_project::Project;

@@ -527,6 +527,7 @@ fn facts(project: &Project, launch: &Launch, hello: &Hello) -> GoalFacts {
         scope,
         artifact: None,
         test_classes: None,
+        words: Vec::new(),
         folder,
         index,
         class_path,

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 use tamis_core::record::{Observed, Run};
 use tamis_core::{Outcome, PortablePath, Question, Taint, Unit};
-use tamis_dynamic::{Answered, Depends, Kind, outermost};
+use tamis_dynamic::{Answered, Depends, FactKind as Kind, outermost};
 use tamis_jvm_wire::Verdict;
 use tamis_observe::{Observations, Openings};
 use tamis_session::{JoinedObservations, Ledger, Place, Seen, Services};

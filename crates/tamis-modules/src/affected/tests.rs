@@ -1,9 +1,9 @@
 use super::*;
-use crate::model::{Kind, Module};
+use crate::model::{BuildTool, Module};
 use proptest::prelude::*;
 
 fn graph(names: &[&str], edges: &[(&str, &str, EdgeKind)]) -> Graph {
-    let mut graph = Graph::new(Kind::Maven);
+    let mut graph = Graph::new(BuildTool::Maven);
     for name in names {
         let folder = if *name == "root" { ".".to_owned() } else { (*name).to_owned() };
         graph.modules.push(Module {
@@ -72,7 +72,7 @@ fn tests_of_a_module_concern_nobody_else() {
 #[test]
 fn tests_of_go_stand_beside_the_code() {
     let mut g = graph(&["a", "b"], &[("b", "a", EdgeKind::Uses)]);
-    g.kind = Kind::Go;
+    g.kind = BuildTool::Go;
     assert_eq!(of(&g, &["a/x_test.go"]), ["a?"]);
     assert_eq!(of(&g, &["a/x.go"]), ["a", "b"]);
 }

@@ -14,7 +14,7 @@ use std::rc::Rc;
 
 /// Where a pom is.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(crate) enum Place {
+pub(crate) enum PomPlace {
     /// In the project, by its path.
     Project(String),
     /// In the local repository, by group, artifact and version.
@@ -96,9 +96,9 @@ pub(crate) struct Poms<'f> {
     pub(crate) around: &'f Surroundings,
     /// `group:artifact` to path, for poms that the reactor knows.
     pub(crate) known: BTreeMap<String, String>,
-    raw: RefCell<HashMap<Place, Option<Rc<Element>>>>,
-    assembled: RefCell<HashMap<Place, Option<Rc<Assembled>>>>,
-    effective: RefCell<HashMap<Place, Option<Rc<Effective>>>>,
+    raw: RefCell<HashMap<PomPlace, Option<Rc<Element>>>>,
+    assembled: RefCell<HashMap<PomPlace, Option<Rc<Assembled>>>>,
+    effective: RefCell<HashMap<PomPlace, Option<Rc<Effective>>>>,
     /// Poms of the project that were looked for, whether they are there or not.
     pub(crate) looked_at: RefCell<BTreeSet<String>>,
     /// What is wrong with poms of the project.
@@ -120,7 +120,7 @@ impl<'f> Poms<'f> {
     }
 
     /// A pom with its profiles put in.
-    pub(crate) fn own(&self, place: &Place) -> Option<Rc<Element>> {
+    pub(crate) fn own(&self, place: &PomPlace) -> Option<Rc<Element>> {
         if let Some(known) = self.raw.borrow().get(place) {
             return known.clone();
         }
@@ -129,13 +129,13 @@ impl<'f> Poms<'f> {
         read
     }
 
-    fn read(&self, place: &Place) -> Option<Element> {
+    fn read(&self, place: &PomPlace) -> Option<Element> {
         let bytes = match place {
-            Place::Project(path) => {
+            PomPlace::Project(path) => {
                 self.looked_at.borrow_mut().insert(path.clone());
                 self.files.read(path)
             }
-            Place::Repository(group, artifact, version) => {
+            PomPlace::Repository(group, artifact, version) => {
                 let safe =
                     |part: &str| !part.is_empty() && !part.contains(['/', '\\', '$', '[', '(']);
                 if !(safe(group) && safe(artifact) && safe(version)) {
@@ -149,18 +149,18 @@ impl<'f> Poms<'f> {
         let mut model = match Element::parse(&bytes?) {
             Ok(model) => model,
             Err(why) => {
-                if let Place::Project(path) = place {
+                if let PomPlace::Project(path) = place {
                     self.broken.borrow_mut().insert(path.clone(), why);
                 }
                 return None;
             }
         };
         let has = |path: &str| match place {
-            Place::Project(pom) => match join(folder_of(pom), path) {
+            PomPlace::Project(pom) => match join(folder_of(pom), path) {
                 Some(path) => self.files.is_file(&path) || self.files.is_folder(&path),
                 None => std::path::Path::new(path).exists(),
             },
-            Place::Repository(..) => {
+            PomPlace::Repository(..) => {
                 std::path::Path::new(path).is_absolute() && std::path::Path::new(path).exists()
             }
         };
@@ -173,11 +173,11 @@ impl<'f> Poms<'f> {
         Some(model)
     }
 
-    pub(crate) fn assembled(&self, place: &Place) -> Option<Rc<Assembled>> {
+    pub(crate) fn assembled(&self, place: &PomPlace) -> Option<Rc<Assembled>> {
         self.assemble(place, 0)
     }
 
-    fn assemble(&self, place: &Place, depth: usize) -> Option<Rc<Assembled>> {
+    fn assemble(&self, place: &PomPlace, depth: usize) -> Option<Rc<Assembled>> {
         if let Some(known) = self.assembled.borrow().get(place) {
             return known.clone();
         }
@@ -186,14 +186,14 @@ impl<'f> Poms<'f> {
         made
     }
 
-    fn make(&self, place: &Place, depth: usize) -> Option<Assembled> {
+    fn make(&self, place: &PomPlace, depth: usize) -> Option<Assembled> {
         if depth > MOST_DEPTH {
             return None;
         }
         let mut model = Element::clone(&*self.own(place)?);
         let mut lineage: Vec<String> = match place {
-            Place::Project(path) => vec![path.clone()],
-            Place::Repository(..) => Vec::new(),
+            PomPlace::Project(path) => vec![path.clone()],
+            PomPlace::Repository(..) => Vec::new(),
         };
         let (mut parent_path, mut missing) = (None, Vec::new());
         if let Some(parent) = model.child("parent").cloned() {
@@ -203,7 +203,7 @@ impl<'f> Poms<'f> {
                     merge::inherit(&mut model, &above.model);
                     lineage.extend(above.lineage.iter().cloned());
                     missing.extend(above.missing.iter().cloned());
-                    if let Place::Project(path) = place {
+                    if let PomPlace::Project(path) = place {
                         parent_path = Some(path.clone());
                     }
                 }
@@ -224,11 +224,11 @@ impl<'f> Poms<'f> {
     }
 
     /// Where a parent is: beside the pom, among the modules, in the repository.
-    fn parent_place(&self, place: &Place, parent: &Element) -> Option<Place> {
+    fn parent_place(&self, place: &PomPlace, parent: &Element) -> Option<PomPlace> {
         let group = parent.text_of("groupId")?;
         let artifact = parent.text_of("artifactId")?;
         let version = parent.text_of("version").unwrap_or_default();
-        if let Place::Project(pom) = place {
+        if let PomPlace::Project(pom) = place {
             let relative = match parent.child("relativePath") {
                 Some(path) => Some(path.text.as_str()).filter(|t| !t.is_empty()),
                 None => Some("../pom.xml"),
@@ -242,20 +242,20 @@ impl<'f> Poms<'f> {
             let known = self.known.get(&format!("{group}:{artifact}")).cloned();
             for path in beside.into_iter().chain(known) {
                 if path != *pom && self.is_pom_of(&path, group, artifact, version) {
-                    return Some(Place::Project(path));
+                    return Some(PomPlace::Project(path));
                 }
             }
         }
         let user = &self.around.user;
         let values = Values { model: parent, user, keep_version: false };
         let version = values.text(version);
-        Some(Place::Repository(group.to_owned(), artifact.to_owned(), version))
+        Some(PomPlace::Repository(group.to_owned(), artifact.to_owned(), version))
     }
 
     /// Whether the pom at a path has these coordinates; versions that are expressions are taken as
     /// they are meant.
     fn is_pom_of(&self, path: &str, group: &str, artifact: &str, version: &str) -> bool {
-        let Some(model) = self.own(&Place::Project(path.to_owned())) else { return false };
+        let Some(model) = self.own(&PomPlace::Project(path.to_owned())) else { return false };
         let own = |name: &str| {
             model.text_of(name).or_else(|| model.child("parent").and_then(|p| p.text_of(name)))
         };
@@ -265,11 +265,11 @@ impl<'f> Poms<'f> {
             && (its == version || its.contains("${") || version.contains("${"))
     }
 
-    pub(crate) fn effective(&self, place: &Place) -> Option<Rc<Effective>> {
+    pub(crate) fn effective(&self, place: &PomPlace) -> Option<Rc<Effective>> {
         self.effective_at(place, 0)
     }
 
-    fn effective_at(&self, place: &Place, depth: usize) -> Option<Rc<Effective>> {
+    fn effective_at(&self, place: &PomPlace, depth: usize) -> Option<Rc<Effective>> {
         if depth > MOST_DEPTH {
             return None;
         }
@@ -281,9 +281,9 @@ impl<'f> Poms<'f> {
         made
     }
 
-    fn resolve(&self, place: &Place, depth: usize) -> Option<Effective> {
+    fn resolve(&self, place: &PomPlace, depth: usize) -> Option<Effective> {
         let assembled = self.assembled(place)?;
-        let in_project = matches!(place, Place::Project(_));
+        let in_project = matches!(place, PomPlace::Project(_));
         let nothing = BTreeMap::new();
         let user = if in_project { &self.around.user } else { &nothing };
         let values = Values { model: &assembled.model, user, keep_version: in_project };
@@ -345,10 +345,10 @@ impl<'f> Poms<'f> {
         depth: usize,
     ) -> Option<Rc<Effective>> {
         let known =
-            self.known.get(&format!("{group}:{artifact}")).map(|p| Place::Project(p.clone()));
+            self.known.get(&format!("{group}:{artifact}")).map(|p| PomPlace::Project(p.clone()));
         let in_project = known.and_then(|place| self.effective_at(&place, depth + 1));
         in_project.filter(|e| e.version == version).or_else(|| {
-            let place = Place::Repository(group.into(), artifact.into(), version.into());
+            let place = PomPlace::Repository(group.into(), artifact.into(), version.into());
             self.effective_at(&place, depth + 1)
         })
     }

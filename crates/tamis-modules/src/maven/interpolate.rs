@@ -44,8 +44,10 @@ impl Values<'_> {
             let name = &rest[start + 2..start + length];
             let value = if depth < MOST_DEPTH { self.value(name, keep) } else { None };
             match value {
-                Some(Value::Text(value)) => out.push_str(&self.replace(&value, keep, depth + 1)),
-                Some(Value::Literal(value)) => out.push_str(value),
+                Some(Replacement::Text(value)) => {
+                    out.push_str(&self.replace(&value, keep, depth + 1))
+                }
+                Some(Replacement::Literal(value)) => out.push_str(value),
                 None => out.push_str(&rest[start..=start + length]),
             }
             rest = &rest[start + length + 1..];
@@ -54,30 +56,30 @@ impl Values<'_> {
         out
     }
 
-    fn value(&self, name: &str, keep: bool) -> Option<Value> {
+    fn value(&self, name: &str, keep: bool) -> Option<Replacement> {
         let plain = name.strip_prefix("project.").or_else(|| name.strip_prefix("pom."));
         if keep {
             match plain.unwrap_or(name) {
                 "version" if plain.is_some() || self.property(name).is_none() => {
-                    return Some(Value::Literal(OWN_VERSION));
+                    return Some(Replacement::Literal(OWN_VERSION));
                 }
-                "parent.version" => return Some(Value::Literal(PARENT_VERSION)),
+                "parent.version" => return Some(Replacement::Literal(PARENT_VERSION)),
                 _ => {}
             }
         }
         // The same folder before and now; where it is on this machine says nothing.
         if matches!(name, "basedir" | "project.basedir" | "pom.basedir") {
-            return Some(Value::Literal("${project.basedir}"));
+            return Some(Replacement::Literal("${project.basedir}"));
         }
         if let Some(value) = self.user.get(name) {
-            return Some(Value::Text(value.clone()));
+            return Some(Replacement::Text(value.clone()));
         }
         if let Some(value) = self.property(name) {
-            return Some(Value::Text(value.to_owned()));
+            return Some(Replacement::Text(value.to_owned()));
         }
         let path =
             plain.or_else(|| ["version", "groupId", "artifactId"].contains(&name).then_some(name));
-        path.and_then(|path| self.of_model(path)).map(Value::Text)
+        path.and_then(|path| self.of_model(path)).map(Replacement::Text)
     }
 
     fn property(&self, name: &str) -> Option<&str> {
@@ -99,7 +101,7 @@ impl Values<'_> {
     }
 }
 
-enum Value {
+enum Replacement {
     Text(String),
     /// Stays as it is.
     Literal(&'static str),

@@ -5,7 +5,7 @@
 //! gives a value, is an error. Who would go on without that module would not see its tests.
 
 use super::Surroundings;
-use super::effective::{Effective, Place, Poms};
+use super::effective::{Effective, PomPlace, Poms};
 use super::element::Element;
 use super::merge::plugin_key;
 use super::reactor::{self, Absent, discover, remember, unreadable};
@@ -75,10 +75,22 @@ pub fn layouts(
     }
     remember(&mut poms, &found.poms);
     let layout = |path: &String| {
-        let effective = poms.effective(&Place::Project(path.clone()));
+        let effective = poms.effective(&PomPlace::Project(path.clone()));
         layout(path, &effective.ok_or_else(|| unreadable(&poms, path))?, around)
     };
     found.poms.iter().map(layout).collect()
+}
+
+/// One module by itself, without those that it names and without the build that it is part of: a parent is found by
+/// its place or in the repository.
+pub fn layout_of(
+    files: &dyn Files,
+    pom: &str,
+    around: &Surroundings,
+) -> Result<Layout, BuildError> {
+    let poms = Poms::new(files, around);
+    let effective = poms.effective(&PomPlace::Project(pom.to_owned()));
+    layout(pom, &effective.ok_or_else(|| unreadable(&poms, pom))?, around)
 }
 
 fn not_there(absent: &Absent) -> BuildError {

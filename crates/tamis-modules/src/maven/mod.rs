@@ -31,7 +31,7 @@ mod resolution;
 mod surroundings;
 mod words;
 
-pub use layout::{Layout, TestNaming, TestPlugin, layouts};
+pub use layout::{Layout, TestNaming, TestPlugin, layout_of, layouts};
 pub use reactor::{read, root_of};
 pub use surroundings::Surroundings;
 pub use words::Words;

@@ -1,14 +1,14 @@
 //! The modules of a Maven build and how they use each other.
 
 use super::Surroundings;
-use super::effective::{Dependency, Effective, Place, Poms};
+use super::effective::{Dependency, Effective, PomPlace, Poms};
 use super::element::Element;
 use super::interpolate::Values;
 use super::merge::plugin_key;
 use super::resolution::{self, Filtered};
 use crate::BuildError;
 use crate::files::Files;
-use crate::model::{EdgeKind, Graph, Kind, Module, folder_of, join};
+use crate::model::{BuildTool, EdgeKind, Graph, Module, folder_of, join};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::rc::Rc;
 
@@ -30,14 +30,14 @@ pub fn read(
     with_resolution: bool,
 ) -> Result<Graph, BuildError> {
     let mut poms = Poms::new(files, around);
-    let mut graph = Graph::new(Kind::Maven);
+    let mut graph = Graph::new(BuildTool::Maven);
     let Discovered { poms: paths, absent } = discover(&poms, files, root)?;
     let note = |a: &Absent| format!("{} names the module {}, which is not there", a.pom, a.module);
     graph.notes.extend(absent.iter().map(note));
     remember(&mut poms, &paths);
     let mut modules: Vec<Rc<Effective>> = Vec::new();
     for path in &paths {
-        let place = Place::Project(path.clone());
+        let place = PomPlace::Project(path.clone());
         modules.push(poms.effective(&place).ok_or_else(|| unreadable(&poms, path))?);
     }
     let reactor = Reactor::new(&modules);
@@ -137,7 +137,7 @@ pub(super) fn discover(
             continue;
         }
         let model =
-            poms.own(&Place::Project(path.clone())).ok_or_else(|| unreadable(poms, &path))?;
+            poms.own(&PomPlace::Project(path.clone())).ok_or_else(|| unreadable(poms, &path))?;
         let listed = model.list("modules").iter().chain(model.list("subprojects"));
         let mut below = Vec::new();
         for module in listed {
@@ -165,7 +165,7 @@ fn module_name(poms: &Poms<'_>, files: &dyn Files, pom: &str, text: &str) -> Str
     // With poms of their own: which parents can be found by their coordinates is not known yet, and must not be
     // remembered as if it were.
     let alone = Poms::new(files, poms.around);
-    let Some(assembled) = alone.assembled(&Place::Project(pom.to_owned())) else {
+    let Some(assembled) = alone.assembled(&PomPlace::Project(pom.to_owned())) else {
         return text.to_owned();
     };
     let values = Values { model: &assembled.model, user: &poms.around.user, keep_version: false };
@@ -174,7 +174,7 @@ fn module_name(poms: &Poms<'_>, files: &dyn Files, pom: &str, text: &str) -> Str
 }
 
 fn raw_name(poms: &Poms<'_>, path: &str) -> Option<String> {
-    let model = poms.own(&Place::Project(path.to_owned()))?;
+    let model = poms.own(&PomPlace::Project(path.to_owned()))?;
     let parent = || model.child("parent")?.text_of("groupId");
     let group = model.text_of("groupId").or_else(parent)?;
     Some(format!("{group}:{}", model.text_of("artifactId")?))

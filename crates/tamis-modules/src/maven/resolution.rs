@@ -7,7 +7,7 @@
 //! A property counts by itself unless its name says that it is a version and the poms use it: then its
 //! effect stands where it is used. With filtered resources, it counts if one of those names it.
 
-use super::effective::{Dependency, Effective, Place, Poms};
+use super::effective::{Dependency, Effective, PomPlace, Poms};
 use super::element::Element;
 use super::interpolate::names;
 use super::merge::{dependency_key, execution_key, plugin_key};
@@ -123,7 +123,7 @@ fn reach(of: &Effective, reactor: &Reactor, poms: &Poms<'_>) -> Option<HashSet<S
             }
             let next: Rc<Effective> = match reactor.find(&key.0, &key.1, &key.2) {
                 Some(module) => Rc::clone(&reactor.modules[module]),
-                None => poms.effective(&Place::Repository(key.0, key.1, key.2))?,
+                None => poms.effective(&PomPlace::Repository(key.0, key.1, key.2))?,
             };
             if !(next.missing.is_empty() && next.assembled.missing.is_empty()) {
                 return None;

@@ -22,8 +22,8 @@ use tamis_modules::git::{Changes, Git, Since};
 use tamis_modules::maven::{Surroundings, Words};
 use tamis_modules::model::{inside, join};
 use tamis_modules::{
-    Affected, AffectedModule, BuildError, Change, Exclusions, Files, Force, Graph, Kind, Part,
-    Reason, Rules, Travel, Tree, affected, cargo, golang, gradle, npm,
+    Affected, AffectedModule, BuildError, BuildTool as Kind, Change, Exclusions, Files, Force,
+    Graph, Part, Reason, Rules, Travel, Tree, affected, cargo, golang, gradle, npm,
 };
 use tamis_project::{Project, cache_folder};
 use tamis_settings::modules::{ModuleSettings, When, WithoutGit};

@@ -9,7 +9,7 @@ use std::ffi::OsString;
 use std::sync::Arc;
 use tamis_core::decide::Demand;
 use tamis_core::{Strategy, TestKey};
-use tamis_modules::Kind;
+use tamis_modules::BuildTool as Kind;
 use tamis_project::Project;
 use tamis_report::human;
 use tamis_session::ModuleTests;

@@ -7,7 +7,7 @@ use crate::modules::Found;
 use std::collections::BTreeSet;
 use tamis_modules::affected::is_called;
 use tamis_modules::model::{inside, join};
-use tamis_modules::{Graph, Kind};
+use tamis_modules::{BuildTool as Kind, Graph};
 use tamis_project::Project;
 
 /// The words with the affected modules in them; `None` where nothing is to be tested.

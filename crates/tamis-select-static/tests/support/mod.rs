@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use tamis_classpath::{Caches, JarCache};
-use tamis_select_static::{Kinds, Libraries, Module, Session, Settings, TestDecision};
+use tamis_select_static::{
+    EdgeKinds, Libraries, Session, StaticSettings, TestDecision, TestModule,
+};
 use tamis_testkit::Sources;
 
 /// Annotations and base classes of the test frameworks, as far as recognition needs them.
@@ -34,8 +36,8 @@ pub(crate) fn frameworks() -> Sources {
         .file("junit/framework/TestCase.java", "package junit.framework; public abstract class TestCase implements Test {}")
 }
 
-pub(crate) fn settings(folder: &Path) -> Settings {
-    Settings {
+pub(crate) fn settings(folder: &Path) -> StaticSettings {
+    StaticSettings {
         root: folder.join("project"),
         state: folder.join("state"),
         caches: Caches {
@@ -43,18 +45,18 @@ pub(crate) fn settings(folder: &Path) -> Settings {
             jars: JarCache::new(Some(folder.join("jars"))),
             ..Caches::none()
         },
-        kinds: Kinds::ALL,
+        kinds: EdgeKinds::ALL,
         libraries: Libraries::Auto,
         offline: false,
     }
 }
 
-pub(crate) fn module(test_classes: &Path, classes: &[&Path]) -> Module {
-    Module {
+pub(crate) fn module(test_classes: &Path, classes: &[&Path]) -> TestModule {
+    TestModule {
         name: ".".into(),
         test_classes: vec![test_classes.into()],
         classes: classes.iter().map(|c| PathBuf::from(*c)).collect(),
-        ..Module::default()
+        ..TestModule::default()
     }
 }
 

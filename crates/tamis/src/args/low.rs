@@ -282,7 +282,7 @@ pub(crate) enum Verb {
     /// Which modules a change can affect, and why; runs nothing
     Modules(crate::commands::modules::ModulesArguments),
     /// Java without running it: what changed in class files, and which test classes can reach it
-    Static(crate::commands::static_select::StaticArguments),
+    Static(crate::commands::static_verb::StaticArguments),
     /// Help about a verb, or about exit-codes, engines or strategies
     Help(HelpArguments),
     /// Print what completes tamis's words in a shell

@@ -4,7 +4,7 @@
 //! must have all of it. `bench/calls/soundness` does the same with real suites.
 
 use std::collections::BTreeSet;
-use tamis_callgraph::{Algorithm, MethodId, Options, Origin, Program, Universe, build};
+use tamis_callgraph::{Algorithm, AnalysisOptions, Author, MethodId, Program, Universe, build};
 use tamis_testkit::Project;
 use tamis_testkit::runner::JUNIT4;
 
@@ -203,15 +203,15 @@ fn what_a_test_runs_is_in_every_graph() {
     let ran = ran(&project);
     assert!(ran.len() > 100 && BY_REFLECTION.iter().all(|name| ran.contains(*name)), "{ran:#?}");
     let mut universe = Universe::new();
-    universe.add_entry(&project.path("classes"), Origin::Project, 17);
+    universe.add_entry(&project.path("classes"), Author::Project, 17);
     for jar in 0..JUNIT4.len() {
-        universe.add_entry(project.jar(jar).as_ref(), Origin::Library, 17);
+        universe.add_entry(project.jar(jar).as_ref(), Author::Library, 17);
     }
     universe.add_jdk(&project.jdk().home);
     for algorithm in Algorithm::ALL {
         let mut program = Program::new(&universe);
         let roots = program.roots_of(b"a/AllTest");
-        let graph = build(&mut program, &roots, Options::new(algorithm));
+        let graph = build(&mut program, &roots, AnalysisOptions::new(algorithm));
         assert_eq!(program.problems, Vec::<String>::new());
         let roots: Vec<MethodId> = roots.iter().map(|root| root.method).collect();
         let reached: BTreeSet<MethodId> = graph.reachable(&roots).into_iter().collect();

@@ -23,10 +23,10 @@
 //! Names that the runner knows and class files do not (a factory's tests, dynamic tests) belong to the
 //! class that it reports them for.
 
+use crate::definitions::TestModule;
 use crate::lock::Lock;
-use crate::methods::{self, MethodLevel};
-use crate::select::{Reason, Session, Settings, TestDecision};
-use crate::world::Module;
+use crate::method_level::{self, MethodLevel};
+use crate::select::{Reason, Session, StaticSettings, TestDecision};
 use std::collections::BTreeMap;
 use std::io;
 use tamis_core::Hash;
@@ -55,16 +55,16 @@ pub enum Recorded {
 /// Decides about the test classes that a runner is about to run; by the graph of types, or at method
 /// level.
 pub fn decide(
-    module: &Module,
+    module: &TestModule,
     tests: &[String],
-    settings: &Settings,
+    settings: &StaticSettings,
     level: Option<&MethodLevel>,
 ) -> Decisions {
     let mut session = Session::open(module, settings);
     let missing = session.add_tests(tests);
     let decided = match level {
         None => session.select(),
-        Some(level) => methods::select(&mut session, module, level),
+        Some(level) => method_level::select(&mut session, module, level),
     };
     let mut found: BTreeMap<String, Option<Reason>> =
         decided.into_iter().map(|d| (d.name, d.run)).collect();
@@ -78,14 +78,15 @@ pub fn decide(
             run: found.get(name).cloned().unwrap_or_else(|| Some(unknown())),
         })
         .collect();
-    let notes = session.world.blind.iter().chain(&session.world.notes).cloned().collect();
+    let notes =
+        session.definitions.blind.iter().chain(&session.definitions.notes).cloned().collect();
     Decisions { tests, state: session.digest(), notes }
 }
 
 /// Writes down which tests finished, with whether they passed, in the state in which it was decided.
 pub fn record(
-    module: &Module,
-    settings: &Settings,
+    module: &TestModule,
+    settings: &StaticSettings,
     state: Hash,
     finished: &BTreeMap<String, bool>,
     level: Option<&MethodLevel>,
@@ -102,7 +103,7 @@ pub fn record(
         if !session.record_finished(finished)? {
             return Ok(Recorded::Blind);
         }
-        return Ok(match methods::keep(&session, module)? {
+        return Ok(match method_level::keep(&session, module)? {
             true => Recorded::Written,
             false => Recorded::ClassesChanged,
         });

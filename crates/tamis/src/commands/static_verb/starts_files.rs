@@ -1,11 +1,11 @@
 //! `tamis static export` and `compare`: the files of STARTS.
 
-use super::static_select::of_module;
 use crate::args::Options;
 use anyhow::{Context as _, Result, bail};
 use clap::{Args, ValueEnum};
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use tamis_select_static::sessions::of_module;
 use tamis_select_static::starts::{Dependencies, ZlcFormat};
 use tamis_select_static::{Session, render};
 

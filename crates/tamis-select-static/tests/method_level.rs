@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use support::settings;
 use tamis_callgraph::{Algorithm, Changes};
-use tamis_select_static::engine::{self, Recorded};
-use tamis_select_static::{MethodLevel, Module, Reason, Session, TestDecision, methods};
+use tamis_select_static::strategy::{self, Recorded};
+use tamis_select_static::{MethodLevel, Reason, Session, TestDecision, TestModule, method_level};
 use tamis_testkit::{Sources, jdk};
 
 const TESTS: [(&str, &str); 3] = [
@@ -66,9 +66,9 @@ impl Project {
         }
     }
 
-    fn module(&self) -> Module {
+    fn module(&self) -> TestModule {
         let project = self.folder.path().join("project");
-        Module {
+        TestModule {
             // A folder is of the project, as sources of another module would be.
             classpath: vec![self.library.clone()],
             ..support::module(&project.join("tests"), &[&project.join("classes")])
@@ -86,11 +86,11 @@ impl Project {
             session.test_names().into_iter().map(|name| (name, true)).collect();
         assert_eq!(finished.len(), 3);
         assert!(session.record_finished(&finished).unwrap());
-        assert!(methods::keep(&session, &self.module()).unwrap());
+        assert!(method_level::keep(&session, &self.module()).unwrap());
     }
 
     fn decisions(&self, level: &MethodLevel) -> Vec<TestDecision> {
-        methods::select(&mut self.session(), &self.module(), level)
+        method_level::select(&mut self.session(), &self.module(), level)
     }
 
     fn selected(&self, level: &MethodLevel) -> Vec<String> {
@@ -238,11 +238,12 @@ fn impacted_methods() {
     let project = Project::new();
     project.compile(C1, C2);
     let level = level(Algorithm::ZeroCfa);
-    assert!(methods::impacted(&mut project.session(), &project.module(), &level).is_none());
+    assert!(method_level::impacted(&mut project.session(), &project.module(), &level).is_none());
     project.all_passed();
     project.compile(C1, C2_CHANGED);
     let by_method = MethodLevel { changes: Changes::Method, ..level };
-    let found = methods::impacted(&mut project.session(), &project.module(), &by_method).unwrap();
+    let found =
+        method_level::impacted(&mut project.session(), &project.module(), &by_method).unwrap();
     assert_eq!(found, ["C1#m1()V", "C2#m3()V", "T2#t2()V"]);
 }
 
@@ -253,19 +254,19 @@ fn a_runner_decides_and_records_at_method_level() {
     let (module, settings) = (project.module(), settings(project.folder.path()));
     let tests: Vec<String> = ["T1", "T2", "T3"].map(str::to_owned).to_vec();
     let level = MethodLevel::default();
-    let first = engine::decide(&module, &tests, &settings, Some(&level));
+    let first = strategy::decide(&module, &tests, &settings, Some(&level));
     assert!(first.tests.iter().all(|t| t.run == Some(Reason::New)));
     let finished = tests.iter().map(|t| (t.clone(), true)).collect();
-    let recorded = engine::record(&module, &settings, first.state, &finished, Some(&level));
+    let recorded = strategy::record(&module, &settings, first.state, &finished, Some(&level));
     assert_eq!(recorded.unwrap(), Recorded::Written);
     project.compile(C1, C2_CHANGED);
-    let second = engine::decide(&module, &tests, &settings, Some(&level));
+    let second = strategy::decide(&module, &tests, &settings, Some(&level));
     assert_eq!(support::selected(&second.tests), ["T2"]);
     // Only T2 ran; the others are still judged against the first revision.
     let finished = BTreeMap::from([("T2".to_owned(), true)]);
-    let recorded = engine::record(&module, &settings, second.state, &finished, Some(&level));
+    let recorded = strategy::record(&module, &settings, second.state, &finished, Some(&level));
     assert_eq!(recorded.unwrap(), Recorded::Written);
     project.compile("public class C1 extends lib.L { public void m2() { } }", C2_CHANGED);
-    let third = engine::decide(&module, &tests, &settings, Some(&level));
+    let third = strategy::decide(&module, &tests, &settings, Some(&level));
     assert_eq!(support::selected(&third.tests), ["T2", "T3"]);
 }

@@ -19,10 +19,10 @@
 //! it on) and can change it: it writes fields, or makes a call that sounds like putting something somewhere.
 
 use crate::answers::class_id;
+use crate::calls::{Calls, MARKERS};
 use crate::class::{Field, takes_objects};
 use crate::fixed::Fixed;
-use crate::kinds::Kinds;
-use crate::reach::{Calls, MARKERS};
+use crate::loaded_types::LoadedTypes;
 use roaring::RoaringBitmap;
 use rustc_hash::{FxHashMap, FxHashSet};
 use tamis_classpath::ClassIndex;
@@ -81,7 +81,7 @@ const HOLDS_NOTHING: &[&[u8]] = &[
 
 /// The static fields of a JVM's classes.
 #[derive(Debug, Default)]
-pub(crate) struct Kept {
+pub(crate) struct RetainedState {
     /// Outermost classes to the static fields of their nests: class and position.
     statics: FxHashMap<NameId, Vec<(NameId, usize)>>,
     /// Outermost classes in whose nests a static field, or what it holds, can change.
@@ -100,7 +100,7 @@ pub(crate) struct Met {
     pub(crate) concerned: RoaringBitmap,
 }
 
-impl Kept {
+impl RetainedState {
     pub(crate) fn of(calls: &Calls, names: &mut Names) -> Self {
         let mut kept = Self {
             inert: INERT.iter().map(|name| names.intern(name)).collect(),
@@ -147,7 +147,7 @@ impl Kept {
         hits: &RoaringBitmap,
         made: &FxHashSet<NameId>,
         can_be_left: &dyn Fn(NameId, NameId) -> bool,
-        (calls, kinds): (&Calls, &Kinds),
+        (calls, kinds): (&Calls, &LoadedTypes),
         index: &ClassIndex,
         names: &mut Names,
     ) -> Met {
@@ -193,7 +193,7 @@ impl Kept {
         hits: &RoaringBitmap,
         objects: &FxHashSet<NameId>,
         holders: &FxHashSet<NameId>,
-        (calls, kinds): (&Calls, &Kinds),
+        (calls, kinds): (&Calls, &LoadedTypes),
         names: &Names,
     ) -> RoaringBitmap {
         let is_holder = |class: NameId| holders.contains(&calls.nest(class));
@@ -242,7 +242,7 @@ impl Kept {
 
 /// The search for all that some static fields can hold.
 struct Search<'c> {
-    kept: &'c Kept,
+    kept: &'c RetainedState,
     calls: &'c Calls,
     index: &'c ClassIndex,
     /// Classes with a field that can hold things they refer to: all, or maps and the like of one's own.
@@ -322,7 +322,7 @@ impl Search<'_> {
 }
 
 /// The nests whose static fields these methods can get at.
-fn nests_of(hits: &RoaringBitmap, calls: &Calls, kinds: &Kinds) -> FxHashSet<NameId> {
+fn nests_of(hits: &RoaringBitmap, calls: &Calls, kinds: &LoadedTypes) -> FxHashSet<NameId> {
     let mut nests = FxHashSet::default();
     for (class, method) in hits.iter().filter_map(|probe| calls.method(probe)) {
         nests.insert(calls.nest(class.name));

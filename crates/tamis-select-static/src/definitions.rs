@@ -9,7 +9,7 @@
 //! behind the project; where the real classpath has it the other way round, a type that both define
 //! changes when either does.
 
-use crate::naming::Naming;
+use crate::test_naming::Naming;
 use rayon::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -21,9 +21,11 @@ use tamis_core::Hash;
 
 /// A module: where its classes are. Paths that do not exist are empty, as for the JVM.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Module {
-    /// Stable key of the module within the project, for its state (`.` or `core/api`).
+pub struct TestModule {
+    /// For people: its folder within the project (`.` or `core/api`).
     pub name: String,
+    /// What its state is found by ([`TestModule::key_of`]); the name where it is empty.
+    pub key: String,
     pub test_classes: Vec<PathBuf>,
     pub classes: Vec<PathBuf>,
     /// What follows on the classpath: folders and jars.
@@ -32,6 +34,34 @@ pub struct Module {
     pub environment: Vec<String>,
     /// What the build says about the names of test classes.
     pub naming: Naming,
+    pub configuration: Configuration,
+}
+
+/// How the tests of a module are run, as far as that is known.
+///
+/// Whoever runs them inside of a build sees it; whoever only looks at class files does not, and knows at most what
+/// the build's definition declares.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Configuration {
+    /// Which run of the build it is, where one module has several; empty where nobody saw the run.
+    pub execution: String,
+    /// What the build itself reported: options of the JVM, properties, and so on.
+    pub seen: Option<Hash>,
+    /// What the build's definition says. The same definition gives the same configuration.
+    pub declared: Option<Hash>,
+}
+
+impl TestModule {
+    /// A key for the module with these test classes, whoever asks and whatever they call the module.
+    pub fn key_of(root: &Path, test_classes: &[PathBuf]) -> String {
+        let portable = |path: &PathBuf| {
+            let real = path.canonicalize().or_else(|_| std::path::absolute(path));
+            let real = real.unwrap_or_else(|_| path.clone());
+            real.strip_prefix(root).unwrap_or(&real).to_string_lossy().into_owned()
+        };
+        let folders: Vec<String> = test_classes.iter().map(portable).collect();
+        folders.join(":")
+    }
 }
 
 /// Which part of the classpath a block is from.
@@ -45,7 +75,7 @@ pub enum Origin {
 #[derive(Debug)]
 struct Part {
     block: Block,
-    /// Ids of the block's table to ids of the world's.
+    /// Ids of the block's table to ids of the table of all definitions.
     ids: Vec<NameId>,
     origin: Origin,
     /// The folder or jar.
@@ -59,7 +89,7 @@ enum Place {
     Resource(u32, u32),
 }
 
-/// A type with the ids of the world.
+/// A type with the ids of all definitions.
 #[derive(Debug, Clone, Copy)]
 pub struct Type<'w> {
     pub facts: &'w ClassFacts,
@@ -83,7 +113,7 @@ impl<'w> Type<'w> {
     }
 }
 
-/// A resource with the ids of the world.
+/// A resource with the ids of all definitions.
 #[derive(Debug, Clone, Copy)]
 pub struct Resource<'w> {
     pub facts: &'w ResourceFacts,
@@ -102,7 +132,7 @@ impl<'w> Resource<'w> {
 }
 
 #[derive(Debug)]
-pub struct World {
+pub struct Definitions {
     pub names: Names,
     places: Vec<Option<Place>>,
     parts: Vec<Part>,
@@ -127,15 +157,15 @@ pub struct World {
     pub files_read: usize,
 }
 
-impl World {
+impl Definitions {
     /// Reads the project part of a classpath. Jars below `root` belong to the project.
-    pub fn load(module: &Module, root: &Path, caches: &Caches) -> Self {
+    pub fn load(module: &TestModule, root: &Path, caches: &Caches) -> Self {
         Self::load_with(module, root, caches, true)
     }
 
-    /// As [`World::load`]; unless `keep`, what was read of folders is left for a later call to keep.
-    pub fn load_with(module: &Module, root: &Path, caches: &Caches, keep: bool) -> Self {
-        let mut world = Self {
+    /// As [`Definitions::load`]; unless `keep`, what was read of folders is left for a later call to keep.
+    pub fn load_with(module: &TestModule, root: &Path, caches: &Caches, keep: bool) -> Self {
+        let mut definitions = Self {
             names: Names::default(),
             places: Vec::new(),
             parts: Vec::new(),
@@ -165,29 +195,29 @@ impl World {
         for ((path, origin), loaded) in entries.into_iter().zip(loaded) {
             match loaded {
                 Loaded::Folder(folder) => {
-                    world.mixed_order.push(false);
-                    world.blind.extend(folder.blind);
-                    world.files_read += folder.read;
-                    world.newest_ns = world.newest_ns.max(folder.newest_ns);
-                    world.add(folder.block, origin, path);
+                    definitions.mixed_order.push(false);
+                    definitions.blind.extend(folder.blind);
+                    definitions.files_read += folder.read;
+                    definitions.newest_ns = definitions.newest_ns.max(folder.newest_ns);
+                    definitions.add(folder.block, origin, path);
                 }
                 Loaded::Jar(block) => {
-                    world.mixed_order.push(false);
-                    world.add(block, origin, path);
+                    definitions.mixed_order.push(false);
+                    definitions.add(block, origin, path);
                 }
                 Loaded::Library(content) => {
-                    world.mixed_order.push(true);
-                    world.library_contents.push(content);
-                    world.library_paths.push(path.clone());
+                    definitions.mixed_order.push(true);
+                    definitions.library_contents.push(content);
+                    definitions.library_paths.push(path.clone());
                 }
                 Loaded::Nothing => {}
-                Loaded::Failed(why) => world.blind.push(format!("{}: {why}", path.display())),
+                Loaded::Failed(why) => definitions.blind.push(format!("{}: {why}", path.display())),
             }
         }
-        if world.mixed_order.is_sorted() {
-            world.mixed_order.clear();
+        if definitions.mixed_order.is_sorted() {
+            definitions.mixed_order.clear();
         }
-        world
+        definitions
     }
 
     fn add(&mut self, mut block: Block, origin: Origin, path: &Path) {

@@ -12,15 +12,16 @@
 //!   at class level. A class that is new is not in the old graph; who uses it must have changed itself.
 //! * A test whose own class, superclasses or nested classes changed always runs.
 
+use crate::definitions::{Origin, TestModule};
 use crate::diff::Change;
 use crate::select::{Reason, Session, Step, TestDecision};
-use crate::world::{Module, Origin as Place};
 use rustc_hash::FxHashMap;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::{Path, PathBuf};
 use tamis_callgraph::{
-    Algorithm, CallGraph, Callers, Changes, MethodId, Options, Origin, Program, Root, Universe,
+    Algorithm, AnalysisOptions, Author, CallGraph, Callers, Changes, MethodId, Program, Root,
+    Universe,
 };
 use tamis_classpath::disk;
 use tamis_classpath::names::NameId;
@@ -63,8 +64,9 @@ fn kept_file(session: &Session, digest: Hash) -> PathBuf {
 }
 
 /// The folders and jars of a module: those of the project, and libraries.
-fn entries<'m>(module: &'m Module, session: &Session) -> (Vec<&'m Path>, Vec<&'m Path>) {
-    let libraries: BTreeSet<&Path> = session.world.libraries().map(|(path, _)| path).collect();
+fn entries<'m>(module: &'m TestModule, session: &Session) -> (Vec<&'m Path>, Vec<&'m Path>) {
+    let libraries: BTreeSet<&Path> =
+        session.definitions.libraries().map(|(path, _)| path).collect();
     let all = module.test_classes.iter().chain(&module.classes).chain(&module.classpath);
     all.map(PathBuf::as_path).partition(|path| !libraries.contains(path))
 }
@@ -76,20 +78,21 @@ fn release() -> u32 {
 
 /// Keeps the class files of the state that a session sees, for the graphs of later selections. False where
 /// the files are not those that the session saw.
-pub fn keep(session: &Session, module: &Module) -> io::Result<bool> {
+pub fn keep(session: &Session, module: &TestModule) -> io::Result<bool> {
     let file = kept_file(session, session.digest());
     if file.exists() {
         return Ok(true);
     }
     let mut universe = Universe::new();
-    universe.add_entries(&entries(module, session).0, Origin::Project, release());
+    universe.add_entries(&entries(module, session).0, Author::Project, release());
     if !universe.problems.is_empty() {
         return Ok(false);
     }
     let mut classes: Vec<(&[u8], &[u8])> = Vec::new();
     for name in universe.own_names() {
         let Some((bytes, _)) = universe.find(name) else { return Ok(false) };
-        let seen = session.world.names.find(name).and_then(|id| session.world.class(id));
+        let seen =
+            session.definitions.names.find(name).and_then(|id| session.definitions.class(id));
         match seen {
             // Several versions of one class in a jar are one for the session.
             Some(class) if class.facts.raw != Hash::of(bytes) && !is_in_jar(session, module) => {
@@ -104,7 +107,7 @@ pub fn keep(session: &Session, module: &Module) -> io::Result<bool> {
     Ok(true)
 }
 
-fn is_in_jar(session: &Session, module: &Module) -> bool {
+fn is_in_jar(session: &Session, module: &TestModule) -> bool {
     entries(module, session).0.iter().any(|path| path.is_file())
 }
 
@@ -118,13 +121,13 @@ fn kept(session: &Session, digest: Hash) -> Option<Universe> {
         universe.add_service(service, &lines.join(&b'\n'));
     }
     for (name, bytes) in classes {
-        universe.add_class(name, bytes.to_vec(), Origin::Project);
+        universe.add_class(name, bytes.to_vec(), Author::Project);
     }
     Some(universe)
 }
 
-fn add_libraries(universe: &mut Universe, session: &Session, module: &Module) {
-    universe.add_entries(&entries(module, session).1, Origin::Library, release());
+fn add_libraries(universe: &mut Universe, session: &Session, module: &TestModule) {
+    universe.add_entries(&entries(module, session).1, Author::Library, release());
     match tamis_jdk::home() {
         Some(home) => universe.add_jdk(&home),
         None => universe.problems.push("no JDK is found; set JAVA_HOME".into()),
@@ -132,9 +135,9 @@ fn add_libraries(universe: &mut Universe, session: &Session, module: &Module) {
 }
 
 /// The classes of now, for graphs that are looked at.
-pub fn universe_of_now(session: &Session, module: &Module, level: &MethodLevel) -> Universe {
+pub fn universe_of_now(session: &Session, module: &TestModule, level: &MethodLevel) -> Universe {
     let mut universe = Universe::new();
-    universe.add_entries(&entries(module, session).0, Origin::Project, release());
+    universe.add_entries(&entries(module, session).0, Author::Project, release());
     if level.libraries {
         add_libraries(&mut universe, session, module);
     }
@@ -160,7 +163,10 @@ impl<'u> Calls<'u> {
             roots.insert(test.clone(), found);
         }
         let all: Vec<Root> = roots.values().flatten().copied().collect();
-        let options = Options { reflection: level.reflection, ..Options::new(level.algorithm) };
+        let options = AnalysisOptions {
+            reflection: level.reflection,
+            ..AnalysisOptions::new(level.algorithm)
+        };
         let graph = tamis_callgraph::build(&mut program, &all, options);
         Self { program, graph, roots }
     }
@@ -183,40 +189,30 @@ struct Judged {
 }
 
 /// Decides about every test.
-pub fn select(session: &mut Session, module: &Module, level: &MethodLevel) -> Vec<TestDecision> {
+pub fn select(
+    session: &mut Session,
+    module: &TestModule,
+    level: &MethodLevel,
+) -> Vec<TestDecision> {
     let names = session.test_names();
-    if let Some(why) = session.world.blind.first().cloned() {
+    if let Some(why) = session.definitions.blind.first().cloned() {
         let run = Some(Reason::Unknown { why });
         return names.into_iter().map(|name| TestDecision { name, run: run.clone() }).collect();
     }
-    let unreadable = !session.world.problems().is_empty();
-    let mut tests_of: BTreeMap<Hash, Vec<String>> = BTreeMap::new();
-    for name in &names {
-        if let Some(proof) = session.proofs.tests.get(name)
-            && proof.passed
-            && (proof.snapshot != session.digest() || unreadable)
-        {
-            tests_of.entry(proof.snapshot).or_default().push(name.clone());
-        }
-    }
     let mut judged: FxHashMap<Hash, Result<Judged, Reason>> = FxHashMap::default();
-    for (digest, tests) in &tests_of {
-        judged.insert(*digest, judge(session, module, level, *digest, tests));
+    for (digest, tests) in session.snapshots_of(&names) {
+        judged.insert(digest, judge(session, module, level, digest, &tests));
     }
-    let kinds = session.kinds();
     let decide = |name: &String| -> Option<Reason> {
-        let Some(proof) = session.proofs.tests.get(name) else { return Some(Reason::New) };
-        if !proof.passed {
-            return Some(Reason::DidNotPass);
-        }
-        if kinds & !proof.kinds != 0 {
-            return Some(Reason::OtherRules);
-        }
-        match judged.get(&proof.snapshot) {
+        let proofs = match session.proofs_of(name) {
+            Ok(proofs) => proofs,
+            Err(reason) => return Some(reason),
+        };
+        proofs.iter().find_map(|(_, proof)| match judged.get(&proof.snapshot) {
             None => None,
             Some(Err(reason)) => Some(reason.clone()),
             Some(Ok(judged)) => judged.run.get(name).cloned(),
-        }
+        })
     };
     let decided: Vec<Option<Reason>> = names.iter().map(decide).collect();
     names.into_iter().zip(decided).map(|(name, run)| TestDecision { name, run }).collect()
@@ -226,7 +222,7 @@ pub fn select(session: &mut Session, module: &Module, level: &MethodLevel) -> Ve
 /// told: then all may.
 pub fn impacted(
     session: &mut Session,
-    module: &Module,
+    module: &TestModule,
     level: &MethodLevel,
 ) -> Option<Vec<String>> {
     let latest = session.proofs.latest?;
@@ -236,7 +232,7 @@ pub fn impacted(
 
 fn judge(
     session: &mut Session,
-    module: &Module,
+    module: &TestModule,
     level: &MethodLevel,
     digest: Hash,
     tests: &[String],
@@ -263,7 +259,7 @@ fn judge(
         return Ok(Judged { run, impacted: Vec::new() });
     }
     let mut now = Universe::new();
-    now.add_entries(&entries(module, session).0, Origin::Project, release());
+    now.add_entries(&entries(module, session).0, Author::Project, release());
     let mut calls = Calls::build(&universe, tests, level);
     if let Some(broken) = calls.program.problems.iter().find(|p| p.starts_with("class ")) {
         return Err(unknown(broken.clone()));
@@ -312,9 +308,9 @@ fn split(session: &Session, digest: Hash, changes: BTreeMap<NameId, Change>) -> 
     let (mut classes, mut others) = (BTreeMap::new(), BTreeMap::new());
     let then = session.own_names_then(digest);
     for (id, change) in changes {
-        let name = session.world.names.get(id);
-        let library = match session.world.origin(id) {
-            Some(origin) => origin == Place::Library,
+        let name = session.definitions.names.get(id);
+        let library = match session.definitions.origin(id) {
+            Some(origin) => origin == Origin::Library,
             None => !then.contains(id),
         };
         let understood = matches!(
@@ -344,7 +340,7 @@ fn others_reached(
     tests
         .iter()
         .filter_map(|test| {
-            let id = session.world.names.find(&internal(test))?;
+            let id = session.definitions.names.find(&internal(test))?;
             Some((test.clone(), session.reason(id, &graph, &firewall, others)?))
         })
         .collect()

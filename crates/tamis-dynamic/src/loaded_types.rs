@@ -3,14 +3,14 @@
 //! Classes come test by test. What is known of those that were there stays, unless one comes that was
 //! taken for a type that is not the project's: then everything is found anew.
 
+use crate::calls::{Calls, MARKERS};
 use crate::known::Known;
-use crate::reach::{Calls, MARKERS};
 use rustc_hash::{FxHashMap, FxHashSet};
 use tamis_classpath::names::{NameId, Names};
 
 /// By their position.
 #[derive(Debug, Default)]
-pub(crate) struct Kinds {
+pub(crate) struct LoadedTypes {
     /// Itself and what it inherits from.
     pub(crate) parents: Vec<FxHashSet<NameId>>,
     /// Everything that an object can be seen as which has this class's methods.
@@ -29,7 +29,7 @@ pub(crate) struct Kinds {
     pub(crate) known: Known,
 }
 
-impl Kinds {
+impl LoadedTypes {
     /// Takes the classes in that have come since.
     pub(crate) fn update(&mut self, calls: &Calls, names: &mut Names) {
         if self.parents.len() == calls.len() {
@@ -121,7 +121,7 @@ mod tests {
         for _ in 0..300 {
             let mut names = Names::default();
             let mut calls = Calls::default();
-            let mut step_by_step = Kinds::default();
+            let mut step_by_step = LoadedTypes::default();
             let mut order: Vec<usize> = (0..9).collect();
             random.shuffle(&mut order);
             for (at, &n) in order.iter().enumerate() {
@@ -141,7 +141,7 @@ mod tests {
                 }
             }
             step_by_step.update(&calls, &mut names);
-            let mut at_once = Kinds::default();
+            let mut at_once = LoadedTypes::default();
             at_once.update(&calls, &mut names);
             assert_eq!(step_by_step.parents, at_once.parents);
             assert_eq!(step_by_step.seen_as, at_once.seen_as);

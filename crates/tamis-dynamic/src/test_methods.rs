@@ -18,6 +18,7 @@
 //! * the class was changed on its way into the JVM, so that nothing of this is known.
 
 use crate::answers::known_class_id;
+use crate::divided::Divided;
 use crate::jvm::Jvm;
 use crate::seen::{Counted, Depends, Seen};
 use rustc_hash::FxHashSet;
@@ -30,26 +31,6 @@ const TOGETHER: &[&str] = &[
     "org.junit.jupiter.api.TestMethodOrder",
     "org.junit.jupiter.api.TestInstance",
 ];
-
-/// A test class whose methods are being told apart.
-#[derive(Debug)]
-pub(crate) struct Divided {
-    /// Everything outside of its methods, with what was before it.
-    shared: Seen,
-    /// The one that runs: its number and name.
-    open: Option<(u32, String, Seen)>,
-    done: Vec<(u32, String, Seen)>,
-}
-
-impl Divided {
-    /// Whom a stretch of time belongs to.
-    pub(crate) fn part(&mut self, is_open: impl Fn(u32) -> bool) -> &mut Seen {
-        match &mut self.open {
-            Some((stretch, _, seen)) if is_open(*stretch) => seen,
-            _ => &mut self.shared,
-        }
-    }
-}
 
 /// One test method.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -3,15 +3,15 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use tamis_classpath::Caches;
-use tamis_select_static::engine::{Recorded, decide, record};
-use tamis_select_static::{Kinds, Libraries, Module, Reason, Settings, TestDecision};
+use tamis_select_static::strategy::{Recorded, decide, record};
+use tamis_select_static::{EdgeKinds, Libraries, Reason, StaticSettings, TestDecision, TestModule};
 use tamis_testkit::{Sources, jdk};
 
 struct Project {
     _folder: tempfile::TempDir,
     classes: PathBuf,
-    module: Module,
-    settings: Settings,
+    module: TestModule,
+    settings: StaticSettings,
 }
 
 fn sources(value: u32) -> Sources {
@@ -30,16 +30,16 @@ impl Project {
         let folder = tempfile::tempdir().unwrap();
         let classes = folder.path().join("project/target/test-classes");
         let project = Self {
-            module: Module {
+            module: TestModule {
                 name: ".".into(),
                 test_classes: vec![classes.clone()],
-                ..Module::default()
+                ..TestModule::default()
             },
-            settings: Settings {
+            settings: StaticSettings {
                 root: folder.path().join("project"),
                 state: folder.path().join("state"),
                 caches: Caches { folders: Some(folder.path().join("cache")), ..Caches::none() },
-                kinds: Kinds::ALL,
+                kinds: EdgeKinds::ALL,
                 libraries: Libraries::Auto,
                 offline: false,
             },
@@ -59,7 +59,7 @@ impl Project {
         }
     }
 
-    fn decide(&self, tests: &[&str]) -> tamis_select_static::engine::Decisions {
+    fn decide(&self, tests: &[&str]) -> tamis_select_static::strategy::Decisions {
         let tests: Vec<String> = tests.iter().map(|t| (*t).to_owned()).collect();
         decide(&self.module, &tests, &self.settings, None)
     }

@@ -1,0 +1,117 @@
+//! The loaded classes of the project with their methods, by the probes that tell what ran.
+
+use crate::class::{Class, Method};
+use rustc_hash::{FxHashMap, FxHashSet};
+use tamis_classpath::names::{NameId, Names};
+
+/// Types that nobody calls an object by, but for what every object has.
+pub(crate) const MARKERS: &[&[u8]] =
+    &[b"java/lang/Object", b"java/io/Serializable", b"java/lang/Cloneable", b"java/lang/Record"];
+
+/// The loaded classes of the project as a graph of calls.
+#[derive(Debug, Default)]
+pub(crate) struct Calls {
+    /// Probe to class (position in `classes`) and method.
+    pub(crate) methods: FxHashMap<u32, (usize, usize)>,
+    pub(crate) classes: Vec<(Class, u32)>,
+    pub(crate) by_name: FxHashMap<NameId, usize>,
+    pub(crate) by_signature: FxHashMap<NameId, Vec<u32>>,
+    /// Signatures to those who call them: the class that they name, and the caller's probe.
+    callers: FxHashMap<NameId, Vec<(NameId, u32)>>,
+    /// Names of classes to those of their outermost classes.
+    nests: FxHashMap<NameId, NameId>,
+}
+
+impl Calls {
+    /// Adds a class whose methods have the probes from `first` on.
+    pub(crate) fn add(&mut self, class: Class, first: u32, names: &mut Names) {
+        let at = self.classes.len();
+        for &name in class.inherits.iter().chain([&class.name]) {
+            self.add_nest(name, names);
+        }
+        for (n, method) in class.methods.iter().enumerate() {
+            let probe = first + n as u32;
+            self.methods.insert(probe, (at, n));
+            self.by_signature.entry(method.signature).or_default().push(probe);
+            for &(owner, signature) in &method.calls {
+                self.callers.entry(signature).or_default().push((owner, probe));
+                self.add_nest(owner, names);
+            }
+            for &owner in &method.statics {
+                self.add_nest(owner, names);
+            }
+        }
+        self.by_name.entry(class.name).or_insert(at);
+        self.classes.push((class, first));
+    }
+
+    fn add_nest(&mut self, class: NameId, names: &mut Names) {
+        self.nests.entry(class).or_insert_with(|| {
+            let name = names.get(class);
+            let end = name.iter().position(|&b| b == b'$').filter(|&at| at > 0);
+            match end.map(|end| name[..end].to_vec()) {
+                Some(outer) => names.intern(&outer),
+                None => class,
+            }
+        });
+    }
+
+    /// The outermost class of a class, or itself.
+    pub(crate) fn nest(&self, class: NameId) -> NameId {
+        self.nests.get(&class).copied().unwrap_or(class)
+    }
+
+    /// Who calls such a method, and by which class's name.
+    pub(crate) fn callers(&self, signature: NameId) -> impl Iterator<Item = (NameId, u32)> + '_ {
+        self.callers.get(&signature).into_iter().flatten().copied()
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.classes.len()
+    }
+
+    pub(crate) fn position(&self, class: NameId) -> Option<usize> {
+        self.by_name.get(&class).copied()
+    }
+
+    pub(crate) fn classes(&self) -> impl Iterator<Item = &Class> + Clone {
+        self.classes.iter().map(|(class, _)| class)
+    }
+
+    pub(crate) fn class(&self, name: NameId) -> Option<&Class> {
+        self.by_name.get(&name).map(|&at| &self.classes[at].0)
+    }
+
+    pub(crate) fn method(&self, probe: u32) -> Option<(&Class, &Method)> {
+        let &(class, method) = self.methods.get(&probe)?;
+        let class = &self.classes[class].0;
+        Some((class, &class.methods[method]))
+    }
+
+    /// The probe of a class's static initialiser.
+    pub(crate) fn initialiser(&self, class: NameId) -> Option<u32> {
+        let (class, first) = &self.classes[*self.by_name.get(&class)?];
+        let at = class.methods.iter().position(|m| m.is_initialiser)?;
+        Some(first + at as u32)
+    }
+
+    /// The probes of a class's constructors.
+    pub(crate) fn constructors(&self, class: NameId) -> impl Iterator<Item = u32> + '_ {
+        let class = self.by_name.get(&class).map(|&at| &self.classes[at]);
+        class.into_iter().flat_map(|(class, first)| {
+            let methods = class.methods.iter().zip(*first..);
+            methods.filter(|(method, _)| method.is_constructor).map(|(_, probe)| probe)
+        })
+    }
+
+    /// A class and all that it inherits from, as far as classes of the project say.
+    pub(crate) fn parents(&self, at: usize) -> FxHashSet<NameId> {
+        let mut all = FxHashSet::from_iter([self.classes[at].0.name]);
+        let mut todo = vec![at];
+        while let Some(at) = todo.pop() {
+            let new = self.classes[at].0.inherits.iter().filter(|parent| all.insert(**parent));
+            todo.extend(new.filter_map(|parent| self.by_name.get(parent)));
+        }
+        all
+    }
+}

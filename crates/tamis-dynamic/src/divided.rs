@@ -1,0 +1,23 @@
+//! What was seen of a test class, by its methods.
+
+use crate::seen::Seen;
+
+/// A test class whose methods are being told apart.
+#[derive(Debug)]
+pub(crate) struct Divided {
+    /// Everything outside of its methods, with what was before it.
+    pub(crate) shared: Seen,
+    /// The one that runs: its number and name.
+    pub(crate) open: Option<(u32, String, Seen)>,
+    pub(crate) done: Vec<(u32, String, Seen)>,
+}
+
+impl Divided {
+    /// Whom a stretch of time belongs to.
+    pub(crate) fn part(&mut self, is_open: impl Fn(u32) -> bool) -> &mut Seen {
+        match &mut self.open {
+            Some((stretch, _, seen)) if is_open(*stretch) => seen,
+            _ => &mut self.shared,
+        }
+    }
+}

@@ -1,0 +1,186 @@
+//! `tamis static`: Java class files, without running anything.
+//!
+//! Only the words of the command line and what is printed; what the verbs do is in [`tamis_select_static`]. With
+//! `--classes` or `--test-classes` the folders are taken as they are given, as one module; otherwise the project is
+//! a Maven build and its poms tell the modules. Every verb works module by module; types of other modules and of
+//! libraries are seen through each module's classpath.
+
+mod arguments;
+pub(crate) mod call_graph;
+mod printed;
+mod starts_files;
+mod worker;
+
+pub(crate) use arguments::StaticArguments;
+
+use crate::args::Options;
+use crate::terminal;
+use anyhow::{Context as _, Result};
+use arguments::{PlaceArguments, RecordArguments, SelectArguments, StaticVerb};
+use std::io::{BufWriter, Write};
+use std::path::Path;
+use std::sync::Arc;
+use tamis_classpath::Caches;
+use tamis_project::Project;
+use tamis_select_static::{Asked, MethodLevel, Sessions, StaticSettings, method_level, sessions};
+
+pub(crate) fn run(options: &Options, arguments: &StaticArguments) -> Result<i32> {
+    let project = Project::find(options.common.store.as_deref())?;
+    let (places, verb) = (&arguments.places, &arguments.verb);
+    let store = project.store_folder.as_ref().map_err(|why| anyhow::anyhow!(why.clone()))?;
+    let settings = settings(&project, places, &store.join("static"), verb.is_offline());
+    let mut sessions = open(&project, places, verb, &settings)?;
+    sessions.notes().for_each(note);
+    let mut out = BufWriter::new(std::io::stdout().lock());
+    let code = answer(&mut sessions, &project, options, arguments, &mut out)?;
+    // A reader that has seen enough (`| head`) is no error.
+    let _ = out.flush();
+    if verb.is_offline() {
+        let cannot = || format!("{} cannot be written to", settings.state.display());
+        sessions.leave_behind().with_context(cannot)?;
+        worker::start(store, places);
+    } else {
+        sessions.catch_up().context("the state could not be written")?;
+    }
+    // Only a cache.
+    let _ = project.fingerprinter.flush();
+    Ok(code)
+}
+
+fn note(text: &str) {
+    eprintln!("tamis: {text}");
+}
+
+fn settings(
+    project: &Project,
+    places: &PlaceArguments,
+    state: &Path,
+    offline: bool,
+) -> StaticSettings {
+    let files = Arc::clone(&project.fingerprinter);
+    StaticSettings {
+        root: project.root().to_path_buf(),
+        caches: Caches::of_user(Some(state.join("folders")), files),
+        state: state.to_path_buf(),
+        kinds: places.kinds(),
+        libraries: places.libraries(),
+        offline,
+    }
+}
+
+fn open(
+    project: &Project,
+    places: &PlaceArguments,
+    verb: &StaticVerb,
+    settings: &StaticSettings,
+) -> Result<Sessions> {
+    if matches!(verb, StaticVerb::CatchUp) {
+        worker::leave_the_terminal();
+    }
+    let waiting = || note("waiting for another tamis that works on the same state");
+    let lock = sessions::lock(&settings.state, verb.access(), waiting)
+        .with_context(|| format!("{} cannot be locked", settings.state.display()))?;
+    let home = project.paths.home();
+    let asked = Asked { root: project.root(), folder: &project.folder, home };
+    let modules = places.places().modules(asked, &settings.state)?;
+    Ok(Sessions::open(modules, settings.clone(), lock))
+}
+
+fn answer(
+    sessions: &mut Sessions,
+    project: &Project,
+    options: &Options,
+    arguments: &StaticArguments,
+    out: &mut impl Write,
+) -> Result<i32> {
+    let libraries = arguments.places.libraries();
+    match &arguments.verb {
+        StaticVerb::Diff => printed::diff(sessions, options, out),
+        StaticVerb::Impacted(level) => match level.methods(libraries)? {
+            None => printed::impacted(sessions, options, out),
+            Some(level) => call_graph::impacted(sessions, &level, options, out),
+        },
+        StaticVerb::Select(arguments) => {
+            let level = arguments.level.methods(libraries)?;
+            select(sessions, options, arguments, level.as_ref(), out)
+        }
+        StaticVerb::Record(arguments) => record(sessions, arguments, options, project, out),
+        StaticVerb::CatchUp => Ok(0),
+        StaticVerb::Graph(arguments) => printed::graph(sessions, options, arguments.dot, out),
+        StaticVerb::Callgraph(arguments) => {
+            call_graph::callgraph(sessions, libraries, arguments, options, out)
+        }
+        StaticVerb::Export(arguments) => starts_files::export(&sessions.each, arguments),
+        StaticVerb::Compare(arguments) => {
+            starts_files::compare(&sessions.each, options, arguments, out)
+        }
+        StaticVerb::Clean => {
+            sessions.clean().context("the state could not be removed")?;
+            Ok(0)
+        }
+    }
+}
+
+fn select(
+    sessions: &mut Sessions,
+    options: &Options,
+    arguments: &SelectArguments,
+    level: Option<&MethodLevel>,
+    out: &mut impl Write,
+) -> Result<i32> {
+    let selections = sessions.select(options.selecting.all, level);
+    let style = terminal::output_style(options);
+    for selection in &selections {
+        printed::selection(selection, selections.len(), arguments, options, &style, out)?;
+    }
+    if let Some(folder) = &arguments.artifacts {
+        printed::artifacts(sessions, &selections, arguments.detail(), folder)?;
+    }
+    if arguments.update {
+        // Before the state is touched the answer is out.
+        out.flush().ok();
+        let announced = sessions.announce(&selections, level.is_some());
+        announced.context("the state could not be written")?.into_iter().for_each(note);
+    }
+    let all = selections.iter().map(|s| s.tests.len()).sum::<usize>();
+    let run = selections.iter().flat_map(|s| &s.tests).filter(|t| t.run.is_some()).count();
+    if !options.common.quiet && !options.common.json && !arguments.plain {
+        note(&format!("{run} of {all} test classes are selected"));
+        eprint!("{}", printed::grouped(&selections));
+    }
+    if level.is_some() && run < all {
+        note(method_level::WARNING);
+    }
+    Ok(i32::from(options.common.quiet && run > 0))
+}
+
+fn record(
+    sessions: &mut Sessions,
+    arguments: &RecordArguments,
+    options: &Options,
+    project: &Project,
+    out: &mut impl Write,
+) -> Result<i32> {
+    let finished = match &arguments.passed {
+        Some(file) => sessions.passed(&names(file)?)?,
+        None => sessions.reported(&arguments.reports, project.root())?,
+    };
+    finished.iter().flat_map(|module| &module.notes).for_each(|text| note(text));
+    sessions.record(&finished, arguments.by_methods())?.into_iter().for_each(note);
+    for module in finished.iter().filter(|_| !options.common.quiet) {
+        let passed = module.tests.values().filter(|passed| **passed).count();
+        let (name, all) = (&module.module, module.tests.len());
+        writeln!(out, "{name}: {all} finished, {passed} of them passed")?;
+    }
+    Ok(0)
+}
+
+/// The names in a file, one a line; `-` is the standard input.
+fn names(file: &Path) -> Result<Vec<String>> {
+    let text = match file.to_str() {
+        Some("-") => std::io::read_to_string(std::io::stdin()),
+        _ => std::fs::read_to_string(file),
+    };
+    let text = text.with_context(|| format!("{} could not be read", file.display()))?;
+    Ok(text.lines().map(|l| l.trim().to_owned()).filter(|l| !l.is_empty()).collect())
+}

@@ -1,0 +1,157 @@
+//! What the verbs of `tamis static` print.
+
+use super::arguments::SelectArguments;
+use crate::args::Options;
+use anyhow::{Context as _, Result};
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::path::Path;
+use tamis_report::style::{Role, Style};
+use tamis_select_static::render::{self, Detail, DiffJson, ImpactedJson, SelectionJson};
+use tamis_select_static::sessions::{Selection, of_module};
+use tamis_select_static::{Sessions, explain};
+
+/// A heading per module, where there is more than one.
+pub(super) fn heading(count: usize, module: &str, out: &mut impl Write) -> Result<()> {
+    if count > 1 {
+        writeln!(out, "{module}:")?;
+    }
+    Ok(())
+}
+
+pub(super) fn diff(
+    sessions: &mut Sessions,
+    options: &Options,
+    out: &mut impl Write,
+) -> Result<i32> {
+    let count = sessions.each.len();
+    for session in &mut sessions.each {
+        let changes = session.diff();
+        let known = changes.is_some();
+        let changes = changes.unwrap_or_default();
+        if options.common.json {
+            let line = DiffJson { module: &session.module, known, changes: &changes };
+            render::json_line(&line, out)?;
+            continue;
+        }
+        heading(count, &session.module, out)?;
+        if !known {
+            writeln!(out, "nothing to compare with: no finished run is known")?;
+        }
+        for changed in &changes {
+            writeln!(out, "{}  ({})", changed.name, changed.change)?;
+        }
+    }
+    Ok(0)
+}
+
+pub(super) fn impacted(
+    sessions: &mut Sessions,
+    options: &Options,
+    out: &mut impl Write,
+) -> Result<i32> {
+    let count = sessions.each.len();
+    for session in &mut sessions.each {
+        let types = session.impacted();
+        let known = types.is_some();
+        let types = types.unwrap_or_default();
+        if options.common.json {
+            let line = ImpactedJson { module: &session.module, known, types: &types };
+            render::json_line(&line, out)?;
+            continue;
+        }
+        heading(count, &session.module, out)?;
+        if !known {
+            writeln!(out, "everything: no finished run is known")?;
+        }
+        for name in &types {
+            writeln!(out, "{name}")?;
+        }
+    }
+    Ok(0)
+}
+
+pub(super) fn selection(
+    selection: &Selection,
+    count: usize,
+    arguments: &SelectArguments,
+    options: &Options,
+    style: &Style,
+    out: &mut impl Write,
+) -> Result<()> {
+    let Selection { module, tests, notes } = selection;
+    if options.common.json {
+        render::json_line(&SelectionJson { module, tests, notes }, out)?;
+    } else if arguments.plain {
+        render::plain(tests, out)?;
+    } else if !options.common.quiet {
+        heading(count, module, out)?;
+        for test in tests.iter().filter(|test| arguments.explain || test.run.is_some()) {
+            let (word, why) = match &test.run {
+                Some(reason) => (style.paint(Role::Strong, "run "), explain::line(reason)),
+                None => {
+                    (style.paint(Role::Faint, "skip"), "nothing that it can reach changed".into())
+                }
+            };
+            write!(out, "{word}  {}", test.name)?;
+            if arguments.explain {
+                write!(out, "  {}", style.paint(Role::Faint, &format!("({why})")))?;
+            }
+            writeln!(out)?;
+        }
+    }
+    Ok(())
+}
+
+/// Lists of tests, changes and the graph, in files.
+pub(super) fn artifacts(
+    sessions: &mut Sessions,
+    selections: &[Selection],
+    detail: Detail,
+    folder: &Path,
+) -> Result<()> {
+    for (session, selection) in sessions.each.iter_mut().zip(selections) {
+        let to = of_module(folder, &session.module);
+        render::artifacts(session, &selection.tests, detail, &to)
+            .with_context(|| format!("{} could not be written", folder.display()))?;
+    }
+    Ok(())
+}
+
+/// Why tests are selected, most frequent reason first.
+pub(super) fn grouped(selections: &[Selection]) -> String {
+    const MOST: usize = 8;
+    let mut counts: BTreeMap<String, usize> = BTreeMap::new();
+    for reason in selections.iter().flat_map(|s| &s.tests).filter_map(|test| test.run.as_ref()) {
+        *counts.entry(explain::what(reason)).or_default() += 1;
+    }
+    let mut reasons: Vec<(String, usize)> = counts.into_iter().collect();
+    reasons.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+    let column = reasons.first().map_or(0, |(_, count)| count.to_string().len());
+    let shown = reasons.iter().take(MOST);
+    let mut text: String = shown.map(|(why, n)| format!("  {n:>column$}  {why}\n")).collect();
+    if reasons.len() > MOST {
+        text += &format!("  ... and {} more reasons\n", reasons.len() - MOST);
+    }
+    text
+}
+
+pub(super) fn graph(
+    sessions: &Sessions,
+    options: &Options,
+    dot: bool,
+    out: &mut impl Write,
+) -> Result<i32> {
+    for session in &sessions.each {
+        let graph = session.graph([]);
+        if options.common.json {
+            render::graph_json(session, &graph, out)?;
+        } else if dot {
+            render::graph_dot(session, &graph, out)?;
+        } else {
+            let (nodes, edges) = (session.definitions.nodes().count(), graph.graph.edges());
+            writeln!(out, "{}: {nodes} types and files, {edges} edges", session.module)?;
+        }
+    }
+    Ok(0)
+}
