@@ -9,6 +9,7 @@ pub(crate) mod init;
 pub(crate) mod modules;
 pub(crate) mod run;
 pub(crate) mod select;
+mod static_json;
 pub(crate) mod static_methods;
 mod static_offline;
 pub(crate) mod static_select;

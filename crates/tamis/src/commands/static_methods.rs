@@ -5,12 +5,13 @@ use super::static_select::LibrariesWhen;
 use crate::args::{GraphUnit, Options};
 use anyhow::{Result, bail};
 use clap::{Args, ValueEnum};
-use serde::Serialize;
 use std::collections::BTreeSet;
 use std::io::Write;
 use tamis_callgraph::{Algorithm, Changes, MethodId};
+use tamis_report::json::static_graph::{CallLine, ImpactedLine};
+use tamis_report::json::{Line, Version};
 use tamis_select_static::methods::{self, Calls, MethodLevel};
-use tamis_select_static::{Module, Session, render};
+use tamis_select_static::{Module, Session};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum CallGraphName {
@@ -106,13 +107,6 @@ impl LevelArguments {
     }
 }
 
-#[derive(Serialize)]
-struct ImpactedMethodsJson<'a> {
-    module: &'a str,
-    known: bool,
-    methods: &'a [String],
-}
-
 /// The methods that can reach a change.
 pub(super) fn impacted(
     sessions: &mut [Session],
@@ -129,8 +123,10 @@ pub(super) fn impacted(
         count += methods.len();
         classes.extend(methods.iter().filter_map(|m| m.split('#').next().map(str::to_owned)));
         if options.common.json {
-            let line = ImpactedMethodsJson { module: &session.module, known, methods: &methods };
-            render::json_line(&line, out)?;
+            let (module, version) = (session.module.clone(), Version);
+            let methods = Some(methods);
+            Line::StaticImpacted(ImpactedLine { version, module, known, types: None, methods })
+                .write(out)?;
             continue;
         }
         if modules.len() > 1 {
@@ -148,12 +144,6 @@ pub(super) fn impacted(
     }
     eprintln!("tamis: {}", methods::WARNING);
     Ok(0)
-}
-
-#[derive(Serialize)]
-struct CallJson<'a> {
-    from: &'a str,
-    to: &'a str,
 }
 
 /// `tamis static callgraph`.
@@ -271,8 +261,8 @@ fn print(
         }
         writeln!(out, "}}")?;
     } else {
-        for (from, to) in &edges {
-            render::json_line(&CallJson { from, to }, out)?;
+        for (from, to) in edges {
+            Line::StaticCall(CallLine { version: Version, from, to }).write(out)?;
         }
     }
     Ok(())

@@ -5,6 +5,7 @@
 //! module; types of other modules and of libraries are seen through each module's classpath.
 
 use crate::args::{GraphUnit, Options};
+use crate::commands::static_json;
 use crate::commands::static_methods::{self, CallGraphArguments, LevelArguments};
 use crate::commands::static_offline as offline;
 use crate::commands::static_starts::{self, CompareArguments, ExportArguments};
@@ -17,8 +18,12 @@ use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
+use tamis_report::json::static_graph::{
+    DiffLine, EdgeLine, ImpactedLine, RecordedLine, SelectionLine,
+};
+use tamis_report::json::{Line, Version};
 use tamis_report::style::Role;
-use tamis_select_static::render::{self, Detail, DiffJson, ImpactedJson, SelectionJson};
+use tamis_select_static::render::{self, Detail};
 use tamis_select_static::{
     Caches, EdgeKind, JarCache, Kinds, Libraries, MethodLevel, Module, Naming, Session, Settings,
     TestDecision, explain, maven, methods, surroundings,
@@ -344,8 +349,9 @@ fn diff(sessions: &mut [Session], options: &Options, out: &mut impl Write) -> Re
         let known = changes.is_some();
         let changes = changes.unwrap_or_default();
         if options.common.json {
-            let line = DiffJson { module: &session.module, known, changes: &changes };
-            render::json_line(&line, out)?;
+            let (module, version) = (session.module.clone(), Version);
+            let changes = changes.into_iter().map(static_json::changed).collect();
+            Line::StaticDiff(DiffLine { version, module, known, changes }).write(out)?;
             continue;
         }
         heading(count, session, out)?;
@@ -366,8 +372,10 @@ fn impacted(sessions: &mut [Session], options: &Options, out: &mut impl Write) -
         let known = types.is_some();
         let types = types.unwrap_or_default();
         if options.common.json {
-            let line = ImpactedJson { module: &session.module, known, types: &types };
-            render::json_line(&line, out)?;
+            let (module, version) = (session.module.clone(), Version);
+            let types = Some(types);
+            Line::StaticImpacted(ImpactedLine { version, module, known, types, methods: None })
+                .write(out)?;
             continue;
         }
         heading(count, session, out)?;
@@ -405,9 +413,10 @@ fn select(
         }
         all += decisions.len();
         if options.common.json {
-            let notes = &session.world.notes;
-            let line = SelectionJson { module: &session.module, tests: &decisions, notes };
-            render::json_line(&line, out)?;
+            let (module, notes) = (session.module.clone(), session.world.notes.clone());
+            let tests = decisions.iter().cloned().map(static_json::selected).collect();
+            Line::StaticSelection(SelectionLine { version: Version, module, tests, notes })
+                .write(out)?;
         } else if arguments.plain {
             render::plain(&decisions, out)?;
         } else if !options.common.quiet {
@@ -511,8 +520,12 @@ fn record(
             let decisions = session.select();
             written(session.record(&decisions, &finished))?;
         }
-        if !options.common.quiet {
-            let passed = finished.values().filter(|p| **p).count();
+        let passed = finished.values().filter(|p| **p).count();
+        if options.common.json {
+            let (module, finished) = (session.module.clone(), finished.len());
+            Line::StaticRecorded(RecordedLine { version: Version, module, finished, passed })
+                .write(out)?;
+        } else if !options.common.quiet {
             writeln!(
                 out,
                 "{}: {} finished, {passed} of them passed",
@@ -582,7 +595,9 @@ fn graph(
     for session in sessions {
         let graph = session.graph([]);
         if options.common.json {
-            render::graph_json(session, &graph, out)?;
+            render::for_each_edge(session, &graph, |from, to, kind| {
+                Line::StaticEdge(EdgeLine { version: Version, from, to, kind }).write(out)
+            })?;
         } else if arguments.dot {
             render::graph_dot(session, &graph, out)?;
         } else {

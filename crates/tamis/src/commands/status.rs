@@ -10,13 +10,14 @@ use crate::project::Project;
 use crate::terminal;
 use crate::world::World;
 use anyhow::Result;
-use serde_json::json;
 use std::collections::HashMap;
 use std::ffi::OsString;
 use std::fmt::Write as _;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use tamis_core::{Taint, TestKey};
 use tamis_report::human;
+use tamis_report::json::status::{RecordFacts, RecordLine, TestLine};
+use tamis_report::json::{Line, Version, seconds};
 use tamis_report::style::Role;
 use tamis_store::{RecordSummary, Store, TestSummary};
 
@@ -48,13 +49,12 @@ pub(crate) fn status(options: &Options) -> Result<i32> {
     if options.common.json {
         let tests = store.as_ref().map(Store::tests).transpose()?.unwrap_or_default();
         let flaky: HashMap<&TestKey, usize> = tests.iter().map(|t| (&t.key, t.flaky)).collect();
-        let line = |p: &Planned| {
-            let mut line = planned_json(p);
-            line["flaky_records"] = flaky.get(&p.report.key).copied().unwrap_or(0).into();
-            format!("{line}\n")
-        };
-        let lines: String = planned.iter().map(line).collect();
-        terminal::print(&lines);
+        let mut text = String::new();
+        for p in &planned {
+            let line = planned_json(p, flaky.get(&p.report.key).copied().unwrap_or(0));
+            let _ = writeln!(text, "{}", line.text()?);
+        }
+        terminal::print(&text);
         return Ok(0);
     }
     let mut text = format!("project   {}\n", project.root().display());
@@ -138,37 +138,41 @@ fn bytes(size: u64) -> String {
     }
 }
 
-fn planned_json(planned: &Planned) -> serde_json::Value {
+fn planned_json(planned: &Planned, flaky_records: usize) -> Line {
     let test = &planned.report;
-    json!({
-        "test": test.key.to_string(),
-        "run": test.decision.is_run(),
-        "reason": test.reason,
-        "proof": test.proof,
-        "last": planned.newest.as_ref().map(record_json),
+    Line::Test(TestLine {
+        version: Version,
+        test: test.key.to_string(),
+        run: test.decision.is_run(),
+        reason: test.reason.clone(),
+        proof: test.proof.clone(),
+        last: planned.newest.as_ref().map(record_json),
+        flaky_records,
     })
 }
 
-fn record_json(record: &RecordSummary) -> serde_json::Value {
-    json!({
-        "record": record.id.0,
-        "outcome": record.outcome.to_string(),
-        "passed": record.outcome.passed(),
-        "flaky": record.is_flaky(),
-        "started_ms": record.started_ms,
-        "seconds": record.wall_us as f64 / 1e6,
-        "cpu_seconds": record.cpu_us as f64 / 1e6,
-        "engine": record.engine,
-        "inputs": record.inputs,
-        "taints": record.taints.iter().map(ToString::to_string).collect::<Vec<_>>(),
-        "notes": record.notes.iter().map(ToString::to_string).collect::<Vec<_>>(),
-    })
+fn record_json(record: &RecordSummary) -> RecordFacts {
+    RecordFacts {
+        record: record.id.0,
+        outcome: record.outcome.to_string(),
+        passed: record.outcome.passed(),
+        flaky: record.is_flaky(),
+        started_ms: record.started_ms,
+        seconds: seconds(Duration::from_micros(record.wall_us)),
+        cpu_seconds: seconds(Duration::from_micros(record.cpu_us)),
+        engine: record.engine.clone(),
+        inputs: record.inputs,
+        taints: record.taints.iter().map(ToString::to_string).collect(),
+        notes: record.notes.iter().map(ToString::to_string).collect(),
+    }
 }
 
 pub(crate) fn history(options: &Options, words: &[OsString]) -> Result<i32> {
     let project = Project::find(options)?;
     let Some(store) = project.existing_store()? else {
-        println!("nothing is recorded for this project yet");
+        if !options.common.json {
+            terminal::print("nothing is recorded for this project yet\n");
+        }
         return Ok(0);
     };
     let mut keys: Vec<_> = store.tests()?.into_iter().map(|t| t.key).collect();
@@ -189,9 +193,9 @@ pub(crate) fn history(options: &Options, words: &[OsString]) -> Result<i32> {
         }
         for record in records {
             if options.common.json {
-                let mut line = record_json(&record);
-                line["test"] = key.to_string().into();
-                let _ = writeln!(text, "{line}");
+                let (test, facts) = (key.to_string(), record_json(&record));
+                let line = Line::Record(RecordLine { version: Version, test, facts });
+                let _ = writeln!(text, "{}", line.text()?);
             } else {
                 text += &record_text(&record);
             }

@@ -10,7 +10,6 @@ use crate::reason;
 use crate::terminal;
 use crate::world::World;
 use anyhow::{Result, bail};
-use serde_json::json;
 use std::ffi::OsString;
 use std::fmt::Write as _;
 use tamis_core::decide::Demand;
@@ -18,6 +17,8 @@ use tamis_core::record::{Observed, Run};
 use tamis_core::{Cause, Decision, RecordId, TestKey};
 use tamis_modules::affected::Excluded;
 use tamis_report::human;
+use tamis_report::json::Line;
+use tamis_report::json::why::{ExcludedFile, InputDifference, ProvenInput, WhyLine, WhyNotLine};
 use tamis_report::style::Role;
 use tamis_store::{Difference, Store};
 
@@ -98,13 +99,13 @@ pub(crate) fn why(options: &Options, words: &[OsString]) -> Result<i32> {
     };
     let Decision::Run(cause) = &planned.report.decision else {
         if options.common.json {
-            let excluded = excluded_json(&excluded);
-            println!("{}", json!({ "test": key.to_string(), "run": false, "excluded": excluded }));
+            let (test, excluded) = (key.to_string(), excluded_json(&excluded));
+            terminal::json(&Line::Why(WhyLine { test, excluded, ..WhyLine::default() }))?;
         } else {
             let proof = planned.report.proof.as_deref().unwrap_or_default();
-            println!("{key} would not run now: {} ({proof})", planned.report.reason);
-            print!("{}{}", habits(&asked)?, excluded_text(&excluded));
-            println!("`tamis why-not {}` shows the proof", key.name);
+            let head = format!("{key} would not run now: {} ({proof})\n", planned.report.reason);
+            let more = format!("`tamis why-not {}` shows the proof\n", key.name);
+            terminal::print(&(head + &habits(&asked)? + &excluded_text(&excluded) + &more));
         }
         return Ok(0);
     };
@@ -116,8 +117,8 @@ pub(crate) fn why(options: &Options, words: &[OsString]) -> Result<i32> {
     };
     if options.common.json {
         let mut answer = why_json(&asked, &planned, &differences, &world);
-        answer["excluded"] = excluded_json(&excluded);
-        println!("{answer}");
+        answer.excluded = excluded_json(&excluded);
+        terminal::json(&Line::Why(answer))?;
         return Ok(0);
     }
     let reason = style.paint(Role::Strong, &planned.report.reason);
@@ -144,8 +145,9 @@ fn excluded_text(excluded: &[Excluded]) -> String {
     excluded.iter().map(line).collect()
 }
 
-fn excluded_json(excluded: &[Excluded]) -> serde_json::Value {
-    excluded.iter().map(|e| json!({ "file": e.file, "rule": e.rule })).collect()
+fn excluded_json(excluded: &[Excluded]) -> Vec<ExcludedFile> {
+    let files = excluded.iter();
+    files.map(|e| ExcludedFile { file: e.file.clone(), rule: e.rule.clone() }).collect()
 }
 
 /// Differences that are shown one by one.
@@ -206,32 +208,29 @@ fn why_json(
     planned: &Planned,
     differences: &[Difference],
     world: &World<'_>,
-) -> serde_json::Value {
-    let differences: Vec<serde_json::Value> = differences
-        .iter()
-        .map(|d| {
-            let detail = world.detail(&d.observed.question);
-            json!({
-                "input": d.observed.question.to_string(),
-                "what": reason::difference(&d.observed.question, d.was, d.is),
-                "was": reason::value(d.was, &d.observed.detail),
-                "is": reason::value(d.is, &detail),
-                "names": reason::names_changed(&d.observed.detail, &detail),
-                "access": d.observed.access.to_string(),
-                "program": d.observed.program,
-            })
-        })
-        .collect();
+) -> WhyLine {
+    let difference = |d: &Difference| {
+        let detail = world.detail(&d.observed.question);
+        InputDifference {
+            input: d.observed.question.to_string(),
+            what: reason::difference(&d.observed.question, d.was, d.is),
+            was: reason::value(d.was, &d.observed.detail),
+            is: reason::value(d.is, &detail),
+            names: reason::names_changed(&d.observed.detail, &detail),
+            access: d.observed.access.to_string(),
+            program: d.observed.program.to_string(),
+        }
+    };
     let newest = planned.newest.as_ref();
-    let taints = newest.map(|n| n.taints.iter().map(ToString::to_string).collect::<Vec<_>>());
-    json!({
-        "test": asked.case.key.to_string(),
-        "run": true,
-        "reason": planned.report.reason,
-        "record": newest.map(|n| n.id.0),
-        "taints": taints,
-        "differences": differences,
-    })
+    WhyLine {
+        test: asked.case.key.to_string(),
+        run: true,
+        reason: Some(planned.report.reason.clone()),
+        record: newest.map(|n| n.id.0),
+        taints: newest.map(|n| n.taints.iter().map(ToString::to_string).collect()),
+        differences: Some(differences.iter().map(difference).collect()),
+        ..WhyLine::default()
+    }
 }
 
 pub(crate) fn why_not(options: &Options, words: &[OsString]) -> Result<i32> {
@@ -242,10 +241,12 @@ pub(crate) fn why_not(options: &Options, words: &[OsString]) -> Result<i32> {
     let Decision::Skip { record, proof } = planned.report.decision else {
         let reason = &planned.report.reason;
         if options.common.json {
-            println!("{}", json!({ "test": key.to_string(), "run": true, "reason": reason }));
+            let (test, reason) = (key.to_string(), Some(reason.clone()));
+            let answer = WhyNotLine { test, run: true, reason, ..WhyNotLine::default() };
+            terminal::json(&Line::WhyNot(answer))?;
         } else {
-            println!("{key} may not be skipped: {reason}");
-            println!("`tamis why {}` tells more", key.name);
+            let more = format!("`tamis why {}` tells more\n", key.name);
+            terminal::print(&format!("{key} may not be skipped: {reason}\n{more}"));
         }
         return Ok(0);
     };
@@ -258,20 +259,20 @@ pub(crate) fn why_not(options: &Options, words: &[OsString]) -> Result<i32> {
     let mut inputs: Vec<&Observed> = stored.run.observed.iter().collect();
     inputs.sort_by(|a, b| a.question.cmp(&b.question));
     if options.common.json {
-        let inputs: Vec<serde_json::Value> = inputs
-            .into_iter()
-            .map(|o| {
-                json!({
-                    "input": o.question.to_string(),
-                    "value": of(o).to_string(),
-                    "access": o.access.to_string(),
-                    "program": o.program,
-                })
-            })
-            .collect();
-        let answer =
-            json!({ "test": key.to_string(), "run": false, "record": record.0, "inputs": inputs });
-        terminal::print(&format!("{answer}\n"));
+        let input = |o: &Observed| ProvenInput {
+            input: o.question.to_string(),
+            value: of(o).to_string(),
+            access: o.access.to_string(),
+            program: o.program.to_string(),
+        };
+        let inputs = Some(inputs.into_iter().map(input).collect());
+        let (test, record) = (key.to_string(), Some(record.0));
+        terminal::json(&Line::WhyNot(WhyNotLine {
+            test,
+            record,
+            inputs,
+            ..WhyNotLine::default()
+        }))?;
         return Ok(0);
     }
     let mut text = proof_head(key, record, &stored.run, left);

@@ -1,5 +1,8 @@
 //! What the test programs of the binary share: how a call ended.
 
+#[path = "schema.rs"]
+pub(crate) mod schema;
+
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::os::unix::process::ExitStatusExt;
@@ -26,12 +29,14 @@ impl Ended {
         String::from_utf8(self.stdout.clone()).expect("text on standard output")
     }
 
-    /// The JSON lines on standard output.
+    /// The JSON lines on standard output, which are as the published schema says.
     pub(crate) fn lines(&self) -> Vec<Value> {
-        self.text()
-            .lines()
-            .map(|line| serde_json::from_str(line).unwrap_or_else(|e| panic!("{line}: {e}")))
-            .collect()
+        let line = |line: &str| {
+            let value = serde_json::from_str(line).unwrap_or_else(|e| panic!("{line}: {e}"));
+            schema::assert_valid(&value);
+            value
+        };
+        self.text().lines().map(line).collect()
     }
 
     /// The events of this kind.
