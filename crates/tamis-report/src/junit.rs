@@ -31,7 +31,7 @@ pub fn write(report: &RunReport, out: &mut dyn Write) -> io::Result<()> {
         }
     }
     let mut xml = Report::new("tamis");
-    xml.set_time(report.tests.iter().map(|test| test.wall).sum());
+    xml.set_time(total(report.tests.iter()));
     xml.add_test_suites(suites.into_iter().map(|suite| test_suite(report, suite)));
     let text = xml.to_string().map_err(io::Error::other)?;
     // The schema has this number for each suite, and not for all of them together.
@@ -49,7 +49,7 @@ fn test_suite(report: &RunReport, suite: &str) -> TestSuite {
     let name = text(if suite.is_empty() { COMMANDS } else { suite });
     let mut xml = TestSuite::new(name.clone());
     let tests = || report.tests.iter().filter(|test| test.key.suite == suite);
-    xml.set_time(tests().map(|test| test.wall).sum());
+    xml.set_time(total(tests()));
     xml.add_test_cases(tests().map(|test| {
         let mut case = test_case(&test.key, &name, test.wall, status(report, test));
         case.system_out = system_out(test, matches!(case.status, TestCaseStatus::Success { .. }));
@@ -58,6 +58,10 @@ fn test_suite(report: &RunReport, suite: &str) -> TestSuite {
     let others = others(report).filter(|failure| failure.key.suite == suite);
     xml.add_test_cases(others.map(|f| test_case(&f.key, &name, Duration::ZERO, known_failure(f))));
     xml
+}
+
+fn total<'r>(tests: impl Iterator<Item = &'r TestReport>) -> Duration {
+    tests.fold(Duration::ZERO, |sum, test| sum.saturating_add(test.wall))
 }
 
 fn test_case(key: &TestKey, class: &XmlString, wall: Duration, status: TestCaseStatus) -> TestCase {
