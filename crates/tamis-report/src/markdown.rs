@@ -160,36 +160,7 @@ mod tests {
 
     #[test]
     fn a_run() {
-        let expected = r"### tamis: 4 ran (2 passed, 2 failed), 2 skipped: saved 41.2 s of 43.0 s
-
-| test | result | time | ran because |
-| --- | --- | ---: | --- |
-| shell::tests/t3.sh | **failed with exit code 1 (still failing, 3rd run in a row)** | 0.45 s | src/parse.c changed |
-| py::test\_slow.py | **timed out** | 0.45 s | src/parse.c changed |
-| shell::tests/t1.sh | passed | 0.45 s | src/parse.c changed |
-| shell::tests/net.sh | passed | 0.45 s | never run before |
-
-Not completely observed, will run again:
-
-| test | why |
-| --- | --- |
-| shell::tests/net.sh | talked to a process that was already running: 127.0.0.1:5432 |
-
-Noticed:
-
-- talks to example.org:443 (1 test)
-
-<details><summary>2 skipped, with what proves it</summary>
-
-| test | proof | saved |
-| --- | --- | ---: |
-| shell::tests/a.sh | record \#12, 1,034 inputs | 41.0 s |
-| shell::tests/b\|c.sh | record \#12, 1,034 inputs | 0.20 s |
-
-</details>
-
-";
-        assert_eq!(markdown(&samples::mixed()), expected);
+        insta::assert_snapshot!(markdown(&samples::mixed()));
     }
 
     #[test]

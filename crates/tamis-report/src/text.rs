@@ -299,20 +299,7 @@ mod tests {
 
     #[test]
     fn everything_at_once() {
-        let expected = "\
-tamis: 4 ran (2 passed, 2 failed), 2 skipped: saved 41.2 s of 43.0 s
-  ran because:
-    3  src/parse.c changed
-    1  never run before
-  failed:
-    shell::tests/t3.sh  failed with exit code 1 (still failing, 3rd run in a row)
-    py::test_slow.py    timed out
-  not completely observed (will run again):
-    shell::tests/net.sh  talked to a process that was already running: 127.0.0.1:5432
-  noticed:
-    1  talks to example.org:443
-";
-        assert_eq!(text(&samples::mixed()), expected);
+        insta::assert_snapshot!(text(&samples::mixed()));
     }
 
     #[test]

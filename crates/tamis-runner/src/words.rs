@@ -1,7 +1,9 @@
 //! Words of a command as one text, as one would type them in a shell.
 //!
 //! Different words give different texts: the text is the name of a bare command, and two commands
-//! of one name would share their records.
+//! of one name would share their records. That is why the quoting is our own: the name is text, also for
+//! words that are not, and it must stay as it is from one version to the next. A shell's splitting, as
+//! the crate `shlex` knows it, gives the words back.
 
 use std::ffi::OsStr;
 use std::fmt::Write as _;
@@ -36,6 +38,16 @@ fn quote_bytes(word: &[u8]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn a_shell_would_give_the_words_back(words in prop::collection::vec("[^\0]{0,6}", 1..4)) {
+            // It takes a leading `#` for a comment, which a command line has not.
+            prop_assume!(words.iter().all(|word| !word.starts_with('#')));
+            prop_assert_eq!(shlex::split(&join(&words)), Some(words));
+        }
+    }
 
     #[test]
     fn quotes_where_needed() {

@@ -1,9 +1,8 @@
-//! Answers as text, JSON and dot. Nothing is printed here: all functions write to what they are
+//! Answers as text and dot. Nothing is printed here: all functions write to what they are
 //! given.
 
 use crate::edges::TypeGraph;
-use crate::select::{Changed, Session, TestDecision};
-use serde::Serialize;
+use crate::select::{Session, TestDecision};
 use std::io::{self, Write};
 use std::path::Path;
 
@@ -15,42 +14,8 @@ pub fn plain(decisions: &[TestDecision], out: &mut dyn Write) -> io::Result<()> 
     Ok(())
 }
 
-/// What a machine reads of one module: one JSON object on one line.
-#[derive(Debug, Serialize)]
-pub struct SelectionJson<'a> {
-    pub module: &'a str,
-    pub tests: &'a [TestDecision],
-    pub notes: &'a [String],
-}
-
-#[derive(Debug, Serialize)]
-pub struct DiffJson<'a> {
-    pub module: &'a str,
-    /// False where there is no earlier state to compare with.
-    pub known: bool,
-    pub changes: &'a [Changed],
-}
-
-#[derive(Debug, Serialize)]
-pub struct ImpactedJson<'a> {
-    pub module: &'a str,
-    pub known: bool,
-    pub types: &'a [String],
-}
-
-#[derive(Debug, Serialize)]
-struct EdgeJson {
-    from: String,
-    to: String,
-    kind: &'static str,
-}
-
-pub fn json_line<T: Serialize>(value: &T, out: &mut dyn Write) -> io::Result<()> {
-    serde_json::to_writer(&mut *out, value)?;
-    writeln!(out)
-}
-
-fn for_each_edge(
+/// Every edge of the graph: from, to, and how the one uses the other.
+pub fn for_each_edge(
     session: &Session,
     graph: &TypeGraph,
     mut each: impl FnMut(String, String, &'static str) -> io::Result<()>,
@@ -65,11 +30,6 @@ fn for_each_edge(
         }
     }
     Ok(())
-}
-
-/// The graph as JSON lines, one edge each.
-pub fn graph_json(session: &Session, graph: &TypeGraph, out: &mut dyn Write) -> io::Result<()> {
-    for_each_edge(session, graph, |from, to, kind| json_line(&EdgeJson { from, to, kind }, out))
 }
 
 /// The graph for Graphviz; kinds other than plain use are labels.

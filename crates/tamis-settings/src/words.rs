@@ -1,65 +1,54 @@
 //! Splits a command into words as a shell would, without being one.
 //!
-//! Known: blanks, `'...'`, `"..."`, backslash. Everything else that a shell would act upon (pipes,
-//! redirections, variables, globs) is refused outside of single quotes with the way out, because a
+//! `shlex` knows blanks, `'...'`, `"..."` and the backslash. Everything else that a shell would act upon
+//! (pipes, redirections, variables, globs) is refused outside of single quotes with the way out, because a
 //! command that silently means something else is worse than one that is refused.
 
 /// What to do where somebody wants a shell.
 const USE_A_SHELL: &str = "no shell is started; write [\"sh\", \"-c\", \"...\"] where you want one";
 
 pub(crate) fn split(text: &str) -> Result<Vec<String>, String> {
-    let mut words = Vec::new();
-    let mut word: Option<String> = None;
-    let mut chars = text.chars();
-    while let Some(c) = chars.next() {
-        match c {
-            ' ' | '\t' | '\n' | '\r' => words.extend(word.take()),
-            '\'' => {
-                let word = word.get_or_insert_default();
-                loop {
-                    match chars.next() {
-                        Some('\'') => break,
-                        Some(inner) => word.push(inner),
-                        None => return Err("has a ' without its partner".into()),
-                    }
-                }
-            }
-            '"' => double_quoted(&mut chars, word.get_or_insert_default())?,
-            '\\' => match chars.next() {
-                Some('\n') => {}
-                Some(next) => word.get_or_insert_default().push(next),
-                None => return Err("ends with a backslash".into()),
-            },
-            '|' | '&' | ';' | '<' | '>' | '(' | ')' | '`' | '$' | '*' => {
-                return Err(format!("uses `{c}`, but {USE_A_SHELL}"));
-            }
-            '#' if word.is_none() => {
-                return Err(format!("has a comment from `#` on, but {USE_A_SHELL}"));
-            }
-            '~' if word.is_none() => return Err(format!("uses `~`, but {USE_A_SHELL}")),
-            _ => word.get_or_insert_default().push(c),
-        }
-    }
-    words.extend(word);
-    Ok(words)
+    shlex::split(&checked(text)?).ok_or_else(|| "cannot be split into words".into())
 }
 
-fn double_quoted(chars: &mut std::str::Chars<'_>, word: &mut String) -> Result<(), String> {
-    loop {
-        match chars.next() {
-            Some('"') => return Ok(()),
-            Some('\\') => match chars.next() {
-                Some(c @ ('"' | '\\' | '$' | '`')) => word.push(c),
-                Some('\n') => {}
-                Some(other) => word.extend(['\\', other]),
-                None => break,
-            },
-            Some(c @ ('$' | '`')) => return Err(format!("uses `{c}`, but {USE_A_SHELL}")),
-            Some(c) => word.push(c),
-            None => break,
+/// The text, in which nothing is left for a shell to act upon.
+fn checked(text: &str) -> Result<String, String> {
+    let (mut quote, mut escaped, mut begins) = (None, false, true);
+    let mut kept = String::with_capacity(text.len());
+    for c in text.chars() {
+        let blank = matches!(c, ' ' | '\t' | '\n' | '\r') && quote.is_none();
+        // A blank of files with other ends of lines, which `shlex` does not know as one.
+        kept.push(if blank && c == '\r' { ' ' } else { c });
+        let plain = !std::mem::take(&mut escaped);
+        match (quote, c) {
+            _ if !plain => {}
+            (Some(open), _) if open == c => quote = None,
+            (Some('\''), _) => {}
+            (_, '\\') => escaped = true,
+            (None, '\'' | '"') => quote = Some(c),
+            _ => refuse(c, quote.is_some(), begins)?,
         }
+        begins = blank && (plain || c == '\n');
     }
-    Err("has a \" without its partner".into())
+    match quote {
+        Some(open) => Err(format!("has a {open} without its partner")),
+        None if escaped => Err("ends with a backslash".into()),
+        None => Ok(kept),
+    }
+}
+
+/// An error if a shell would act upon this character, in double quotes or outside of quotes.
+fn refuse(c: char, quoted: bool, begins: bool) -> Result<(), String> {
+    match c {
+        '$' | '`' => Err(format!("uses `{c}`, but {USE_A_SHELL}")),
+        _ if quoted => Ok(()),
+        '|' | '&' | ';' | '<' | '>' | '(' | ')' | '*' => {
+            Err(format!("uses `{c}`, but {USE_A_SHELL}"))
+        }
+        '#' if begins => Err(format!("has a comment from `#` on, but {USE_A_SHELL}")),
+        '~' if begins => Err(format!("uses `~`, but {USE_A_SHELL}")),
+        _ => Ok(()),
+    }
 }
 
 #[cfg(test)]
@@ -78,6 +67,10 @@ mod tests {
             (r#""a\"b\n""#, vec!["a\"b\\n"]),
             ("'$HOME|*'", vec!["$HOME|*"]),
             ("a#b c~d", vec!["a#b", "c~d"]),
+            ("a\r\nb", vec!["a", "b"]),
+            ("a\\\nb \"c\\\nd\"", vec!["ab", "cd"]),
+            (r"\~ \$x \#", vec!["~", "$x", "#"]),
+            ("''#a", vec!["#a"]),
             ("", vec![]),
         ] {
             assert_eq!(split(text).unwrap(), expected, "{text}");
@@ -86,7 +79,9 @@ mod tests {
 
     #[test]
     fn shell_language_is_refused() {
-        for text in ["a && b", "a | b", "a > b", "echo $X", "\"$X\"", "ls *.c", "a # b", "~/x"] {
+        for text in
+            ["a && b", "a | b", "a > b", "echo $X", "\"$X\"", "ls *.c", "a # b", "~/x", "a \\\n#b"]
+        {
             let error = split(text).unwrap_err();
             assert!(error.contains("no shell is started"), "{text}: {error}");
         }

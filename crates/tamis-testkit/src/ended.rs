@@ -1,5 +1,6 @@
 //! How a call of `tamis` ended: its streams, its JSON lines, its decisions.
 
+use crate::schema;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::io::Write as _;
@@ -27,12 +28,14 @@ impl Ended {
         String::from_utf8(self.stdout.clone()).expect("text on standard output")
     }
 
-    /// The JSON lines on standard output.
+    /// The JSON lines on standard output, which are as the published schema says.
     pub fn lines(&self) -> Vec<Value> {
-        self.text()
-            .lines()
-            .map(|line| serde_json::from_str(line).unwrap_or_else(|e| panic!("{line}: {e}")))
-            .collect()
+        let line = |line: &str| {
+            let value = serde_json::from_str(line).unwrap_or_else(|e| panic!("{line}: {e}"));
+            schema::assert_valid(&value);
+            value
+        };
+        self.text().lines().map(line).collect()
     }
 
     /// The events of this kind.

@@ -8,6 +8,7 @@
 //! | [`maven`] | a project whose command is `mvn`, offline; poms |
 //! | [`runner`] | a project of Java sources that are compiled here and run by a runner of tests |
 //! | [`java`] | JDKs, compiled sources (kept between test runs), jars |
+//! | [`schema`] | whether a line of `tamis --json` is as the published schema says |
 //! | [`tools`] | programs of the machine, copies of folders |
 //! | [`needs`] | what to say where a test cannot be tried |
 //! | [`random`] | the generator of all property tests that are not proptest's, seeded by `TAMIS_SEED` |
@@ -24,6 +25,7 @@ pub mod place;
 pub mod project;
 pub mod random;
 pub mod runner;
+pub mod schema;
 pub mod tools;
 
 pub use call::{Call, simple};

@@ -29,7 +29,10 @@ pub struct Project {
 }
 
 /// Verbs and options that have no use for an engine.
-const WITHOUT_ENGINE: [&str; 15] = [
+const WITHOUT_ENGINE: [&str; 18] = [
+    "help",
+    "completions",
+    "man",
     "static",
     "modules",
     "select",

@@ -1,9 +1,11 @@
 //! What the user's terminal can show.
 
 use crate::args::{Color, Options};
+use anyhow::Result;
 use std::io::{IsTerminal, Write as _};
 use tamis_core::{Notice, Notices};
 use tamis_report::Style;
+use tamis_report::json::Line;
 
 /// One line of tamis's own on standard error, unless the user wants none.
 pub(crate) fn say(options: &Options, what: &str) {
@@ -25,6 +27,12 @@ impl Notices for Messages {
 /// An answer on standard output; a reader that has seen enough (`| head`) is no error.
 pub(crate) fn print(text: &str) {
     let _ = std::io::stdout().lock().write_all(text.as_bytes());
+}
+
+/// One line of JSON on standard output.
+pub(crate) fn json(line: &Line) -> Result<()> {
+    print(&(line.text()? + "\n"));
+    Ok(())
 }
 
 /// Colours for messages on standard error.
@@ -51,12 +59,7 @@ fn chosen(options: &Options, terminal: bool) -> Style {
 
 /// The width of the terminal behind standard error; `None` where it is none.
 pub(crate) fn columns() -> Option<usize> {
-    if !std::io::stderr().is_terminal() {
-        return None;
-    }
-    // SAFETY: winsize is plain data that the call fills.
-    let mut size: libc::winsize = unsafe { std::mem::zeroed() };
-    // SAFETY: asks about our own standard error.
-    let done = unsafe { libc::ioctl(2, libc::TIOCGWINSZ, &raw mut size) };
-    Some(if done == 0 && size.ws_col > 0 { usize::from(size.ws_col) } else { 80 })
+    let stderr = std::io::stderr();
+    let size = || terminal_size::terminal_size_of(&stderr);
+    stderr.is_terminal().then(|| size().map_or(80, |(width, _)| usize::from(width.0)))
 }

@@ -50,7 +50,7 @@ pub(crate) struct Arguments {
 #[derive(Debug, Clone, Args)]
 pub(crate) struct Common {
     /// Folder of the records [default: in your cache folder, one per project]
-    #[arg(long, value_name = "DIR", global = true, env = "TAMIS_STORE")]
+    #[arg(long, value_name = "DIR", global = true, env = "TAMIS_STORE", hide_env_values = true)]
     pub(crate) store: Option<PathBuf>,
     /// JSON lines on standard output; the tests' own output goes to standard error
     #[arg(long, global = true)]

@@ -105,7 +105,7 @@ impl Arguments {
     /// What the call means. `traits` tells about a command by its words.
     pub(crate) fn resolve(&self, traits: &dyn Fn(&[OsString]) -> CommandTraits) -> Result<Options> {
         let (selecting, running) = self.both_sides();
-        has_a_use(self.verb.as_ref(), &given(&selecting, &running))?;
+        has_a_use(self.verb.as_ref(), &given(&selecting, &running, &self.common))?;
         let options = self.options(selecting, &running)?;
         together(&options, self.verb.as_ref())?;
         if let Some(words) = self.target() {
@@ -247,7 +247,7 @@ fn advice(running: &low::Running, level_in_static: bool) -> Option<String> {
 }
 
 /// The options that the user gave, of those that some verbs have no use for.
-fn given(selecting: &low::Selecting, running: &low::Running) -> Vec<&'static str> {
+fn given(selecting: &low::Selecting, running: &low::Running, common: &Common) -> Vec<&'static str> {
     let choice = &selecting.choice;
     let all = [
         ("--all", selecting.all),
@@ -266,6 +266,7 @@ fn given(selecting: &low::Selecting, running: &low::Running) -> Vec<&'static str
         ("--collect-every", running.collect_every.is_some()),
         ("--rerun-failed", running.rerun_failed.is_some()),
         ("--flaky-ok", running.flaky_ok),
+        ("--json", common.json),
     ];
     all.into_iter().filter(|(_, given)| *given).map(|(name, _)| name).collect()
 }
@@ -273,7 +274,8 @@ fn given(selecting: &low::Selecting, running: &low::Running) -> Vec<&'static str
 /// A verb's name, and the options of [`given`] that it takes; `None` is all of them.
 fn takes(verb: &Verb) -> (&'static str, Option<&'static [&'static str]>) {
     const NONE: Option<&[&str]> = Some(&[]);
-    const CHOICE: Option<&[&str]> = Some(&["--select", "--granularity", "--since"]);
+    const JSON: Option<&[&str]> = Some(&["--json"]);
+    const CHOICE: Option<&[&str]> = Some(&["--select", "--granularity", "--since", "--json"]);
     match verb {
         Verb::Command(_) => ("COMMAND", None),
         Verb::Run(_) => ("run", None),
@@ -288,21 +290,23 @@ fn takes(verb: &Verb) -> (&'static str, Option<&'static [&'static str]>) {
                 "--select",
                 "--granularity",
                 "--since",
+                "--json",
             ]),
         ),
         Verb::Why(_) => ("why", CHOICE),
         Verb::WhyNot(_) => ("why-not", CHOICE),
-        Verb::Status(_) => {
-            ("status", Some(&["--only", "--failed", "--select", "--granularity", "--since"]))
-        }
-        Verb::Modules(_) => ("modules", Some(&["--since"])),
-        Verb::Deps(_) => ("deps", NONE),
-        Verb::History(_) => ("history", NONE),
-        Verb::Forget(_) => ("forget", NONE),
-        Verb::Clean(_) => ("clean", NONE),
-        Verb::Doctor => ("doctor", NONE),
+        Verb::Status(_) => (
+            "status",
+            Some(&["--only", "--failed", "--select", "--granularity", "--since", "--json"]),
+        ),
+        Verb::Modules(_) => ("modules", Some(&["--since", "--json"])),
+        Verb::Deps(_) => ("deps", JSON),
+        Verb::History(_) => ("history", JSON),
+        Verb::Forget(_) => ("forget", JSON),
+        Verb::Clean(_) => ("clean", JSON),
+        Verb::Doctor => ("doctor", JSON),
         Verb::Init(_) => ("init", NONE),
-        Verb::Static(_) => ("static", NONE),
+        Verb::Static(_) => ("static", JSON),
         Verb::Help(_) => ("help", NONE),
         Verb::Completions(_) => ("completions", NONE),
         Verb::Man => ("man", NONE),

@@ -131,6 +131,12 @@ fn options_without_a_use_for_the_verb() {
     refused("--since main init", "--since has no meaning for `tamis init`");
     refused("--granularity method static diff", "--granularity has no meaning for `tamis static`");
     refused("--select hybrid modules", "--select has no meaning for `tamis modules`");
+    for verb in ["init", "help", "completions bash", "man"] {
+        refused(&format!("--json {verb}"), "--json has no meaning for");
+    }
+    for verb in ["select", "why x", "deps x", "status", "history", "clean", "doctor", "modules"] {
+        resolve(&format!("--json {verb}")).expect(verb);
+    }
     refused("--level class modules", "--level has no meaning for `tamis modules`");
     for line in
         ["--since main modules", "--only a status --failed", "--failed --all select", "-q init"]

@@ -6,8 +6,9 @@ use anyhow::{Context as _, Result};
 use std::ffi::OsString;
 use tamis_project::Project;
 use tamis_report::human::counted;
-use tamis_runner::cases;
-use tamis_runner::gc_policy;
+use tamis_report::json::clean::{CleanedLine, ForgottenLine};
+use tamis_report::json::{Line, Version};
+use tamis_runner::{cases, gc_policy};
 
 pub(crate) fn forget(options: &Options, words: &[OsString]) -> Result<i32> {
     let project = Project::find(options.common.store.as_deref())?;
@@ -18,26 +19,38 @@ pub(crate) fn forget(options: &Options, words: &[OsString]) -> Result<i32> {
     let wanted = cases::wanted_name(words);
     let key = cases::find(&wanted, &project.relative_folder(), tests.iter().map(|t| &t.key))?;
     let records = store.forget(&key)?;
-    println!("forgot {key} ({}); it runs next time", counted(records as u64, "record", "records"));
+    if options.common.json {
+        let test = key.to_string();
+        terminal::json(&Line::Forgotten(ForgottenLine { version: Version, test, records }))?;
+    } else {
+        let count = counted(records as u64, "record", "records");
+        terminal::print(&format!("forgot {key} ({count}); it runs next time\n"));
+    }
     Ok(0)
 }
 
 pub(crate) fn clean(options: &Options, only_old: bool) -> Result<i32> {
     let project = Project::find(options.common.store.as_deref())?;
     let Some(store) = project.existing_store(&terminal::Messages)? else {
-        println!("nothing is recorded for this project");
-        return Ok(0);
+        return answer(options, CleanedLine::default(), "nothing is recorded for this project");
     };
     if only_old {
         let report = store.collect_garbage(&gc_policy(&project))?;
-        println!(
+        let text = format!(
             "dropped {} and {}; the store went from {} to {} bytes",
             counted(report.records as u64, "record", "records"),
             counted(report.tests as u64, "test", "tests"),
             report.bytes_before,
             report.bytes_after
         );
-        return Ok(0);
+        let line = CleanedLine {
+            records: report.records,
+            tests: report.tests,
+            bytes_before: Some(report.bytes_before),
+            bytes_after: Some(report.bytes_after),
+            ..CleanedLine::default()
+        };
+        return answer(options, line, &text);
     }
     let mut records = 0;
     let tests = store.tests()?;
@@ -45,11 +58,21 @@ pub(crate) fn clean(options: &Options, only_old: bool) -> Result<i32> {
         records += store.forget(&test.key)?;
     }
     store.collect_garbage(&tamis_store::GcPolicy::default())?;
-    println!(
+    let text = format!(
         "dropped {} of {} from {}",
         counted(records as u64, "record", "records"),
         counted(tests.len() as u64, "test", "tests"),
         store.dir().display()
     );
+    answer(options, CleanedLine { records, tests: tests.len(), ..CleanedLine::default() }, &text)
+}
+
+/// Answers in the form that the user asks for.
+fn answer(options: &Options, line: CleanedLine, text: &str) -> Result<i32> {
+    if options.common.json {
+        terminal::json(&Line::Cleaned(line))?;
+    } else {
+        terminal::print(&format!("{text}\n"));
+    }
     Ok(0)
 }

@@ -3,12 +3,13 @@
 use crate::args::{DepsArguments, Options};
 use crate::terminal;
 use anyhow::{Context as _, Result};
-use serde_json::json;
 use std::fmt::Write as _;
 use tamis_core::record::{Access, Observed, Run};
 use tamis_core::{Question, RecordId, Scheme, TestKey, Value};
 use tamis_project::Project;
 use tamis_report::human;
+use tamis_report::json::deps::InputLine;
+use tamis_report::json::{Line, Version};
 use tamis_runner::cases;
 
 /// What kind of input something is, for a reader.
@@ -74,7 +75,7 @@ pub(crate) fn deps(options: &Options, arguments: &DepsArguments) -> Result<i32> 
         record.run.observed.iter().map(|o| (kind(o), o)).collect();
     inputs.sort_by(|a, b| (a.0, &a.1.question).cmp(&(b.0, &b.1.question)));
     let text = if options.common.json {
-        as_json(&key, &inputs)
+        as_json(&key, &inputs)?
     } else if arguments.plain {
         let read = inputs.iter().filter(|(kind, _)| *kind != Kind::Written);
         let paths = read.filter_map(|(_, o)| o.question.path());
@@ -86,21 +87,21 @@ pub(crate) fn deps(options: &Options, arguments: &DepsArguments) -> Result<i32> 
     Ok(0)
 }
 
-fn as_json(key: &TestKey, inputs: &[(Kind, &Observed)]) -> String {
+fn as_json(key: &TestKey, inputs: &[(Kind, &Observed)]) -> Result<String> {
     let mut text = String::new();
     for (kind, o) in inputs {
-        let kind = KINDS.iter().find(|(k, _)| k == kind).map_or("other", |(_, name)| name);
-        let line = json!({
-            "test": key.to_string(),
-            "kind": kind,
-            "input": o.question.to_string(),
-            "value": o.before.to_string(),
-            "access": o.access.to_string(),
-            "program": o.program,
+        let line = Line::Input(InputLine {
+            version: Version,
+            test: key.to_string(),
+            kind: KINDS.iter().find(|(k, _)| k == kind).map_or("other", |(_, name)| name),
+            input: o.question.to_string(),
+            value: o.before.to_string(),
+            access: o.access.to_string(),
+            program: o.program.to_string(),
         });
-        let _ = writeln!(text, "{line}");
+        let _ = writeln!(text, "{}", line.text()?);
     }
-    text
+    Ok(text)
 }
 
 fn as_text(key: &TestKey, id: RecordId, run: &Run, inputs: &[(Kind, &Observed)]) -> String {

@@ -8,42 +8,59 @@ use anyhow::Result;
 use std::fmt::Write as _;
 use tamis_project::{Project, cache_folder};
 use tamis_report::exit;
+use tamis_report::json::Line;
+use tamis_report::json::doctor::CheckLine;
 
 pub(crate) fn doctor(options: &Options) -> Result<i32> {
-    let mut text = format!("tamis {}\n", env!("CARGO_PKG_VERSION"));
+    let mut checks = vec![CheckLine::well("tamis", env!("CARGO_PKG_VERSION"))];
     if let Ok(kernel) = std::fs::read_to_string("/proc/sys/kernel/osrelease") {
-        let _ = writeln!(text, "kernel    {}", kernel.trim());
+        checks.push(CheckLine::well("kernel", kernel.trim()));
     }
-    let mut well = check_engines(&mut text);
-    well &= doctor_jvm::check(&mut text);
-    let project = match Project::find(options.common.store.as_deref()) {
-        Ok(project) => project,
-        Err(error) => {
-            let _ = writeln!(text, "PROBLEM   {error:#}");
-            terminal::print(&text);
-            return Ok(exit::FAILED);
+    checks.extend(engines());
+    checks.extend(doctor_jvm::check());
+    match Project::find(options.common.store.as_deref()) {
+        Ok(project) => checks.extend(of_project(&project)?),
+        Err(error) => checks.push(CheckLine::problem("project", format!("{error:#}"))),
+    }
+    let well = !checks.iter().any(|check| check.problem);
+    show(options, checks, well)?;
+    Ok(if well { exit::SUCCESS } else { exit::FAILED })
+}
+
+fn show(options: &Options, checks: Vec<CheckLine>, well: bool) -> Result<()> {
+    let mut text = String::new();
+    for check in checks {
+        match options.common.json {
+            true => writeln!(text, "{}", Line::Check(check).text()?)?,
+            false => text += &check.shown(),
         }
-    };
-    let _ = writeln!(text, "project   {}", project.root().display());
+    }
+    if well && !options.common.json {
+        text += "no problems found\n";
+    }
+    terminal::print(&text);
+    Ok(())
+}
+
+fn of_project(project: &Project) -> Result<Vec<CheckLine>> {
     let settings = match &project.settings_file {
         Some(file) => format!("{}: no mistakes", file.display()),
         None => "none (defaults)".into(),
     };
-    let _ = writeln!(text, "settings  {settings}");
-    well &= check_store(&project, &mut text);
-    if let Some(cache) = cache_folder() {
-        let _ = writeln!(text, "cache     {}", cache.display());
-    }
-    well &= check_habits(&project, &mut text)?;
-    if well {
-        let _ = writeln!(text, "no problems found");
-    }
-    terminal::print(&text);
-    Ok(if well { exit::SUCCESS } else { exit::FAILED })
+    let mut checks = vec![
+        CheckLine::well("project", project.root().display().to_string()),
+        CheckLine::well("settings", settings),
+        store(project),
+    ];
+    let cache = cache_folder();
+    checks.extend(cache.map(|folder| CheckLine::well("cache", folder.display().to_string())));
+    checks.extend(habits(project)?);
+    Ok(checks)
 }
 
-fn check_engines(text: &mut String) -> bool {
+fn engines() -> Vec<CheckLine> {
     let mut chosen = false;
+    let mut checks = Vec::new();
     for engine in tamis_trace::choose::engines() {
         let state = match &engine.available {
             Ok(()) if chosen => "works".into(),
@@ -53,65 +70,53 @@ fn check_engines(text: &mut String) -> bool {
             }
             Err(why) => format!("does not work here: {why}"),
         };
-        let _ = writeln!(text, "engine    {}: {state}", engine.name);
+        checks.push(CheckLine::well("engine", format!("{}: {state}", engine.name)));
     }
     if !chosen {
-        let _ = writeln!(text, "PROBLEM   no engine works: tamis cannot run anything here");
+        let what = "no engine works: tamis cannot run anything here";
+        checks.push(CheckLine::problem("engine", what));
     }
-    chosen
+    checks
 }
 
 /// Whether records can be read and written.
-fn check_store(project: &Project, text: &mut String) -> bool {
+fn store(project: &Project) -> CheckLine {
     let store = match project.existing_store(&terminal::Messages) {
         Ok(Some(store)) => store,
-        Ok(None) => {
-            let _ = writeln!(text, "store     not made yet");
-            return true;
-        }
-        Err(error) => {
-            let _ = writeln!(text, "PROBLEM   {error:#}");
-            return false;
-        }
+        Ok(None) => return CheckLine::well("store", "not made yet"),
+        Err(error) => return CheckLine::problem("store", format!("{error:#}")),
     };
     let folder = store.dir().display();
     let probe = store.dir().join(".writable");
     match std::fs::write(&probe, "") {
         Ok(()) => {
             let _ = std::fs::remove_file(&probe);
-            let _ = writeln!(text, "store     {folder}: can be read and written");
-            true
+            CheckLine::well("store", format!("{folder}: can be read and written"))
         }
-        Err(error) => {
-            let _ = writeln!(text, "PROBLEM   {folder} cannot be written: {error}");
-            false
-        }
+        Err(error) => CheckLine::problem("store", format!("{folder} cannot be written: {error}")),
     }
 }
 
-/// Names tests that leave files behind, read each other's leavings, or cannot be observed. False
+/// Names tests that leave files behind, read each other's leavings, or cannot be observed. A problem
 /// where results can depend on the order of tests.
-fn check_habits(project: &Project, text: &mut String) -> Result<bool> {
-    let Some(store) = project.existing_store(&terminal::Messages)? else { return Ok(true) };
-    let mut well = true;
-    for reader in store.readers_of_leftovers()? {
-        well = false;
-        let _ = writeln!(
-            text,
-            "PROBLEM   {} looks at {}, which {} left behind: its result may depend on the order",
-            reader.reader, reader.path, reader.writer
-        );
-    }
+fn habits(project: &Project) -> Result<Vec<CheckLine>> {
+    let Some(store) = project.existing_store(&terminal::Messages)? else { return Ok(Vec::new()) };
+    let mut checks = Vec::new();
+    let mut habit = |text: String| checks.push(CheckLine::well("habit", text));
     for (test, paths) in store.left_behind()? {
-        let _ = writeln!(text, "habit     {test} leaves behind {}", some_of(&paths));
+        habit(format!("{test} leaves behind {}", some_of(&paths)));
     }
     for test in store.tests()? {
-        for taint in &test.last.taints {
-            let _ = writeln!(text, "habit     {} runs every time: {taint}", test.key);
-        }
-        for note in &test.last.notes {
-            let _ = writeln!(text, "habit     {} {note}", test.key);
-        }
+        let key = &test.key;
+        test.last.taints.iter().for_each(|taint| habit(format!("{key} runs every time: {taint}")));
+        test.last.notes.iter().for_each(|note| habit(format!("{key} {note}")));
     }
-    Ok(well)
+    for reader in store.readers_of_leftovers()? {
+        let text = format!(
+            "{} looks at {}, which {} left behind: its result may depend on the order",
+            reader.reader, reader.path, reader.writer
+        );
+        checks.push(CheckLine::problem("habit", text));
+    }
+    Ok(checks)
 }

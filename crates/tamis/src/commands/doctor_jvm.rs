@@ -3,12 +3,12 @@
 //! Each gets one class to run under the agent, and works if its method was seen.
 
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 use tamis_jvm_wire::{FromJvm, Hello, Options, Role};
+use tamis_report::json::doctor::CheckLine;
 use tamis_session::socket_folder;
 
 const CHECK: &[u8] = include_bytes!("../../../tamis-agent/java/classes/TamisCheck.class");
@@ -17,43 +17,39 @@ const CHECK: &[u8] = include_bytes!("../../../tamis-agent/java/classes/TamisChec
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Whether the agent works with all JDKs that are in use.
-pub(super) fn check(text: &mut String) -> bool {
-    let mut well = true;
+pub(super) fn check() -> Vec<CheckLine> {
     let found = javas();
     if found.is_empty() {
-        let _ = writeln!(text, "java      none on the PATH or in JAVA_HOME: nothing to check");
+        let none = "none on the PATH or in JAVA_HOME: nothing to check";
+        return vec![CheckLine::well("java", none)];
     }
+    let mut checks = Vec::new();
     for (java, places) in found {
-        let java = java.display();
-        let places = places.join(", ");
-        match try_agent(Path::new(&java.to_string())) {
-            Ok(hello) if hello.blind.is_empty() => {
-                let _ = writeln!(
-                    text,
-                    "java      {} ({places}: {java}): the agent works",
-                    hello.java_version
-                );
-            }
+        let (shown, places) = (java.display(), places.join(", "));
+        checks.push(match try_agent(&java) {
             Ok(hello) => {
-                let _ = writeln!(
-                    text,
-                    "java      {} ({places}: {java}): the agent works, but cannot watch {}: all jars of \
-                     the classpath count for each test",
-                    hello.java_version,
-                    hello.blind.join(", ")
-                );
+                let blind = match hello.blind.as_slice() {
+                    [] => String::new(),
+                    blind => format!(
+                        ", but cannot watch {}: all jars of the classpath count for each test",
+                        blind.join(", ")
+                    ),
+                };
+                let version = hello.java_version;
+                CheckLine::well(
+                    "java",
+                    format!("{version} ({places}: {shown}): the agent works{blind}"),
+                )
             }
-            Err(why) => {
-                well = false;
-                let _ = writeln!(
-                    text,
-                    "PROBLEM   {java} ({places}): the agent does not work: {why}; tests of this JDK run \
-                     each time"
-                );
-            }
-        }
+            Err(why) => CheckLine::problem(
+                "java",
+                format!(
+                    "{shown} ({places}): the agent does not work: {why}; tests of this JDK run each time"
+                ),
+            ),
+        });
     }
-    well
+    checks
 }
 
 /// Programs by their real path, with where they were found.

@@ -148,6 +148,26 @@ mod tests {
         }
     }
 
+    /// Each help as it is printed, in a window of fixed width.
+    #[test]
+    fn help_of_all_verbs() {
+        let mut command = Arguments::command().term_width(100);
+        command.build();
+        insta::assert_snapshot!("help", command.render_long_help());
+        insta::assert_snapshot!("help-short", command.render_help());
+        let mut pending = vec![(String::from("help"), command)];
+        while let Some((name, command)) = pending.pop() {
+            for verb in command.get_subcommands() {
+                let (name, mut verb) = (format!("{name}-{}", verb.get_name()), verb.clone());
+                insta::assert_snapshot!(name.clone(), verb.render_long_help());
+                pending.push((name, verb));
+            }
+        }
+        for (name, text) in TOPICS {
+            insta::assert_snapshot!(format!("topic-{name}"), text());
+        }
+    }
+
     #[test]
     fn the_words_of_a_call_are_well_made() {
         Arguments::command().debug_assert();

@@ -5,11 +5,12 @@ use crate::context::Context;
 use crate::terminal;
 use anyhow::Result;
 use clap::Args;
-use serde_json::json;
 use std::ffi::OsString;
 use std::io::Write;
 use tamis_modules::{Part, Reason};
 use tamis_report::human;
+use tamis_report::json::modules::{ExcludedLine, ModuleLine, ModuleReason, ModulesLine, ReadLine};
+use tamis_report::json::{Line, Version};
 use tamis_report::style::Role;
 use tamis_runner::modules::{Asked, Found, text_words};
 use tamis_settings::modules::When;
@@ -116,51 +117,79 @@ fn show(
     writeln!(out, "{} of {all} affected since {since}", found.affected.modules.len())
 }
 
-/// One object a line; see docs/modules.md.
+/// One object a line; see docs/json.md.
 fn json_lines(
     found: &Found,
     shown: impl Iterator<Item = usize>,
     out: &mut dyn Write,
 ) -> std::io::Result<()> {
-    let head = json!({
-        "event": "modules",
-        "version": tamis_report::json::VERSION,
-        "tool": found.graph.kind,
-        "modules": found.graph.modules.len(),
-        "affected": found.affected.modules.len(),
-        "since": found.since,
-        "commit": found.commit,
-        "everything": found.everything,
-    });
-    writeln!(out, "{head}")?;
+    let head = ModulesLine {
+        version: Version,
+        tool: word(&found.graph.kind),
+        modules: found.graph.modules.len(),
+        affected: found.affected.modules.len(),
+        since: found.since.clone(),
+        commit: found.commit.clone(),
+        everything: found.everything.clone(),
+    };
+    Line::Modules(head).write(out)?;
     for n in shown {
-        let module = &found.graph.modules[n];
-        let affected = found.affected(n);
-        let reasons = affected.map(|a| a.reasons.as_slice()).unwrap_or_default();
-        let with_text = |reason: &Reason| {
-            let mut value = json!(reason);
-            value["text"] = reason.to_string().into();
-            value
-        };
-        let line = json!({
-            "event": "module",
-            "name": module.name,
-            "folder": module.folder,
-            "definition": module.definition,
-            "packaging": module.packaging,
-            "affected": affected.is_some(),
-            "changed": affected.is_some_and(|a| a.changed),
-            "part": affected.map(|a| a.part),
-            "reasons": reasons.iter().map(with_text).collect::<Vec<_>>(),
-        });
-        writeln!(out, "{line}")?;
+        module_line(found, n).write(out)?;
     }
     for (file, test) in &found.affected.read_by_tests {
-        writeln!(out, "{}", json!({ "event": "read", "file": file, "test": test }))?;
+        let (file, test) = (file.clone(), test.to_string());
+        Line::Read(ReadLine { file, test }).write(out)?;
     }
     for excluded in &found.affected.excluded {
-        let (file, rule) = (&excluded.file, &excluded.rule);
-        writeln!(out, "{}", json!({ "event": "excluded", "file": file, "rule": rule }))?;
+        let (file, rule) = (excluded.file.clone(), excluded.rule.clone());
+        Line::Excluded(ExcludedLine { file, rule }).write(out)?;
     }
     Ok(())
+}
+
+fn module_line(found: &Found, n: usize) -> Line {
+    let module = &found.graph.modules[n];
+    let affected = found.affected(n);
+    let reasons = affected.map(|a| a.reasons.as_slice()).unwrap_or_default();
+    Line::Module(ModuleLine {
+        name: module.name.clone(),
+        folder: module.folder.clone(),
+        definition: module.definition.clone(),
+        packaging: module.packaging.clone(),
+        affected: affected.is_some(),
+        changed: affected.is_some_and(|a| a.changed),
+        part: affected.map(|a| word(&a.part)),
+        reasons: reasons.iter().map(module_reason).collect(),
+    })
+}
+
+fn module_reason(reason: &Reason) -> ModuleReason {
+    let text = reason.to_string();
+    let of = |kind| ModuleReason { kind, text, ..ModuleReason::default() };
+    let some = |value: &String| Some(value.clone());
+    match reason {
+        Reason::File { file } => ModuleReason { file: some(file), ..of("file") },
+        Reason::Folder { folder } => ModuleReason { folder: some(folder), ..of("folder") },
+        Reason::Global { file } => ModuleReason { file: some(file), ..of("global") },
+        Reason::Outside { file } => ModuleReason { file: some(file), ..of("outside") },
+        Reason::Resolution { what, was, is } => {
+            let (was, is) = (was.clone(), is.clone());
+            ModuleReason { what: some(what), was, is, ..of("resolution") }
+        }
+        Reason::Unjudged { why } => ModuleReason { why: some(why), ..of("unjudged") },
+        Reason::New => of("new"),
+        Reason::Removed { module } => ModuleReason { module: some(module), ..of("removed") },
+        Reason::Uses { module, how } => {
+            ModuleReason { module: some(module), how: Some(word(how)), ..of("uses") }
+        }
+        Reason::Forced { by } => ModuleReason { by: some(by), ..of("forced") },
+        Reason::Everything { why } => ModuleReason { why: some(why), ..of("everything") },
+        Reason::Failed { test } => ModuleReason { test: some(test), ..of("failed") },
+    }
+}
+
+/// The word that a value without fields is in JSON.
+fn word(value: &impl serde::Serialize) -> String {
+    let value = serde_json::to_value(value).unwrap_or_default();
+    value.as_str().unwrap_or_default().to_owned()
 }

@@ -4,13 +4,14 @@ use crate::args::Options;
 use crate::context::Context;
 use crate::terminal;
 use anyhow::Result;
-use serde_json::json;
 use std::collections::HashMap;
 use std::ffi::OsString;
 use std::fmt::Write as _;
 use std::time::Duration;
 use tamis_core::{Planned, RecordSummary, Taint, TestKey};
 use tamis_project::Project;
+use tamis_report::json::status::{RecordFacts, RecordLine, TestLine};
+use tamis_report::json::{Line, Version, seconds};
 use tamis_report::style::Role;
 use tamis_report::{TestReport, human};
 use tamis_runner::cases;
@@ -26,13 +27,12 @@ pub(crate) fn status(options: &Options) -> Result<i32> {
     if options.common.json {
         let tests = store.as_ref().map(Store::tests).transpose()?.unwrap_or_default();
         let flaky: HashMap<&TestKey, usize> = tests.iter().map(|t| (&t.key, t.flaky)).collect();
-        let line = |p: &Planned| {
-            let mut line = planned_json(p);
-            line["flaky_records"] = flaky.get(&p.key).copied().unwrap_or(0).into();
-            format!("{line}\n")
-        };
-        let lines: String = planned.iter().map(line).collect();
-        terminal::print(&lines);
+        let mut text = String::new();
+        for p in &planned {
+            let line = planned_json(p, flaky.get(&p.key).copied().unwrap_or(0));
+            let _ = writeln!(text, "{}", line.text()?);
+        }
+        terminal::print(&text);
         return Ok(0);
     }
     let mut text = format!("project   {}\n", project.root().display());
@@ -116,37 +116,41 @@ fn bytes(size: u64) -> String {
     }
 }
 
-fn planned_json(planned: &Planned) -> serde_json::Value {
-    let test = &TestReport::of(planned);
-    json!({
-        "test": test.key.to_string(),
-        "run": test.decision.is_run(),
-        "reason": test.reason,
-        "proof": test.proof,
-        "last": planned.evidence.newest.as_ref().map(record_json),
+fn planned_json(planned: &Planned, flaky_records: usize) -> Line {
+    let test = TestReport::of(planned);
+    Line::Test(TestLine {
+        version: Version,
+        test: test.key.to_string(),
+        run: test.decision.is_run(),
+        reason: test.reason,
+        proof: test.proof,
+        last: planned.evidence.newest.as_ref().map(record_json),
+        flaky_records,
     })
 }
 
-fn record_json(record: &RecordSummary) -> serde_json::Value {
-    json!({
-        "record": record.id.0,
-        "outcome": record.outcome.to_string(),
-        "passed": record.outcome.passed(),
-        "flaky": record.is_flaky(),
-        "started_ms": record.started_ms,
-        "seconds": record.wall_us as f64 / 1e6,
-        "cpu_seconds": record.cpu_us as f64 / 1e6,
-        "engine": record.engine,
-        "inputs": record.inputs,
-        "taints": record.taints.iter().map(ToString::to_string).collect::<Vec<_>>(),
-        "notes": record.notes.iter().map(ToString::to_string).collect::<Vec<_>>(),
-    })
+fn record_json(record: &RecordSummary) -> RecordFacts {
+    RecordFacts {
+        record: record.id.0,
+        outcome: record.outcome.to_string(),
+        passed: record.outcome.passed(),
+        flaky: record.is_flaky(),
+        started_ms: record.started_ms,
+        seconds: seconds(Duration::from_micros(record.wall_us)),
+        cpu_seconds: seconds(Duration::from_micros(record.cpu_us)),
+        engine: record.engine.clone(),
+        inputs: record.inputs,
+        taints: record.taints.iter().map(ToString::to_string).collect(),
+        notes: record.notes.iter().map(ToString::to_string).collect(),
+    }
 }
 
 pub(crate) fn history(options: &Options, words: &[OsString]) -> Result<i32> {
     let project = Project::find(options.common.store.as_deref())?;
     let Some(store) = project.existing_store(&terminal::Messages)? else {
-        println!("nothing is recorded for this project yet");
+        if !options.common.json {
+            terminal::print("nothing is recorded for this project yet\n");
+        }
         return Ok(0);
     };
     let mut keys: Vec<_> = store.tests()?.into_iter().map(|t| t.key).collect();
@@ -167,9 +171,9 @@ pub(crate) fn history(options: &Options, words: &[OsString]) -> Result<i32> {
         }
         for record in records {
             if options.common.json {
-                let mut line = record_json(&record);
-                line["test"] = key.to_string().into();
-                let _ = writeln!(text, "{line}");
+                let (test, facts) = (key.to_string(), record_json(&record));
+                let line = Line::Record(RecordLine { version: Version, test, facts });
+                let _ = writeln!(text, "{}", line.text()?);
             } else {
                 text += &record_text(&record);
             }

@@ -4,13 +4,14 @@ use crate::args::Options;
 use crate::context::Context;
 use crate::terminal;
 use anyhow::Result;
-use serde_json::json;
 use std::ffi::OsString;
 use std::fmt::Write as _;
 use tamis_core::record::{Observed, Run};
 use tamis_core::{RecordId, Scope, TestKey};
 use tamis_modules::affected::Excluded;
 use tamis_project::World;
+use tamis_report::json::Line;
+use tamis_report::json::why::{ExcludedFile, InputDifference, ProvenInput, WhyLine, WhyNotLine};
 use tamis_report::style::Role;
 use tamis_report::{TestReport, human, reason};
 use tamis_runner::explain::{Explained, Proof};
@@ -28,21 +29,25 @@ pub(crate) fn why(options: &Options, words: &[OsString]) -> Result<i32> {
     };
     if report.skipped() {
         if options.common.json {
-            let excluded = excluded_json(&excluded);
-            println!("{}", json!({ "test": key.to_string(), "run": false, "excluded": excluded }));
+            let (test, excluded) = (key.to_string(), excluded_json(&excluded));
+            terminal::json(&Line::Why(WhyLine { test, excluded, ..WhyLine::default() }))?;
         } else {
-            let proof = report.proof.as_deref().unwrap_or_default();
-            println!("{key} would not run now: {} ({proof})", report.reason);
-            print!("{}{}", habits(&asked)?, excluded_text(&excluded));
-            println!("`tamis why-not {}` shows the proof", key.unit);
+            let proof = report.proof.as_ref().map(|proof| format!(" ({proof})"));
+            let head = format!(
+                "{key} would not run now: {}{}\n",
+                report.reason,
+                proof.unwrap_or_default()
+            );
+            let more = format!("`tamis why-not {}` shows the proof\n", key.unit);
+            terminal::print(&(head + &habits(&asked)? + &excluded_text(&excluded) + &more));
         }
         return Ok(0);
     }
     let differences = asked.differences()?;
     if options.common.json {
         let mut answer = why_json(&asked, &report, &differences);
-        answer["excluded"] = excluded_json(&excluded);
-        println!("{answer}");
+        answer.excluded = excluded_json(&excluded);
+        terminal::json(&Line::Why(answer))?;
         return Ok(0);
     }
     let reason = style.paint(Role::Strong, &report.reason);
@@ -67,8 +72,9 @@ fn excluded_text(excluded: &[Excluded]) -> String {
     excluded.iter().map(line).collect()
 }
 
-fn excluded_json(excluded: &[Excluded]) -> serde_json::Value {
-    excluded.iter().map(|e| json!({ "file": e.file, "rule": e.rule })).collect()
+fn excluded_json(excluded: &[Excluded]) -> Vec<ExcludedFile> {
+    let files = excluded.iter();
+    files.map(|e| ExcludedFile { file: e.file.clone(), rule: e.rule.clone() }).collect()
 }
 
 /// Differences that are shown one by one.
@@ -123,36 +129,29 @@ pub(crate) fn some_of(paths: &[tamis_core::PortablePath]) -> String {
     }
 }
 
-fn why_json(
-    asked: &Explained<'_>,
-    report: &TestReport,
-    differences: &[Difference],
-) -> serde_json::Value {
-    let differences: Vec<serde_json::Value> = differences
-        .iter()
-        .map(|d| {
-            let detail = asked.world.detail(&d.observed.question);
-            json!({
-                "input": d.observed.question.to_string(),
-                "what": reason::difference(&d.observed.question, d.was, d.is),
-                "was": reason::value(d.was, &d.observed.detail),
-                "is": reason::value(d.is, &detail),
-                "names": reason::names_changed(&d.observed.detail, &detail),
-                "access": d.observed.access.to_string(),
-                "program": d.observed.program,
-            })
-        })
-        .collect();
+fn why_json(asked: &Explained<'_>, report: &TestReport, differences: &[Difference]) -> WhyLine {
+    let difference = |d: &Difference| {
+        let detail = asked.world.detail(&d.observed.question);
+        InputDifference {
+            input: d.observed.question.to_string(),
+            what: reason::difference(&d.observed.question, d.was, d.is),
+            was: reason::value(d.was, &d.observed.detail),
+            is: reason::value(d.is, &detail),
+            names: reason::names_changed(&d.observed.detail, &detail),
+            access: d.observed.access.to_string(),
+            program: d.observed.program.to_string(),
+        }
+    };
     let newest = asked.planned.evidence.newest.as_ref();
-    let taints = newest.map(|n| n.taints.iter().map(ToString::to_string).collect::<Vec<_>>());
-    json!({
-        "test": asked.case.key.to_string(),
-        "run": true,
-        "reason": report.reason,
-        "record": newest.map(|n| n.id.0),
-        "taints": taints,
-        "differences": differences,
-    })
+    WhyLine {
+        test: asked.case.key.to_string(),
+        run: true,
+        reason: Some(report.reason.clone()),
+        record: newest.map(|n| n.id.0),
+        taints: newest.map(|n| n.taints.iter().map(ToString::to_string).collect()),
+        differences: Some(differences.iter().map(difference).collect()),
+        ..WhyLine::default()
+    }
 }
 
 pub(crate) fn why_not(options: &Options, words: &[OsString]) -> Result<i32> {
@@ -163,12 +162,14 @@ pub(crate) fn why_not(options: &Options, words: &[OsString]) -> Result<i32> {
         let reason = TestReport::of(&asked.planned).reason;
         let run = asked.planned.decision.is_run();
         if options.common.json {
-            println!("{}", json!({ "test": key.to_string(), "run": run, "reason": reason }));
+            let (test, reason) = (key.to_string(), Some(reason));
+            let answer = WhyNotLine { test, run, reason, ..WhyNotLine::default() };
+            terminal::json(&Line::WhyNot(answer))?;
         } else if run {
-            println!("{key} may not be skipped: {reason}");
-            println!("`tamis why {}` tells more", key.unit);
+            let more = format!("`tamis why {}` tells more\n", key.unit);
+            terminal::print(&format!("{key} may not be skipped: {reason}\n{more}"));
         } else {
-            println!("{key} may be skipped: {reason}");
+            terminal::print(&format!("{key} may be skipped: {reason}\n"));
         }
         return Ok(0);
     };
@@ -176,20 +177,20 @@ pub(crate) fn why_not(options: &Options, words: &[OsString]) -> Result<i32> {
     let mut inputs: Vec<&Observed> = stored.run.observed.iter().collect();
     inputs.sort_by(|a, b| a.question.cmp(&b.question));
     if options.common.json {
-        let inputs: Vec<serde_json::Value> = inputs
-            .into_iter()
-            .map(|o| {
-                json!({
-                    "input": o.question.to_string(),
-                    "value": proof.value(o).to_string(),
-                    "access": o.access.to_string(),
-                    "program": o.program,
-                })
-            })
-            .collect();
-        let answer =
-            json!({ "test": key.to_string(), "run": false, "record": record.0, "inputs": inputs });
-        terminal::print(&format!("{answer}\n"));
+        let input = |o: &Observed| ProvenInput {
+            input: o.question.to_string(),
+            value: proof.value(o).to_string(),
+            access: o.access.to_string(),
+            program: o.program.to_string(),
+        };
+        let inputs = Some(inputs.into_iter().map(input).collect());
+        let (test, record) = (key.to_string(), Some(record.0));
+        terminal::json(&Line::WhyNot(WhyNotLine {
+            test,
+            record,
+            inputs,
+            ..WhyNotLine::default()
+        }))?;
         return Ok(0);
     }
     let mut text = proof_head(key, *record, &stored.run, *left);

@@ -3,6 +3,7 @@
 
 mod adversary;
 mod again;
+mod cli_json;
 mod cli_settings;
 mod cli_store;
 mod cli_streams;

@@ -1,6 +1,6 @@
 //! `tamis static` on compiled classes, without a build tool.
 
-use tamis_testkit::{Project, need, wait_for};
+use tamis_testkit::{Project, need, schema, wait_for};
 
 const PLACES: [&str; 4] = ["--classes", "classes", "--test-classes", "tests"];
 
@@ -10,7 +10,11 @@ fn compile(project: &Project) {
 }
 
 fn answer(project: &Project, words: &[&str]) -> String {
-    project.answer(&[&["static"], words, &PLACES].concat())
+    let text = project.answer(&[&["static"], words, &PLACES].concat());
+    if words.contains(&"--json") {
+        text.lines().for_each(|line| schema::assert_valid(&serde_json::from_str(line).unwrap()));
+    }
+    text
 }
 
 #[test]
@@ -38,7 +42,8 @@ fn a_changed_class_selects_the_tests_that_reach_it() {
     answer(&project, &["select", "--update"]);
     assert_eq!(answer(&project, &["select", "--plain"]), "ATest\nBTest\n", "nobody ran them yet");
     project.write("passed", "ATest\nBTest\n");
-    answer(&project, &["record", "--passed", "passed"]);
+    let recorded = answer(&project, &["record", "--passed", "passed", "--json"]);
+    assert!(recorded.contains("\"finished\":2,\"passed\":2"), "{recorded}");
     assert_eq!(answer(&project, &["select", "--plain"]), "");
 
     project.write("src/A.java", "public class A { int one() { return 7; } }");
@@ -48,6 +53,15 @@ fn a_changed_class_selects_the_tests_that_reach_it() {
     assert!(explained.contains("ATest") && explained.contains("-> A"), "{explained}");
     let changed = answer(&project, &["diff"]);
     assert!(changed.contains('A') && changed.contains("one"), "{changed}");
+    for (verb, event, part) in [
+        ("diff", "static-diff", "\"change\":\"methods\",\"detail\":[\"one()I\"]"),
+        ("impacted", "static-impacted", "\"types\":[\"A\",\"ATest\"]"),
+        ("select", "static-selection", "\"reason\":\"reaches\""),
+        ("graph", "static-edge", "\"from\":\"ATest\",\"to\":\"A\""),
+    ] {
+        let lines = answer(&project, &[verb, "--json"]);
+        assert!(lines.contains(event) && lines.contains(part), "{lines}");
+    }
 
     // Folders that are not there yet.
     answer(&project, &["export", "--format", "clz", "--to", "new/clz"]);
@@ -244,7 +258,7 @@ fn at_method_level_calls_decide_and_the_answer_says_that_it_can_miss() {
     let dot = answer(&project, &["callgraph", "--from", "A#one", "--dot"]);
     assert!(dot.contains("\"A#one()I\" -> \"B#two()I\";"), "{dot}");
     let lines = answer(&project, &["callgraph", "--json"]);
-    assert!(lines.contains("{\"from\":\"A#one()I\",\"to\":\"B#two()I\"}"), "{lines}");
+    assert!(lines.contains("\"from\":\"A#one()I\",\"to\":\"B#two()I\"}"), "{lines}");
     assert!(
         answer(&project, &["callgraph"]).contains("methods can run from 2 test classes (0-cfa)")
     );

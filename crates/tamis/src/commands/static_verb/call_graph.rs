@@ -5,13 +5,14 @@ use super::printed::heading;
 use crate::args::{GraphUnit, Options};
 use anyhow::{Result, bail};
 use clap::{Args, ValueEnum};
-use serde::Serialize;
 use std::collections::BTreeSet;
 use std::io::Write;
 use tamis_callgraph::{Algorithm, Changes};
+use tamis_report::json::static_graph::{CallLine, ImpactedLine};
+use tamis_report::json::{Line, Version};
 use tamis_select_static::call_query::{self, CallAnswer, CallQuery};
 use tamis_select_static::method_level::{self, MethodLevel};
-use tamis_select_static::{Libraries, Sessions, render};
+use tamis_select_static::{Libraries, Sessions};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum CallGraphName {
@@ -107,13 +108,6 @@ impl LevelArguments {
     }
 }
 
-#[derive(Serialize)]
-struct ImpactedMethodsJson<'a> {
-    module: &'a str,
-    known: bool,
-    methods: &'a [String],
-}
-
 /// The methods that can reach a change.
 pub(super) fn impacted(
     sessions: &mut Sessions,
@@ -130,8 +124,10 @@ pub(super) fn impacted(
         count += methods.len();
         classes.extend(methods.iter().filter_map(|m| m.split('#').next().map(str::to_owned)));
         if options.common.json {
-            let line = ImpactedMethodsJson { module: &session.module, known, methods: &methods };
-            render::json_line(&line, out)?;
+            let (module, version) = (session.module.clone(), Version);
+            let methods = Some(methods);
+            Line::StaticImpacted(ImpactedLine { version, module, known, types: None, methods })
+                .write(out)?;
             continue;
         }
         heading(modules, &session.module, out)?;
@@ -147,12 +143,6 @@ pub(super) fn impacted(
     }
     eprintln!("tamis: {}", method_level::WARNING);
     Ok(0)
-}
-
-#[derive(Serialize)]
-struct CallJson<'a> {
-    from: &'a str,
-    to: &'a str,
 }
 
 /// `tamis static callgraph`.
@@ -176,8 +166,8 @@ pub(super) fn callgraph(
         if arguments.dot {
             dot(&answer, out)?;
         } else if options.common.json {
-            for (from, to) in &answer.calls {
-                render::json_line(&CallJson { from, to }, out)?;
+            for (from, to) in answer.calls {
+                Line::StaticCall(CallLine { version: Version, from, to }).write(out)?;
             }
         } else if query.from.is_none() && query.to.is_none() {
             let CallAnswer { reached, edges, .. } = answer;

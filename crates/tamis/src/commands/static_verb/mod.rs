@@ -9,6 +9,7 @@ mod arguments;
 pub(crate) mod call_graph;
 mod printed;
 mod starts_files;
+mod values;
 mod worker;
 
 pub(crate) use arguments::StaticArguments;
@@ -22,6 +23,8 @@ use std::path::Path;
 use std::sync::Arc;
 use tamis_classpath::Caches;
 use tamis_project::Project;
+use tamis_report::json::static_graph::RecordedLine;
+use tamis_report::json::{Line, Version};
 use tamis_select_static::{Asked, MethodLevel, Sessions, StaticSettings, method_level, sessions};
 
 pub(crate) fn run(options: &Options, arguments: &StaticArguments) -> Result<i32> {
@@ -170,6 +173,12 @@ fn record(
     for module in finished.iter().filter(|_| !options.common.quiet) {
         let passed = module.tests.values().filter(|passed| **passed).count();
         let (name, all) = (&module.module, module.tests.len());
+        if options.common.json {
+            let (module, version) = (name.clone(), Version);
+            Line::StaticRecorded(RecordedLine { version, module, finished: all, passed })
+                .write(out)?;
+            continue;
+        }
         writeln!(out, "{name}: {all} finished, {passed} of them passed")?;
     }
     Ok(0)

@@ -1,13 +1,16 @@
 //! What the verbs of `tamis static` print.
 
 use super::arguments::SelectArguments;
+use super::values;
 use crate::args::Options;
 use anyhow::{Context as _, Result};
 use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::Path;
+use tamis_report::json::static_graph::{DiffLine, EdgeLine, ImpactedLine, SelectionLine};
+use tamis_report::json::{Line, Version};
 use tamis_report::style::{Role, Style};
-use tamis_select_static::render::{self, Detail, DiffJson, ImpactedJson, SelectionJson};
+use tamis_select_static::render::{self, Detail};
 use tamis_select_static::sessions::{Selection, of_module};
 use tamis_select_static::{Sessions, explain};
 
@@ -30,8 +33,9 @@ pub(super) fn diff(
         let known = changes.is_some();
         let changes = changes.unwrap_or_default();
         if options.common.json {
-            let line = DiffJson { module: &session.module, known, changes: &changes };
-            render::json_line(&line, out)?;
+            let (module, version) = (session.module.clone(), Version);
+            let changes = changes.into_iter().map(values::changed).collect();
+            Line::StaticDiff(DiffLine { version, module, known, changes }).write(out)?;
             continue;
         }
         heading(count, &session.module, out)?;
@@ -56,8 +60,10 @@ pub(super) fn impacted(
         let known = types.is_some();
         let types = types.unwrap_or_default();
         if options.common.json {
-            let line = ImpactedJson { module: &session.module, known, types: &types };
-            render::json_line(&line, out)?;
+            let (module, version) = (session.module.clone(), Version);
+            let types = Some(types);
+            Line::StaticImpacted(ImpactedLine { version, module, known, types, methods: None })
+                .write(out)?;
             continue;
         }
         heading(count, &session.module, out)?;
@@ -81,7 +87,10 @@ pub(super) fn selection(
 ) -> Result<()> {
     let Selection { module, tests, notes } = selection;
     if options.common.json {
-        render::json_line(&SelectionJson { module, tests, notes }, out)?;
+        let (module, notes) = (module.clone(), notes.clone());
+        let tests = tests.iter().cloned().map(values::selected).collect();
+        Line::StaticSelection(SelectionLine { version: Version, module, tests, notes })
+            .write(out)?;
     } else if arguments.plain {
         render::plain(tests, out)?;
     } else if !options.common.quiet {
@@ -145,7 +154,9 @@ pub(super) fn graph(
     for session in &sessions.each {
         let graph = session.graph([]);
         if options.common.json {
-            render::graph_json(session, &graph, out)?;
+            render::for_each_edge(session, &graph, |from, to, kind| {
+                Line::StaticEdge(EdgeLine { version: Version, from, to, kind }).write(out)
+            })?;
         } else if dot {
             render::graph_dot(session, &graph, out)?;
         } else {

@@ -5,9 +5,11 @@ use anyhow::{Context as _, Result, bail};
 use clap::{Args, ValueEnum};
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use tamis_report::json::static_graph::ComparisonLine;
+use tamis_report::json::{Line, Version};
+use tamis_select_static::Session;
 use tamis_select_static::sessions::of_module;
 use tamis_select_static::starts::{Dependencies, ZlcFormat};
-use tamis_select_static::{Session, render};
 
 #[derive(Debug, Args)]
 pub(super) struct ExportArguments {
@@ -80,7 +82,13 @@ pub(super) fn compare(
     let differences = Dependencies::of(session).compare(&theirs);
     for difference in &differences {
         if options.common.json {
-            render::json_line(difference, out)?;
+            let line = ComparisonLine {
+                version: Version,
+                name: difference.name.clone(),
+                only_ours: difference.only_ours.clone(),
+                only_theirs: difference.only_theirs.clone(),
+            };
+            Line::StaticComparison(line).write(out)?;
             continue;
         }
         writeln!(out, "{}", difference.name)?;

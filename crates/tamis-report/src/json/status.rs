@@ -1,0 +1,60 @@
+//! The lines of `status`, one per test, and of `history`, one per record.
+
+use super::Version;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// A test at a glance.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct TestLine {
+    pub version: Version,
+    /// The full name.
+    pub test: String,
+    /// Whether it would run.
+    pub run: bool,
+    /// One line for people.
+    pub reason: String,
+    /// Of a skip: one line for people.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub proof: Option<String>,
+    /// The newest record.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub last: Option<RecordFacts>,
+    /// How many of its records are flaky.
+    pub flaky_records: usize,
+}
+
+/// A recorded run.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct RecordLine {
+    pub version: Version,
+    /// The full name of the test.
+    pub test: String,
+    #[serde(flatten)]
+    pub facts: RecordFacts,
+}
+
+/// What a record says besides its inputs.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct RecordFacts {
+    /// Its number.
+    pub record: u32,
+    /// How the run ended, for people.
+    pub outcome: String,
+    pub passed: bool,
+    /// Whether it did not pass and then passed without a change.
+    pub flaky: bool,
+    /// When it began, in milliseconds since 1970.
+    pub started_ms: u64,
+    pub seconds: f64,
+    /// Time of all its processes on processors.
+    pub cpu_seconds: f64,
+    /// How its processes were watched.
+    pub engine: String,
+    /// How many inputs were recorded.
+    pub inputs: u32,
+    /// Why it was not observed completely, one line for people each.
+    pub taints: Vec<String>,
+    /// What else was noticed, one line for people each.
+    pub notes: Vec<String>,
+}
