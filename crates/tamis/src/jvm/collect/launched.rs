@@ -129,11 +129,7 @@ impl Collector<'_> {
     /// Whether a JVM was started by one that runs tests. That one had asked before, so it is known. Ant
     /// hands the agent on only while no test runs inside it.
     fn is_below_tests(&self, pid: u32) -> bool {
-        let parent = |pid: u32| -> Option<u32> {
-            let status = std::fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
-            status.lines().find_map(|line| line.strip_prefix("PPid:"))?.trim().parse().ok()
-        };
-        std::iter::successors(parent(pid), |&pid| parent(pid).filter(|_| pid > 1))
+        tamis_trace::proc::ancestors(pid)
             .filter(|above| self.hosts.contains_key(above))
             .any(|above| !self.launched.get(&above).is_some_and(|jvm| is_ant(&jvm.hello.command)))
     }
