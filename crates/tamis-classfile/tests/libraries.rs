@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 use tamis_classfile::{Analyser, ClassFile};
-use tamis_testkit::{artifact, class_files, unpacked};
+use tamis_testkit::{class_files, jars, unpacked};
 
 const LIBRARIES: [[&str; 2]; 4] = [
     ["com.squareup.okio:okio-jvm:3.9.0", "com.squareup.okio:okio-jvm:3.9.1"],
@@ -18,13 +18,11 @@ fn kotlin_groovy_and_scala_classes() {
     for releases in LIBRARIES {
         let mut classes = Vec::new();
         for coordinates in releases {
-            let Some(jar) = artifact(coordinates) else {
-                eprintln!("{coordinates} is not available here; its classes were not tried");
-                return;
-            };
+            let Some(jars) = jars(&[coordinates]) else { return };
+            let jar = &jars[0];
             let mut fingerprints = BTreeMap::new();
             let mut analyser = Analyser::default();
-            for (name, bytes) in class_files(&unpacked(&jar)) {
+            for (name, bytes) in class_files(&unpacked(jar)) {
                 let bytes: &'static [u8] = bytes.leak();
                 let class = ClassFile::parse(bytes).unwrap_or_else(|e| panic!("{name}: {e}"));
                 let first = analyser.analyse(&class).unwrap_or_else(|e| panic!("{name}: {e}"));

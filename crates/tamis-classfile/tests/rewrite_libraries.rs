@@ -11,7 +11,7 @@ use std::process::{Command, Output};
 use support::{assert_same_but_code, mark_all, wrap_all};
 use tamis_classfile::marks;
 use tamis_classfile::rewrite::{Editor, Refused};
-use tamis_testkit::{Jdk, Sources, artifact, class_files, jdk, jdks, unpacked};
+use tamis_testkit::{Jdk, Sources, class_files, jars, jdk, jdks, unpacked};
 
 const PROBE: &str = "tamisprobe/Counter";
 
@@ -79,11 +79,9 @@ fn kotlin_groovy_and_scala_classes_link_as_before() {
         "org.typelevel:cats-kernel_2.13:2.11.0",
         "org.typelevel:cats-kernel_3:2.11.0",
     ] {
-        let Some(jar) = artifact(coordinates) else {
-            eprintln!("{coordinates} is not available here; its classes were not tried");
-            return;
-        };
-        let classes = class_files(&unpacked(&jar));
+        let Some(jars) = jars(&[coordinates]) else { return };
+        let jar = &jars[0];
+        let classes = class_files(&unpacked(jar));
         assert!(classes.len() > 20, "{coordinates} has classes");
         let folder = tempfile::tempdir().expect("a folder");
         let (marked, wrapped) = rewritten(&classes);
@@ -94,7 +92,7 @@ fn kotlin_groovy_and_scala_classes_link_as_before() {
             .args(["-Xverify:all", "-XX:TieredStopAtLevel=1", "-cp"])
             .arg(probe())
             .arg("launch.Link")
-            .args([&jar, &marked_jar, &wrapped_jar])
+            .args([jar, &marked_jar, &wrapped_jar])
             .output()
             .expect("java starts");
         let text = String::from_utf8_lossy(&output.stdout);

@@ -169,14 +169,6 @@ mod tests {
         }
     }
 
-    fn has_go() -> bool {
-        let found = Command::new("go").arg("version").output().is_ok();
-        if !found {
-            eprintln!("not tried: go is missing");
-        }
-        found
-    }
-
     #[test]
     fn folders_that_a_workspace_uses() {
         let text = "go 1.21\nuse ./one // x\nuse (\n  ./two\n  \"./three\"\n)\nreplace x => ./no\n";
@@ -185,7 +177,7 @@ mod tests {
 
     #[test]
     fn packages_of_a_module() {
-        if !has_go() {
+        if !tamis_testkit::need("go") {
             return;
         }
         let dir = tempfile::tempdir().unwrap();
@@ -215,7 +207,7 @@ mod tests {
 
     #[test]
     fn packages_of_a_workspace() {
-        if !has_go() {
+        if !tamis_testkit::need("go") {
             return;
         }
         let dir = tempfile::tempdir().unwrap();

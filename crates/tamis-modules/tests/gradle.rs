@@ -1,15 +1,11 @@
 //! The projects of a build as the Gradle that is installed here reports them.
 
 use std::path::Path;
-use std::process::{Command, Stdio};
 use tamis_modules::{EdgeKind, Tree, gradle};
 
 #[test]
 fn a_build_that_gradle_reports() {
-    let mut version = Command::new("gradle");
-    version.arg("--version").stdout(Stdio::null()).stderr(Stdio::null());
-    if !version.status().is_ok_and(|status| status.success()) {
-        eprintln!("not tried: gradle is missing");
+    if !tamis_testkit::need("gradle") {
         return;
     }
     let folder = tempfile::tempdir().unwrap();
@@ -37,7 +33,7 @@ fn a_build_that_gradle_reports() {
     let graph = match read("gradle") {
         Ok(graph) => graph,
         Err(why) => {
-            eprintln!("not tried: this gradle does not work with this JDK: {why}");
+            tamis_testkit::not_here(&format!("this gradle does not work with this JDK: {why}"));
             return;
         }
     };

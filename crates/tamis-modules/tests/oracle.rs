@@ -6,18 +6,14 @@
 
 use roxmltree::{Document, Node};
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Stdio};
 use tamis_modules::maven::{Surroundings, Words, read};
 use tamis_modules::{EdgeKind, Graph, Tree};
+use tamis_testkit::maven::{LACKS, repository};
+use tamis_testkit::not_tried;
 
 const HELP: &str = "org.apache.maven.plugins:maven-help-plugin:3.4.1:effective-pom";
-
-fn repository() -> PathBuf {
-    let home = || PathBuf::from(std::env::var_os("HOME").unwrap_or_default());
-    let given = std::env::var_os("TAMIS_TEST_MAVEN_REPOSITORY");
-    given.map_or_else(|| home().join(".m2/repository"), PathBuf::from)
-}
 
 /// What Maven prints; `None` where it is not here or lacks an artifact.
 fn maven(folder: &Path, words: &[&str]) -> Option<String> {
@@ -30,14 +26,14 @@ fn maven(folder: &Path, words: &[&str]) -> Option<String> {
         .stdin(Stdio::null())
         .output();
     let Ok(output) = output else {
-        eprintln!("not tried: mvn is missing");
+        not_tried("mvn");
         return None;
     };
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     if !output.status.success() {
         let lacks = ["offline mode", "could not be resolved", "Non-resolvable", "resolve"];
         assert!(lacks.iter().any(|l| text.contains(l)), "mvn {words:?}: {text}");
-        eprintln!("not tried: Maven's repository lacks artifacts; scripts/test fetches them");
+        not_tried(LACKS);
         return None;
     }
     Some(text)
@@ -250,9 +246,7 @@ fn published(
         let file = base.join(artifact).join(version).join(format!("{artifact}-{version}.pom"));
         let text = std::fs::read_to_string(file).ok();
         if text.is_none() {
-            eprintln!(
-                "not tried: {group}:{artifact}:{version} is not in the repository; scripts/test fetches it"
-            );
+            not_tried(&format!("{group}:{artifact}:{version} (scripts/test fetches it)"));
         }
         text
     };

@@ -17,6 +17,7 @@ use std::path::{Path, PathBuf};
 use tamis_core::record::Access;
 use tamis_core::{Note, PathMap, Scheme, Taint};
 use tamis_fs::{FileKind, Fingerprinter};
+use tamis_trace::proc::is_alive;
 use tamis_trace::{Action, Blind, Event, Facet, Sink, Timing};
 
 /// What an observer needs to know of the project.
@@ -447,14 +448,6 @@ impl Sink for Observer<'_> {
             self.unsettled.push(event.thread);
         }
     }
-}
-
-/// Whether a thread can still be inside a call.
-fn is_alive(thread: u32) -> bool {
-    let Ok(stat) = std::fs::read(format!("/proc/{thread}/stat")) else { return false };
-    // The name in brackets can hold anything; the state follows the last bracket.
-    let state = stat.iter().rposition(|&b| b == b')').and_then(|at| stat.get(at + 2));
-    !matches!(state, Some(b'Z' | b'X'))
 }
 
 /// Under which scheme the state of a path answers a wish.

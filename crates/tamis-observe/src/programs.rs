@@ -37,8 +37,8 @@ impl Programs {
         {
             return (known, false);
         }
-        let name = std::fs::read_link(format!("/proc/{thread}/exe"))
-            .map_or_else(|_| ENDED.to_owned(), |p| p.to_string_lossy().into_owned());
+        let name = tamis_trace::proc::program(thread)
+            .map_or_else(|| ENDED.to_owned(), |p| p.to_string_lossy().into_owned());
         let index = self.intern(name);
         let new = self.by_thread.insert(thread, index).is_none();
         (index, new)

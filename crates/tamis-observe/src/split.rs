@@ -26,6 +26,7 @@ use crate::result::Observations;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::mpsc::Sender;
 use tamis_core::{Mark, Taint};
+use tamis_trace::proc::{family, is_alive};
 use tamis_trace::{Action, Blind, Event, Peer, Sink, Timing};
 
 /// How a host reports about a file that it reads.
@@ -207,7 +208,7 @@ impl<'a, 's> SplitObserver<'a, 's> {
     }
 
     fn find_owner(&mut self, thread: u32) -> Owner {
-        let Some((own, mut parent)) = process(thread) else {
+        let Some((own, mut parent)) = family(thread) else {
             return self.last_owners.get(&thread).copied().unwrap_or(Owner::Unknown);
         };
         let first = *self.first.get_or_insert(own);
@@ -224,7 +225,7 @@ impl<'a, 's> SplitObserver<'a, 's> {
                 return Owner::Unattributed;
             }
             at = parent;
-            match process(at) {
+            match family(at) {
                 Some((_, next)) if at > 1 => parent = next,
                 _ => return Owner::Unknown,
             }
@@ -326,7 +327,7 @@ impl<'a, 's> SplitObserver<'a, 's> {
 
     /// A process loads the agent. It becomes a host unless it runs below an open test.
     fn engaged(&mut self, thread: u32) {
-        let Some((pid, _)) = process(thread) else { return };
+        let Some((pid, _)) = family(thread) else { return };
         if self.hosts.contains_key(&pid) {
             return;
         }
@@ -427,7 +428,7 @@ impl Sink for SplitObserver<'_, '_> {
         if !self.hosts.is_empty() {
             self.give(&event);
         } else if self.first.is_none() {
-            self.first = process(event.thread).map(|(own, _)| own);
+            self.first = family(event.thread).map(|(own, _)| own);
         }
         self.whole.event(event);
     }
@@ -453,21 +454,4 @@ fn path_read<'e>(action: &'e Action<'_>) -> Option<&'e [u8]> {
 fn opened(event: &Event<'_>) -> bool {
     let failed = matches!(event.timing, Timing::After { result, .. } if result < 0);
     matches!(event.action, Action::Open { .. }) && !failed
-}
-
-/// Whether a process is there and has not ended.
-fn is_alive(pid: u32) -> bool {
-    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
-    let state = status.lines().find_map(|line| line.strip_prefix("State:"));
-    state.is_some_and(|state| !matches!(state.trim().chars().next(), Some('Z' | 'X')))
-}
-
-/// The process of a thread, and its parent.
-fn process(thread: u32) -> Option<(u32, u32)> {
-    let status = std::fs::read_to_string(format!("/proc/{thread}/status")).ok()?;
-    let field = |name: &str| {
-        let line = status.lines().find_map(|l| l.strip_prefix(name))?;
-        line.trim().parse::<u32>().ok()
-    };
-    Some((field("Tgid:")?, field("PPid:")?))
 }

@@ -97,7 +97,7 @@ macro_rules! with_every_engine {
         fn $test() {
             match tamis_trace::choose::choose(stringify!($engine)) {
                 Ok(_) => super::$test(stringify!($engine)),
-                Err(why) => println!("not tried: {why}"),
+                Err(why) => tamis_testkit::not_here(&why.to_string()),
             }
         })*
     };

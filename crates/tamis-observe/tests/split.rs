@@ -39,7 +39,7 @@ fn play(engine: &str, script: &str) -> Option<Seen> {
     let engine = match tamis_trace::choose::choose(engine) {
         Ok(engine) => engine,
         Err(why) => {
-            println!("not tried: {why}");
+            tamis_testkit::not_here(&why.to_string());
             return None;
         }
     };

@@ -33,7 +33,7 @@ pub use ended::{Decided, Ended, ended, ended_with_input, wait_for};
 pub use java::{
     Jdk, Sources, artifact, class_files, classpath_of, figure, jars, jdk, jdks, unpacked,
 };
-pub use needs::{found, has, need, not_tried};
+pub use needs::{found, has, need, not_here, not_tried};
 pub use project::Project;
 pub use random::{Random, for_each_seed, rounds};
 pub use tools::{copy_tree, python};

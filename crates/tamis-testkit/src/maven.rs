@@ -101,7 +101,8 @@ impl Maven {
     }
 }
 
-const LACKS: &str = "artifacts that Maven's repository lacks (scripts/test fetches them)";
+/// What a test needs that lacks some.
+pub const LACKS: &str = "artifacts that Maven's repository lacks (scripts/test fetches them)";
 
 /// Whether a log of Maven says that it could not get something.
 pub fn is_unresolved(log: &str) -> bool {

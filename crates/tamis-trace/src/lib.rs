@@ -15,6 +15,7 @@ mod nudge;
 #[cfg(all(target_arch = "x86_64", target_env = "gnu"))]
 pub mod patch;
 mod probe;
+pub mod proc;
 mod process;
 pub mod ptrace;
 mod serve;

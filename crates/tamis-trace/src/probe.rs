@@ -58,12 +58,7 @@ pub(crate) fn ptrace() -> Result<(), String> {
 /// Whether privileges of set-user-id programs survive our tracing.
 pub(crate) fn may_trace_privileged() -> bool {
     const CAP_SYS_PTRACE: u64 = 19;
-    std::fs::read_to_string("/proc/self/status")
-        .ok()
-        .and_then(|status| {
-            let line = status.lines().find_map(|l| l.strip_prefix("CapEff:"))?;
-            u64::from_str_radix(line.trim(), 16).ok()
-        })
+    crate::proc::capabilities("self", "CapEff")
         .is_some_and(|effective| effective & (1 << CAP_SYS_PTRACE) != 0)
 }
 

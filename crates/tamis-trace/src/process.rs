@@ -56,7 +56,7 @@ impl Process {
             Some(libc::EFAULT | libc::ESRCH) => Err(Unread::Nothing),
             _ => Err(Unread::Unknown(format!(
                 "memory of {} is closed to us: {error}",
-                crate::tree::program_name(self.thread)
+                crate::proc::program_name(self.thread)
             ))),
         }
     }
@@ -189,7 +189,7 @@ impl Process {
                 return Err(Unread::Nothing);
             }
             Err(e) => {
-                let who = crate::tree::program_name(self.thread);
+                let who = crate::proc::program_name(self.thread);
                 return Err(Unread::Unknown(format!("{name} of {who}: {e}")));
             }
         };
@@ -282,10 +282,7 @@ impl Process {
 
     /// The number of the process to which this thread belongs.
     pub(crate) fn leader(self) -> u32 {
-        std::fs::read_to_string(format!("/proc/{}/status", self.thread))
-            .ok()
-            .and_then(|s| s.lines().find_map(|l| l.strip_prefix("Tgid:")?.trim().parse().ok()))
-            .unwrap_or(self.thread)
+        crate::proc::family(self.thread).map_or(self.thread, |(process, _)| process)
     }
 }
 

@@ -16,7 +16,8 @@
 use crate::command::{Command, Ending};
 use crate::filter::Filter;
 use crate::notify;
-use crate::tree::{descendants, program_name, signal_all};
+use crate::proc::{descendants, program_name};
+use crate::tree::signal_all;
 use std::ffi::{CString, OsStr};
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, IntoRawFd, OwnedFd, RawFd};
@@ -138,7 +139,7 @@ impl Shepherd {
 
     /// The programs of the tree that are running now.
     pub(crate) fn running(&self) -> Vec<String> {
-        descendants(self.pid as u32).into_iter().map(|pid| program_name(pid as u32)).collect()
+        descendants(self.pid as u32).into_iter().map(program_name).collect()
     }
 
     fn order(&self, order: Order) -> io::Result<()> {

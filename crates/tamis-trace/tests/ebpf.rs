@@ -15,6 +15,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::sync::atomic::AtomicBool;
+use tamis_testkit::{not_here, not_tried};
 use tamis_trace::ebpf::{self, Ebpf};
 use tamis_trace::{Action, Command, Engine, Event, Finish, Peer, Timing};
 
@@ -26,7 +27,7 @@ fn engine() -> Option<&'static Ebpf> {
         .get_or_init(|| match ebpf::available() {
             Ok(()) => Some(Ebpf::default()),
             Err(why) => {
-                eprintln!("skipped: {why}");
+                not_here(&why.to_string());
                 None
             }
         })
@@ -186,12 +187,12 @@ impl Place {
         match status {
             Ok(status) if status.success() => Some(program),
             Ok(_) if !options.is_empty() => {
-                eprintln!("skipped: cc cannot build with {options:?}");
+                not_here(&format!("cc cannot build with {options:?}"));
                 None
             }
             Ok(status) => panic!("cc failed: {status}"),
-            Err(error) => {
-                eprintln!("skipped: no C compiler ({error})");
+            Err(_) => {
+                not_tried("cc");
                 None
             }
         }

@@ -146,13 +146,9 @@ impl JvmModel {
     /// Whether a JVM was started by one that runs tests. That one had asked before, so it is known. Ant
     /// hands the agent on only while no test runs inside it.
     fn is_below_tests(&self, pid: u32) -> bool {
-        let parent = |pid: u32| -> Option<u32> {
-            let status = std::fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
-            status.lines().find_map(|line| line.strip_prefix("PPid:"))?.trim().parse().ok()
-        };
         let is_ant =
             |above: &u32| self.jvms.asking.get(above).is_some_and(|jvm| is_ant(&jvm.hello.command));
-        std::iter::successors(parent(pid), |&pid| parent(pid).filter(|_| pid > 1))
+        tamis_trace::proc::ancestors(pid)
             .filter(|above| self.jvms.hosts.contains_key(above))
             .any(|above| !is_ant(&above))
     }

@@ -12,7 +12,7 @@ const RIGHTS: &str = "the eBPF engine needs CAP_BPF and CAP_PERFMON, for instanc
 /// Whether the engine can work here; if not, why. Takes well under a millisecond.
 pub fn available() -> Result<(), String> {
     PROGRAM.map_err(str::to_owned)?;
-    let capabilities = effective_capabilities().unwrap_or(0);
+    let capabilities = crate::proc::capabilities("self", "CapEff").unwrap_or(0);
     let has = |capability| capabilities & (capability | CAP_SYS_ADMIN) != 0;
     if !has(CAP_BPF) || !has(CAP_PERFMON) {
         return Err(RIGHTS.to_owned());
@@ -28,12 +28,6 @@ pub fn available() -> Result<(), String> {
             .to_owned());
     }
     load_smallest_program()
-}
-
-fn effective_capabilities() -> Option<u64> {
-    let status = fs::read_to_string("/proc/self/status").ok()?;
-    let line = status.lines().find_map(|line| line.strip_prefix("CapEff:"))?;
-    u64::from_str_radix(line.trim(), 16).ok()
 }
 
 /// The head of `union bpf_attr` for BPF_PROG_LOAD.
@@ -104,7 +98,7 @@ mod tests {
 
     #[test]
     fn own_capabilities_can_be_read() {
-        assert!(effective_capabilities().is_some());
+        assert!(crate::proc::capabilities("self", "CapEff").is_some());
     }
 
     #[test]

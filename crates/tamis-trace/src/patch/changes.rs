@@ -5,8 +5,8 @@
 //! change is on its way, the others' reads are notified, as they would be without a log. It is over
 //! when the thread is heard of again, or has left the call.
 
-use super::rings::is_alive;
 use crate::decode::Call;
+use crate::proc::{is_alive, user_time};
 use std::sync::atomic::{Ordering, fence};
 use tamis_patch::layout::{Header, NO_CHANGE, SEVERAL};
 
@@ -81,20 +81,6 @@ impl Pending {
             Err(_) => is_alive(self.thread),
         }
     }
-}
-
-/// How long a thread has run outside of the kernel, in ticks; none where it has ended.
-fn user_time(thread: u32) -> Option<u64> {
-    let stat = std::fs::read(format!("/proc/{thread}/stat")).ok()?;
-    // The name in brackets can hold anything.
-    let end = stat.iter().rposition(|&b| b == b')')?;
-    let rest = std::str::from_utf8(&stat[end + 1..]).ok()?;
-    let mut fields = rest.split_ascii_whitespace();
-    let state = fields.next()?;
-    if matches!(state, "Z" | "X") {
-        return None;
-    }
-    fields.nth(10)?.parse().ok()
 }
 
 /// Whether the kernel's words about a thread ("running", or number and arguments) can be about this

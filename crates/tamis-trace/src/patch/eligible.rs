@@ -7,6 +7,7 @@
 //! where the loader is asked to tell what it does.
 
 use super::sites::{DYNAMIC, Elf, INTERPRETER, LOAD, NOTE, Segment, notes};
+use crate::proc::capabilities;
 use crate::process::{Last, Process};
 use std::collections::HashMap;
 use std::ffi::{OsStr, OsString};
@@ -121,16 +122,10 @@ impl Eligible {
 /// those only who have our capabilities, and what root gets at an exec has bounds.
 fn keeps_sight_of_us(process: Process) -> bool {
     static OWN: OnceLock<u64> = OnceLock::new();
-    let own = *OWN.get_or_init(|| capabilities("self", "CapPrm:").unwrap_or(u64::MAX));
+    let own = *OWN.get_or_init(|| capabilities("self", "CapPrm").unwrap_or(u64::MAX));
     let has =
         |what| capabilities(&process.thread.to_string(), what).is_some_and(|c| c & own == own);
-    own == 0 || has("CapEff:") && has("CapBnd:")
-}
-
-fn capabilities(process: &str, what: &str) -> Option<u64> {
-    let status = std::fs::read_to_string(format!("/proc/{process}/status")).ok()?;
-    let set = status.lines().find_map(|line| line.strip_prefix(what))?;
-    u64::from_str_radix(set.trim(), 16).ok()
+    own == 0 || has("CapEff") && has("CapBnd")
 }
 
 fn find(program: &OsStr, path: Option<OsString>, folder: &Path) -> Option<std::path::PathBuf> {
@@ -281,7 +276,7 @@ mod tests {
     fn the_library_comes_last() {
         let mut eligible = Eligible::default();
         if !eligible.judge("/bin/sh".as_ref()) {
-            println!("not tried: the shell here is no usual program");
+            tamis_testkit::not_here("the shell is no usual program");
             return;
         }
         let pair = |n: &str, v: &str| (OsString::from(n), OsString::from(v));

@@ -2,6 +2,7 @@
 
 use super::memory::Memory;
 use crate::event::{Action, Blind, Event, Facet, OpenHow, Sink, Timing};
+use crate::proc::{family, is_alive};
 use std::sync::atomic::Ordering;
 use std::time::{SystemTime, UNIX_EPOCH};
 use tamis_patch::layout::{ASK_RING_AFTER_FORK, RECORD, RING_DATA, RINGS, Record, SKIP};
@@ -193,16 +194,6 @@ fn action<'p>(record: &Record, path: &'p [u8]) -> Option<Action<'p>> {
     })
 }
 
-/// A process's own number and its parent's.
-fn family(thread: u32) -> Option<(u32, u32)> {
-    let status = std::fs::read_to_string(format!("/proc/{thread}/status")).ok()?;
-    let field = |name: &str| {
-        let line = status.lines().find_map(|l| l.strip_prefix(name))?;
-        line.trim().parse::<u32>().ok()
-    };
-    Some((field("Tgid:")?, field("PPid:")?))
-}
-
 /// Whether two processes share their memory; yes where nobody can tell.
 fn share_memory(one: u32, other: u32) -> bool {
     const KCMP_VM: libc::c_long = 1;
@@ -218,14 +209,6 @@ fn share_memory(one: u32, other: u32) -> bool {
         )
     };
     order <= 0
-}
-
-/// Whether a process, or thread, has not ended.
-pub(super) fn is_alive(process: u32) -> bool {
-    let Ok(stat) = std::fs::read(format!("/proc/{process}/stat")) else { return false };
-    // The name in brackets can hold anything; the state follows the last bracket.
-    let state = stat.iter().rposition(|&b| b == b')').and_then(|at| stat.get(at + 2));
-    !matches!(state, Some(b'Z' | b'X'))
 }
 
 fn now_ns() -> u64 {

@@ -5,6 +5,7 @@ use std::ffi::OsString;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
+use tamis_testkit::{need, not_here};
 use tamis_trace::{Action, Command, Engine, Event, Finish};
 
 pub(crate) fn command(words: &[&str]) -> Command {
@@ -25,7 +26,7 @@ pub(crate) fn available() -> Vec<Box<dyn Engine>> {
     let engines = tamis_trace::engines();
     for candidate in &engines {
         if let Err(why) = &candidate.available {
-            println!("not tried: the {} engine: {why}", candidate.name);
+            not_here(&format!("the {} engine: {why}", candidate.name));
         }
     }
     let working = engines.iter().filter(|c| c.available.is_ok());
@@ -81,13 +82,9 @@ pub(crate) fn corpus(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/corpus").join(name)
 }
 
-/// The absolute path of a program; says so where it is not installed.
+/// The absolute path of a program; the test is not tried where it is not installed.
 pub(crate) fn found(program: &str) -> Option<String> {
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let place = std::env::split_paths(&path).map(|d| d.join(program)).find(|p| p.is_file());
-    if place.is_none() {
-        println!("not tried: {program} is not installed");
-    }
+    let place = need(program).then(|| tamis_testkit::found(program))?;
     place.map(|p| p.display().to_string())
 }
 
@@ -107,6 +104,6 @@ pub(crate) fn compile(name: &str, options: &[&str], into: &Path) -> Option<PathB
     }
     let why = String::from_utf8_lossy(&built.stderr);
     assert!(!options.is_empty(), "{name} does not build: {why}");
-    println!("not tried: {name} with {options:?} does not build: {why}");
+    not_here(&format!("{name} with {options:?} does not build: {why}"));
     None
 }

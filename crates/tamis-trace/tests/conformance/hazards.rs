@@ -6,6 +6,7 @@ use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 use std::time::Duration;
+use tamis_testkit::not_here;
 use tamis_trace::{Action, Blind, Command, Ending, Engine, Finish};
 
 fn blinds<'a>(actions: &'a [Action<'static>]) -> Vec<&'a Blind> {
@@ -50,13 +51,13 @@ fn calls_of_a_foreign_architecture_are_marked() {
         [("foreign.c", [].as_slice()), ("foreign32.S", &["-m32", "-nostdlib", "-static"])]
     {
         if !cfg!(target_arch = "x86_64") {
-            println!("not tried: {name} is for x86_64");
+            not_here(&format!("{name} is for x86_64"));
             continue;
         }
         each(name, options, |engine, finish, actions| {
             let name = engine.name();
             if finish.ending != Ending::Exited(0) {
-                println!("not tried: this kernel runs no 32-bit calls ({finish:?})");
+                not_here(&format!("this kernel runs no 32-bit calls ({finish:?})"));
                 return;
             }
             assert!(blinds(actions).contains(&&Blind::ForeignArchitecture), "{name}");
@@ -170,7 +171,7 @@ fn gdb_inside() {
 fn lost_privileges_of_set_user_id_programs_are_noted() {
     // SAFETY: geteuid has no precondition.
     if unsafe { libc::geteuid() } != 0 {
-        println!("not tried: it takes root to make such a program");
+        not_here("it takes root to make such a program");
         return;
     }
     let (Some(_), place) = (found("setpriv"), tempfile::tempdir().unwrap()) else { return };
@@ -184,7 +185,7 @@ fn lost_privileges_of_set_user_id_programs_are_noted() {
     let unprivileged = ["setpriv", "--reuid", "65534", "--clear-groups", program];
     let plain = std::process::Command::new("setpriv").args(&unprivileged[1..]).output().unwrap();
     if plain.stdout != b"0\n" {
-        println!("not tried: set-user-id programs have no effect here");
+        not_here("set-user-id programs have no effect");
         return;
     }
     for engine in available() {
@@ -198,8 +199,10 @@ fn lost_privileges_of_set_user_id_programs_are_noted() {
 fn mounts_are_marked() {
     // SAFETY: geteuid has no precondition.
     let root = unsafe { libc::geteuid() } == 0;
+    if !root {
+        not_here("it takes root to mount");
+    }
     if !root || found("unshare").is_none() {
-        println!("not tried: it takes root and unshare");
         return;
     }
     for engine in available() {
@@ -209,7 +212,7 @@ fn mounts_are_marked() {
         let (finish, actions) =
             run(engine.as_ref(), command(&["unshare", "-m", "sh", "-c", &script]));
         if finish.ending != Ending::Exited(0) {
-            println!("not tried: nothing can be mounted here");
+            not_here("nothing can be mounted");
         }
         let name = engine.name();
         assert!(!Path::new(place).join("x").exists(), "{name}: mounted outside");

@@ -3,6 +3,7 @@
 
 use crate::common::{available, command, opened, run};
 use std::sync::atomic::AtomicBool;
+use tamis_testkit::not_here;
 use tamis_trace::{Action, Ending, Event};
 
 /// Makes the inner test below do its work.
@@ -12,7 +13,7 @@ const INNER: &str = "TAMIS_TEST_INNER";
 /// not work here.
 fn below_a_listener(tests: &[&str]) -> Option<(Ending, Vec<Action<'static>>)> {
     let (Ok(outer), Ok(_)) = (tamis_trace::choose("notify"), tamis_trace::choose("ptrace")) else {
-        println!("not tried: it takes both engines");
+        not_here("it takes the notify and the ptrace engine");
         return None;
     };
     let test = std::env::current_exe().unwrap();

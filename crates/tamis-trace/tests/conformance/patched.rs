@@ -6,6 +6,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
+use tamis_testkit::not_here;
 use tamis_trace::{Action, Blind, Command, Ending, Engine, Event, Finish, Timing};
 
 /// A program of the corpus in a folder of its own, to be run under the engine.
@@ -29,7 +30,7 @@ impl Patched {
         let engine = match tamis_trace::choose("patch") {
             Ok(engine) => engine,
             Err(why) => {
-                println!("not tried: {why}");
+                not_here(&why.to_string());
                 return None;
             }
         };
@@ -315,7 +316,7 @@ fn little_memory() {
 fn another_user_and_another_view_of_the_machine() {
     // SAFETY: geteuid has no precondition.
     if unsafe { libc::geteuid() } != 0 {
-        println!("not tried: it takes root");
+        not_here("it takes root");
         return;
     }
     let Some(patched) = Patched::new() else { return };
@@ -328,7 +329,7 @@ fn another_user_and_another_view_of_the_machine() {
         }
         let seen = patched.run_words(words);
         if seen.finish.ending != Ending::Exited(0) {
-            println!("not tried: {words:?}: {}", seen.errors);
+            not_here(&format!("{words:?}: {}", seen.errors));
             continue;
         }
         assert!(seen.errors.is_empty(), "{words:?}: {}", seen.errors);

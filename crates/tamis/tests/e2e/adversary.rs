@@ -2,7 +2,7 @@
 
 use std::os::unix::fs::symlink;
 use std::path::Path;
-use tamis_testkit::{Project, ended, need, not_tried, python};
+use tamis_testkit::{Project, ended, need, not_here, python};
 
 /// A script is run, must be skipped, then the edit must make it run.
 fn an_edit_is_seen(what: &str, files: &[(&str, &str)], script: &str, edit: impl FnOnce(&Project)) {
@@ -351,7 +351,7 @@ fn all_engines_see_the_same() {
         let run = || project.tamis(&["--engine", engine, "./check.sh"]);
         let first = run();
         if first.stderr.contains("does not work here") {
-            not_tried(&format!("the {engine} engine: {}", first.stderr));
+            not_here(&format!("the {engine} engine: {}", first.stderr));
             continue;
         }
         assert_eq!(first.code, 0, "{engine}: {}", first.stderr);

@@ -176,7 +176,7 @@ fn a_store_that_cannot_be_written_runs_the_tests() {
     }
     // SAFETY: geteuid has no precondition.
     if unsafe { libc::geteuid() } == 0 {
-        eprintln!("root writes in a read-only folder: there is nothing to try");
+        tamis_testkit::not_here("root writes in a read-only folder");
         return;
     }
     fs::create_dir(project.path("locked")).expect("a folder");

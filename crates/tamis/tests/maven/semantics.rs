@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use tamis_testkit::Jdk;
 use tamis_testkit::maven::{Maven, is_resolved};
-use tamis_testkit::{Call, not_tried, simple};
+use tamis_testkit::{Call, not_here, simple};
 
 /// An edit and what it selects: test class and what its reason names. No test is selected by two edits
 /// of one round.
@@ -451,7 +451,7 @@ fn project(jdk: &Jdk) -> Option<Maven> {
 fn what_a_change_selects_on_the_newest_jdk() {
     let newest = tamis_testkit::jdks().pop().filter(|jdk| *jdk != tamis_testkit::jdk());
     let Some(jdk) = newest else {
-        not_tried("a second JDK");
+        not_here("there is only one JDK");
         return;
     };
     let Some(maven) = project(&jdk) else { return };
