@@ -13,7 +13,7 @@ use tamis_select_static::strategy::{self, Recorded};
 use tamis_select_static::{
     Configuration, Reason, Session, StaticSettings, TestDecision, TestModule,
 };
-use tamis_testjava::jdk;
+use tamis_testkit::jdk;
 
 struct Project {
     classes: PathBuf,
@@ -41,7 +41,7 @@ impl Project {
             .file("ATest.java", "class ATest { @org.junit.Test public void t() { new A().v(); } }")
             .file("BTest.java", "class BTest { @org.junit.Test public void t() { } }")
             .compile(&jdk());
-        for (name, bytes) in tamis_testjava::class_files(&from) {
+        for (name, bytes) in tamis_testkit::class_files(&from) {
             let to = self.classes.join(name);
             std::fs::create_dir_all(to.parent().unwrap()).unwrap();
             std::fs::write(to, bytes).unwrap();

@@ -10,8 +10,8 @@ use anyhow::Result;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use tamis_core::decide::Demand;
-use tamis_core::{Planned, Scope, TestKey, Tool, Unit};
-use tamis_session::{Choice, KnownScope, PlannedUnit, Planner, Request};
+use tamis_core::{Evidence, Planned, Scope, TestKey, Tool, Unit};
+use tamis_session::{Choice, KnownScope, PartsPlan, PlannedUnit, Planner, Request};
 use tamis_store::Store;
 
 /// Everything that is known: the tests of the suites, the commands that ran before, and the units inside
@@ -27,7 +27,12 @@ pub fn known(call: Call<'_>, store: Option<&Store>) -> Result<Vec<Planned>> {
     if call.options.which.failed {
         planned = planned.into_iter().filter_map(Planned::if_failed).collect();
     }
-    planned.extend(units(call, store, &keys, |_| true, None)?);
+    planned.extend(units(
+        call,
+        store,
+        &keys,
+        Wanted { tool: &|_| true, choice: None, parts: true },
+    )?);
     let options = call.options.session(true);
     planned.retain(|planned| options.wants(&planned.key));
     Ok(planned)
@@ -50,7 +55,8 @@ pub fn of_command(
     let tools = claim.tools();
     let tests = store.map(Store::tests).transpose()?.unwrap_or_default();
     let keys: Vec<TestKey> = tests.into_iter().map(|test| test.key).collect();
-    planned.extend(units(call, store, &keys, |tool| tools.contains(tool), choice)?);
+    let tool = &|tool: &Tool| tools.contains(tool);
+    planned.extend(units(call, store, &keys, Wanted { tool, choice, parts: false })?);
     Ok(planned)
 }
 
@@ -76,13 +82,9 @@ pub fn of_test(call: Call<'_>, store: Option<&Store>, case: &Case) -> Result<Pla
     let Some((of_whole, parts)) = decided(call, store, scope, whole, true)? else {
         return alone(call, store, key);
     };
-    if let Some(mut parts) = parts {
-        let own = parts.parts.remove(&key.unit);
-        return own.map_or_else(|| alone(call, store, key), Ok);
-    }
-    // Its own proof says more than that of its whole.
     let own = alone(call, store, key)?;
-    Ok(if of_whole.skips() && own.skips() { own } else { of_whole })
+    let by_whole = BTreeMap::from([(whole.unit.clone(), (of_whole, parts))]);
+    Ok(of_part(scope.as_ref(), own.clone(), &by_whole).unwrap_or(own))
 }
 
 /// The units that a part can belong to, as far as they are known.
@@ -103,8 +105,7 @@ fn known_wholes(
 
 /// By its own records alone.
 fn alone(call: Call<'_>, store: Option<&Store>, key: &TestKey) -> Result<Planned> {
-    let asked = [super::Asked { key: key.clone(), demand: Demand::None }];
-    let planned = by_records(call.project, call.notices(), store, &call.world(), &asked)?;
+    let planned = by_themselves(call, store, &[key])?;
     Ok(planned.into_iter().next().expect("one for each that is asked about"))
 }
 
@@ -114,7 +115,7 @@ fn decided(
     scope: &Arc<dyn KnownScope>,
     key: &TestKey,
     parts: bool,
-) -> Result<Option<(Planned, Option<tamis_session::PartsPlan>)>> {
+) -> Result<Option<(Planned, Option<PartsPlan>)>> {
     let mut options = call.options.session(true);
     options.parts = parts;
     let plan = UnitPlanner(call).plan(Request {
@@ -131,19 +132,26 @@ fn decided(
     }))
 }
 
+/// Which units are asked for, and how.
+#[derive(Clone, Copy)]
+struct Wanted<'a> {
+    tool: &'a dyn Fn(&Tool) -> bool,
+    choice: Option<&'a Choice>,
+    /// With each part that is known beside its whole.
+    parts: bool,
+}
+
 /// The units of all scopes of some tools, in the order of their keys.
 fn units(
     call: Call<'_>,
     store: Option<&Store>,
     keys: &[TestKey],
-    wanted: impl Fn(&Tool) -> bool,
-    choice: Option<&Choice>,
+    wanted: Wanted<'_>,
 ) -> Result<Vec<Planned>> {
     let mut by_scope: BTreeMap<(&Scope, &str), Vec<&TestKey>> = BTreeMap::new();
-    for key in keys.iter().filter(|key| key.scope.tool().is_some_and(&wanted)) {
+    for key in keys.iter().filter(|key| key.scope.tool().is_some_and(wanted.tool)) {
         by_scope.entry((&key.scope, &key.folder)).or_default().push(key);
     }
-    let options = call.options.session(true);
     let mut all = Vec::new();
     if by_scope.is_empty() {
         return Ok(all);
@@ -154,27 +162,75 @@ fn units(
         let is_it = |s: &&Arc<dyn KnownScope>| {
             Scope::Tool(s.scope().clone()) == *scope && s.folder() == folder
         };
-        let Some(known) = scopes.iter().find(is_it) else {
-            for key in keys {
-                all.push(alone(call, store, key)?);
-            }
-            continue;
-        };
-        // Parts come with their wholes.
-        let wholes = keys.iter().filter(|key| known.wholes_of(&key.unit).is_empty());
-        let units: Vec<Unit> = wholes.map(|key| key.unit.clone()).collect();
-        let demand = &call.options.demand();
-        let request =
-            Request { store, scope: known, units: &units, demand, choice, options: &options };
-        let plan = UnitPlanner(call).plan(request)?;
-        plan.remarks.into_iter().for_each(|remark| call.remark(remark));
-        for unit in plan.units {
-            match unit {
-                PlannedUnit::Decided(_, Some(parts)) => all.extend(parts.parts.into_values()),
-                PlannedUnit::Decided(planned, None) => all.push(planned),
-                PlannedUnit::Done | PlannedUnit::NotAskedFor => {}
-            }
+        match scopes.iter().find(is_it) {
+            Some(known) => all.extend(of_scope(call, store, known, &keys, wanted)?),
+            None => all.extend(by_themselves(call, store, &keys)?),
         }
     }
     Ok(all)
+}
+
+/// By their own records alone.
+fn by_themselves(call: Call<'_>, store: Option<&Store>, keys: &[&TestKey]) -> Result<Vec<Planned>> {
+    let asked = |key: &&TestKey| super::Asked { key: (*key).clone(), demand: Demand::None };
+    let asked: Vec<super::Asked> = keys.iter().map(asked).collect();
+    by_records(call.project, call.notices(), store, &call.world(), &asked)
+}
+
+fn of_scope(
+    call: Call<'_>,
+    store: Option<&Store>,
+    known: &Arc<dyn KnownScope>,
+    keys: &[&TestKey],
+    wanted: Wanted<'_>,
+) -> Result<Vec<Planned>> {
+    let mut options = call.options.session(true);
+    options.parts |= wanted.parts;
+    let is_whole = |key: &&&TestKey| known.wholes_of(&key.unit).is_empty();
+    let (wholes, parts): (Vec<&TestKey>, Vec<&TestKey>) = keys.iter().partition(|k| is_whole(k));
+    let units: Vec<Unit> = wholes.iter().map(|key| key.unit.clone()).collect();
+    let (demand, choice) = (&call.options.demand(), wanted.choice);
+    let request = Request { store, scope: known, units: &units, demand, choice, options: &options };
+    let plan = UnitPlanner(call).plan(request)?;
+    plan.remarks.into_iter().for_each(|remark| call.remark(remark));
+    let mut all = Vec::new();
+    let mut by_whole: BTreeMap<Unit, (Planned, Option<PartsPlan>)> = BTreeMap::new();
+    for unit in plan.units {
+        let PlannedUnit::Decided(planned, parts) = unit else { continue };
+        if wanted.parts {
+            all.push(planned.clone());
+            by_whole.insert(planned.key.unit.clone(), (planned, parts));
+        } else if let Some(parts) = parts {
+            all.extend(parts.parts.into_values());
+        } else {
+            all.push(planned);
+        }
+    }
+    if wanted.parts {
+        for own in by_themselves(call, store, &parts)? {
+            all.extend(of_part(known.as_ref(), own, &by_whole));
+        }
+        all.sort_by(|a, b| a.key.cmp(&b.key));
+    }
+    Ok(all)
+}
+
+/// What a run would decide about a part: by its whole, unless parts of that one are left out. `None`
+/// where the whole is not asked for.
+fn of_part(
+    scope: &dyn KnownScope,
+    own: Planned,
+    by_whole: &BTreeMap<Unit, (Planned, Option<PartsPlan>)>,
+) -> Option<Planned> {
+    let wholes = scope.wholes_of(&own.key.unit);
+    let (whole, parts) = wholes.iter().find_map(|whole| by_whole.get(whole))?;
+    if let Some(planned) = parts.as_ref().and_then(|plan| plan.parts.get(&own.key.unit)) {
+        return Some(planned.clone());
+    }
+    // Its own proof says more than that of its whole.
+    if whole.skips() && own.skips() {
+        return Some(own);
+    }
+    let evidence = Evidence { newest: own.evidence.newest, ..whole.evidence.clone() };
+    Some(Planned { key: own.key, decision: whole.decision.clone(), evidence })
 }

@@ -112,7 +112,7 @@ fn at_method_level_the_call_graph_decides() {
     assert!(edited.ran["m.TestP"].contains("m.TestP#"), "a path of methods: {edited:?}");
     assert!(edited.stderr.contains("can miss tests"), "{}", edited.stderr);
     assert_ne!(
-        maven.build(&["--granularity", "method"], &["test"]).code,
+        maven.build(&["--level", "method"], &["test"]).code,
         0,
         "--level belonged to static"
     );
