@@ -180,10 +180,13 @@ impl Observer<'_> {
         self.look(path, act).before
     }
 
-    /// A call that makes a name fails where there is no folder for it.
+    /// A call that makes or removes a name fails where there is no folder for it, or one that this
+    /// user may not write in.
     fn ask_folder_of(&mut self, path: &[u8], act: Act) {
         if let Some((folder, _)) = split(path) {
-            self.ask(folder, Wish::Kind, Access::STAT, act.on_the_way());
+            let act = act.on_the_way();
+            self.ask(folder, Wish::Kind, Access::STAT, act);
+            self.ask(folder, Wish::Facet(Scheme::Rights), Access::STAT, act);
         }
     }
 
@@ -269,6 +272,7 @@ impl Observer<'_> {
 
     pub(crate) fn remove(&mut self, path: &[u8], act: Act) {
         let Some(path) = self.resolve(path, false, act) else { return };
+        self.ask_folder_of(&path, act);
         if !act.timing.is_before_changes() && !act.failed() {
             return self.removed(&path, act);
         }
@@ -347,6 +351,7 @@ impl Observer<'_> {
         let Rename { exchange, keep } = how;
         let Some(from) = self.resolve(from, false, act) else { return };
         let Some(to) = self.resolve(to, false, act) else { return };
+        self.ask_folder_of(&from, act);
         self.ask_folder_of(&to, act);
         if act.failed() {
             self.ask(&from, Wish::Content, Access::STAT, act.on_the_way());

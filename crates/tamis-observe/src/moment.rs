@@ -184,9 +184,22 @@ const COARSE_NS: i128 = 2_000_000_000;
 
 /// Whether a time stamp of a file is older than a call, or than the whole run.
 pub(crate) fn is_before(stamp_ns: i128, call_ns: u64, began_ns: i128) -> bool {
-    let coarse = if stamp_ns % 1_000_000_000 == 0 { COARSE_NS } else { 0 };
-    let latest_ns = stamp_ns + coarse;
+    let latest_ns = latest(stamp_ns);
     latest_ns < began_ns || latest_ns + CLOCK_LAG_NS < i128::from(call_ns)
+}
+
+/// The last moment that a time stamp can be of.
+fn latest(stamp_ns: i128) -> i128 {
+    if stamp_ns % 1_000_000_000 == 0 { stamp_ns + COARSE_NS } else { stamp_ns }
+}
+
+/// Whether a further change could leave the stamps of a file as they are: they are coarse, and of
+/// just now. What is in it must then be looked at at once, and not at the end.
+pub(crate) fn can_hide_a_change(before: &Before, now_ns: i128) -> bool {
+    matches!(before, Before::There(found)
+        if found.kind() == FileKind::File
+            && latest(found.ctime_ns) != found.ctime_ns
+            && latest(found.ctime_ns) >= now_ns)
 }
 
 /// The time that a file gets which is changed now.
@@ -196,4 +209,41 @@ pub(crate) fn file_clock_ns() -> i128 {
     // SAFETY: as above.
     unsafe { libc::clock_gettime(libc::CLOCK_REALTIME_COARSE, &raw mut time) };
     i128::from(time.tv_sec) * 1_000_000_000 + i128::from(time.tv_nsec)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SECOND: i128 = 1_000_000_000;
+
+    #[test]
+    fn a_fine_stamp_is_older_than_a_call_after_one_tick() {
+        let stamp = 100 * SECOND + 5;
+        let call = |after_ns: i128| is_before(stamp, (stamp + after_ns) as u64, 0);
+        assert!(!call(0) && !call(CLOCK_LAG_NS) && call(CLOCK_LAG_NS + 1));
+        assert!(is_before(stamp, 0, stamp + 1), "older than the run");
+        assert!(!is_before(stamp, 0, stamp));
+    }
+
+    #[test]
+    fn a_stamp_of_whole_seconds_may_be_of_any_moment_in_them() {
+        let stamp = 100 * SECOND;
+        let call = |after_ns: i128| is_before(stamp, (stamp + after_ns) as u64, 0);
+        assert!(!call(SECOND) && !call(COARSE_NS) && call(COARSE_NS + CLOCK_LAG_NS + 1));
+        assert!(!is_before(stamp, 0, stamp + SECOND), "it may be younger than the run");
+        assert!(is_before(stamp, 0, stamp + COARSE_NS + 1));
+    }
+
+    #[test]
+    fn only_coarse_and_young_stamps_hide_a_change() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let mut found = tamis_fs::identity(file.path()).unwrap().unwrap();
+        found.ctime_ns = 100 * SECOND;
+        assert!(can_hide_a_change(&Before::There(found), 101 * SECOND));
+        assert!(!can_hide_a_change(&Before::There(found), 103 * SECOND));
+        found.ctime_ns += 1;
+        assert!(!can_hide_a_change(&Before::There(found), 100 * SECOND));
+        assert!(!can_hide_a_change(&Before::Absent, 100 * SECOND));
+    }
 }

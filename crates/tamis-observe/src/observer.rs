@@ -4,7 +4,9 @@ use crate::change::Rename;
 use crate::entry::{Asked, Before, Change, Entry, Late, Taken};
 use crate::facts::Fact;
 use crate::interpreter::interpreter;
-use crate::moment::{Act, file_clock_ns, first_look, is_own, is_pipe, names_moved_since};
+use crate::moment::{
+    Act, can_hide_a_change, file_clock_ns, first_look, is_own, is_pipe, names_moved_since,
+};
 use crate::network::{Network, Services};
 use crate::programs::Programs;
 use crate::resolve::Resolver;
@@ -235,6 +237,7 @@ impl<'a> Observer<'a> {
         if is_pipe(&entry.before) && access.contains(Access::READ) {
             return self.taint_pipe(path);
         }
+        let eager = eager || can_hide_a_change(&entry.before, file_clock_ns());
         let scheme = scheme_for(wish, entry.before.kind(), judgement);
         let kept = entry.kept.clone();
         match entry.question_mut(scheme) {

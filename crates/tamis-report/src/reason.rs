@@ -17,6 +17,11 @@ pub fn difference(question: &Question, was: Value, is: Value) -> String {
             Value::Directory => format!("{path} is a directory now"),
             _ => format!("{path} cannot be written any more"),
         },
+        Question::Path(_, Scheme::Size | Scheme::Attributes | Scheme::Rights | Scheme::Names)
+            if is != Value::Absent =>
+        {
+            format!("{what} changed")
+        }
         Question::Path(path, _) => format!("{path} {}", path_change(was, is)),
         Question::Variable(_) => match (was, is) {
             (Value::Absent, _) => format!("{what} was set"),

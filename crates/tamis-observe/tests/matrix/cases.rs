@@ -10,6 +10,8 @@ pub(crate) enum Answer {
     Run,
     /// Skip, with an engine that stops the process at each call; the others cannot know, and run.
     SkipIfStopped,
+    /// Run, unless the user is root, to whom permissions mean nothing.
+    RunUnlessRoot,
 }
 
 impl Answer {
@@ -18,12 +20,15 @@ impl Answer {
         match self {
             Self::SkipIfStopped if matches!(engine, "ebpf" | "patch") => Run,
             Self::SkipIfStopped => Skip,
+            // SAFETY: has no precondition.
+            Self::RunUnlessRoot if unsafe { libc::geteuid() } == 0 => Skip,
+            Self::RunUnlessRoot => Run,
             plain => plain,
         }
     }
 }
 
-use Answer::{Run, Skip, SkipIfStopped};
+use Answer::{Run, RunUnlessRoot, Skip, SkipIfStopped};
 
 pub(crate) struct Case {
     pub(crate) name: &'static str,
@@ -198,6 +203,24 @@ pub(crate) const FILES: &[Case] = &[
         ["echo x >a", "cat a", "t set_attribute a user.k 2"], Skip, Skip),
     case("rights: to execute", ["touch a", "t allowed a X_OK", "chmod +x a"], Skip, Run),
     case("rights: to enter a folder", ["mkdir d", "t allowed d W_OK", "rmdir d"], Skip, Run),
+    case("rights: to write a file",
+        ["touch a", "t allowed a W_OK", "chmod 444 a"], Skip, RunUnlessRoot),
+    case("rights: to make a file in a folder",
+        ["mkdir d", "echo x >d/a; rm d/a", "chmod 555 d"], Skip, RunUnlessRoot),
+    case("rights: to make a folder in a folder",
+        ["mkdir d", "mkdir d/a; rmdir d/a", "chmod 555 d"], Skip, RunUnlessRoot),
+    case("rights: to make a new file in a folder",
+        ["mkdir d", "t open_with d/a O_CREAT O_EXCL O_WRONLY; rm d/a", "chmod 555 d"], Skip, RunUnlessRoot),
+    case("rights: to remove something from a folder",
+        ["mkdir d", "t attempt unlink d/a", "chmod 444 d"], Skip, RunUnlessRoot),
+    case("rights: to rename into a folder",
+        ["mkdir d", "touch a; t rename_keeping a d/a; rm d/a", "chmod 555 d"], Skip, RunUnlessRoot),
+    case("rights: to append to a file",
+        ["touch a", ": >>a", "chmod 444 a"], Skip, RunUnlessRoot),
+    case("rights: of others, which this user does not need",
+        ["printf '#!/bin/sh\\n' >a; chmod 755 a", "./a", "chmod 744 a"], Skip, Skip),
+    case("rights: a program loses all rights to execute it",
+        ["printf '#!/bin/sh\\n' >a; chmod 755 a", "./a || :", "chmod 644 a"], Skip, Run),
     case("the same file, then a copy",
         ["echo A >a; ln a b", "[ a -ef b ]", "cp a c; mv c b"], Skip, Run),
     case("two names, then one", ["echo A >a; ln a b", "stat a", "rm b"], Skip, Run),
