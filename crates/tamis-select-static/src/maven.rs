@@ -138,12 +138,22 @@ pub fn resolve(
     };
     let mut modules = Vec::new();
     for layout in &layouts {
-        modules.extend(module(build, layout, &classpaths, environment)?);
+        let module = module(build, layout, &classpaths, environment)?;
+        let name = match is_shared(layout, &layouts) {
+            true => format!("{}:{}", layout.folder, layout.artifact),
+            false => layout.folder.clone(),
+        };
+        modules.extend(module.map(|module| TestModule { name, ..module }));
     }
     Ok(modules)
 }
 
-/// A module as the selection wants it; `None` for one that has no classes and is not to have any.
+/// Whether there are several modules in the folder of this one.
+fn is_shared(layout: &Layout, layouts: &[Layout]) -> bool {
+    layouts.iter().filter(|other| other.folder == layout.folder).count() > 1
+}
+
+/// A module as the selection wants it, without its name; `None` for one that has no classes and is not to have any.
 fn module(
     build: &MavenBuild<'_>,
     layout: &Layout,
@@ -171,7 +181,7 @@ fn module(
     })?;
     let path = std::env::split_paths(path).filter(|p| !p.as_os_str().is_empty());
     Ok(Some(TestModule {
-        name: layout.folder.clone(),
+        name: String::new(),
         key: TestModule::key_of(build.top, std::slice::from_ref(&test_classes)),
         test_classes: vec![test_classes],
         classes: vec![classes],
@@ -195,9 +205,8 @@ fn ask_maven(
     build: &MavenBuild<'_>,
     layouts: &[Layout],
 ) -> Result<BTreeMap<String, String>, MavenError> {
-    let shared = |l: &Layout| layouts.iter().filter(|o| o.folder == l.folder).count() > 1;
     // Several modules in one folder would write one file.
-    let by_name = layouts.iter().any(shared);
+    let by_name = layouts.iter().any(|layout| is_shared(layout, layouts));
     let file_of = |l: &Layout| {
         let end = if by_name { format!("-{}", l.artifact) } else { String::new() };
         build.top.join(&l.folder).join(format!("{CLASSPATH_FILE}{end}"))

@@ -137,6 +137,24 @@ fn a_module_without_classes_is_left_out_only_where_it_is_to_have_none() {
 }
 
 #[test]
+fn several_modules_in_one_folder_have_names_and_classpaths_of_their_own() {
+    let project = Project::new(&[(".", &modules(&["x/pom.xml", "x/other.xml"])), ("x", "")]);
+    let other = "<project><groupId>g</groupId><artifactId>y</artifactId><version>1</version>
+        <build><directory>out</directory></build></project>";
+    project.write("x/other.xml", other);
+    project.folders(&["x/target/test-classes", "x/out/test-classes"]);
+    let script = "mkdir -p x/target; for m in x y; do echo /lib/$m.jar > x/target/tamis-classpath-$m; done\n";
+    project.maven(&[]);
+    project.write("fake-maven", script);
+    let mvn = project.folder.path().join("fake-maven").display().to_string();
+    let found = project.resolve(&mvn).unwrap();
+    let names: Vec<&str> = found.iter().map(|m| m.name.as_str()).collect();
+    assert_eq!(names, ["x:x", "x:y"]);
+    assert_eq!(found[1].classpath, [Path::new("/lib/y.jar")]);
+    assert_ne!(found[0].key, found[1].key);
+}
+
+#[test]
 fn a_module_that_is_named_and_not_there_is_an_error() {
     let project = Project::new(&[(".", &modules(&["gone"]))]);
     let error = project.resolve(&project.maven(&["."])).unwrap_err();

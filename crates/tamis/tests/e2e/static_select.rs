@@ -268,3 +268,76 @@ fn at_method_level_calls_decide_and_the_answer_says_that_it_can_miss() {
         assert_ne!(project.tamis(&[&["static"], words, &PLACES].concat()).code, 0, "{words:?}");
     }
 }
+
+/// A Maven build of which one module is named by a property, one is in a profile, and one has its test classes where
+/// its parent says. Its Maven is a script that leaves classpaths, as the real one is asked to.
+fn maven_build() -> Project {
+    let pom = |artifact: &str, content: &str| {
+        format!(
+            "<project><modelVersion>4.0.0</modelVersion><groupId>g</groupId><artifactId>{artifact}</artifactId>\
+             <version>1</version>{content}</project>"
+        )
+    };
+    let root = "<packaging>pom</packaging><modules><module>a</module><module>${second}</module></modules>\
+        <build><testOutputDirectory>${project.basedir}/out</testOutputDirectory></build>\
+        <profiles><profile><id>more</id><modules><module>c</module></modules></profile></profiles>";
+    let parent =
+        "<parent><groupId>g</groupId><artifactId>root</artifactId><version>1</version></parent>";
+    let test = |name: &str| format!("public class {name} extends junit.framework.TestCase {{ }}");
+    let project = Project::with(&[
+        ("pom.xml", &pom("root", root)),
+        ("a/pom.xml", &pom("a", parent)),
+        ("b/pom.xml", &pom("b", "")),
+        ("c/pom.xml", &pom("c", "")),
+        ("src/TestCase.java", "package junit.framework; public class TestCase {}"),
+        ("src/ATest.java", &test("ATest")),
+        ("src/BTest.java", &test("BTest")),
+        ("src/CTest.java", &test("CTest")),
+        (
+            "maven",
+            "for m in . a b c; do mkdir -p $m/target; echo \"$PWD/library\" > $m/target/tamis-classpath; done\n",
+        ),
+    ]);
+    project.mode("maven", 0o755);
+    let root = project.path(".");
+    tool(&project, &root, &["javac", "-d", "library", "src/TestCase.java"]);
+    for (module, name) in
+        [("a/out", "A"), ("b/target/test-classes", "B"), ("c/target/test-classes", "C")]
+    {
+        let source = format!("src/{name}Test.java");
+        tool(&project, &root, &["javac", "-cp", "library", "-d", module, &source]);
+    }
+    project
+}
+
+#[test]
+fn a_maven_build_is_read_as_maven_reads_it_and_a_gap_is_an_error() {
+    if !has("javac") {
+        println!("not tried: javac is not installed");
+        return;
+    }
+    let project = maven_build();
+    let mvn = project.path("maven").display().to_string();
+    let select = |given: &[&str]| {
+        project.tamis(&[&["static", "--mvn", &mvn], given, &["select", "--plain"]].concat())
+    };
+    let ended = select(&[]);
+    assert_ne!(ended.code, 0, "nothing says what the second module is");
+    assert!(ended.stderr.contains("${second}") && ended.stderr.contains("-D"), "{}", ended.stderr);
+    assert_eq!(select(&["-D", "second=b"]).text(), "ATest\nBTest\n");
+    assert_eq!(select(&["-Dsecond=b", "-P", "more"]).text(), "ATest\nBTest\nCTest\n");
+    project.write(".mvn/maven.config", "-Dsecond=b\n-Pmore\n");
+    assert_eq!(select(&[]).text(), "ATest\nBTest\nCTest\n");
+
+    project.remove("c/pom.xml");
+    let ended = select(&[]);
+    assert_ne!(ended.code, 0, "a module that is not there");
+    assert!(ended.stderr.contains("names the module c"), "{}", ended.stderr);
+    assert_eq!(select(&["-P", "!more"]).text(), "ATest\nBTest\n");
+
+    project.write("b/src/test/java/BTest.java", "");
+    std::fs::remove_dir_all(project.path("b/target/test-classes")).unwrap();
+    let ended = select(&["-P", "!more"]);
+    assert_ne!(ended.code, 0, "a module that is not compiled");
+    assert!(ended.stderr.contains("compile first"), "{}", ended.stderr);
+}
