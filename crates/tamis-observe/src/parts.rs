@@ -229,6 +229,7 @@ impl<'a, 's> Parted<'a, 's> {
 
     fn mark(&mut self, mark: Mark) {
         let context = self.context;
+        tracing::debug!(host = mark.pid, test = mark.test, begins = mark.begins, "mark");
         if self.below_tests.contains(&mark.pid) {
             return;
         }
@@ -266,6 +267,7 @@ impl<'a, 's> Parted<'a, 's> {
 
     fn give(&mut self, event: &Event<'_>) {
         let owner = self.owner(event.thread);
+        tracing::trace!(thread = event.thread, ?owner, action = ?event.action, "attributed");
         let lost = matches!(event.action, Action::Blind(Blind::Lost(_)));
         match owner {
             _ if lost || owner == Owner::Unknown => {
@@ -276,6 +278,7 @@ impl<'a, 's> Parted<'a, 's> {
                 let above = host.above.clone();
                 match path_read(&event.action) {
                     Some(path) if self.agent.hosts.is_told_otherwise(path) => {
+                        tracing::debug!(host = pid, path = %path.escape_ascii(), "not seen by the tracer: the agent reports it");
                         if path.ends_with(b".class") {
                             host.count(path, opened(event));
                         }

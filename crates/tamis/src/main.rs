@@ -8,6 +8,7 @@ mod engine;
 mod execute;
 mod failures;
 mod jvm;
+mod log;
 mod modules;
 mod plan;
 mod project;
@@ -38,6 +39,7 @@ fn main() {
 }
 
 fn dispatch(arguments: Arguments) -> anyhow::Result<i32> {
+    log::start()?;
     let options = &arguments.options().map_err(anyhow::Error::msg)?;
     match arguments.verb {
         None => commands::run::suites(options, false),
