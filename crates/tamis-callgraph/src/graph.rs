@@ -241,7 +241,7 @@ mod tests {
     fn a_method_that_the_graph_does_not_know_is_no_hub() {
         let graph = small();
         assert!(!graph.callers(&[5]).contains(0) && !graph.callers(&[1]).contains(5));
-        assert_eq!(graph.reachable(&[5]), [0_u32; 0]);
+        assert!(graph.reachable(&[5]).is_empty());
     }
 
     #[test]

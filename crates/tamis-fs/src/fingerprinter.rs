@@ -319,6 +319,7 @@ impl Fingerprinter {
             && let Some(known) = self.cache.get(view, key, found, began_ns)
             && let Some(detail) = detail_of(known, names)
         {
+            tracing::trace!(?path, ?scheme, value = ?known.value, "cache: hit");
             return Some(Answer { detail, ..Answer::found(known.value, *found) });
         }
         let taken = match self.take(path, scheme, found, names) {
@@ -335,6 +336,7 @@ impl Fingerprinter {
         if !matches!(identity(path), Ok(Some(after)) if after == *found) {
             return None;
         }
+        tracing::debug!(?path, ?scheme, value = ?taken.value, cached, "cache: miss, read");
         if cached && let Some(size) = taken.cacheable {
             self.cache.put(key, found, Known { value: taken.value, size }, began_ns);
         }

@@ -224,15 +224,18 @@ impl<'a> Observer<'a> {
     pub(crate) fn ask(&mut self, path: &[u8], wish: Wish, access: Access, act: Act) {
         let judgement = self.judge(path, act.program);
         match judgement {
-            Judgement::Ignore => return,
-            Judgement::IgnoreTemp => return self.note_temp(path, access, act),
+            Judgement::Ignore => return log(path, "not seen: a rule ignores it"),
+            Judgement::IgnoreTemp => {
+                log(path, "not seen: in a temp folder");
+                return self.note_temp(path, access, act);
+            }
             Judgement::Default | Judgement::As(_) => {}
         }
         let began_ns = self.began_ns;
         let eager = self.is_eager(path, act.timing);
         let entry = self.look(path, act);
         if is_own(entry, path, act) {
-            return;
+            return log(path, "not seen: the test made it itself");
         }
         if is_pipe(&entry.before) && access.contains(Access::READ) {
             return self.taint_pipe(path);
@@ -247,6 +250,7 @@ impl<'a> Observer<'a> {
                 let taken = kept.map_or(Taken::NotYet, Taken::Answer);
                 let moved = names_moved_since(scheme, &entry.before, act.timing, began_ns);
                 entry.asked.push(Asked { scheme, taken, access, program: act.program, late: None });
+                tracing::debug!(path = %path.escape_ascii(), ?scheme, ?access, "seen");
                 if moved {
                     self.postpone(path, act);
                     return;
@@ -399,6 +403,7 @@ impl<'a> Observer<'a> {
 
 impl Sink for Observer<'_> {
     fn event(&mut self, event: Event<'_>) {
+        tracing::trace!(thread = event.thread, action = ?event.action, "event");
         self.settle(event.thread);
         let program = self.program_of(event.thread, event.timing);
         let act = Act::new(event.thread, program, event.timing);
@@ -451,6 +456,11 @@ impl Sink for Observer<'_> {
             self.unsettled.push(event.thread);
         }
     }
+}
+
+/// For those who ask why a file is not among what a test looked at (docs/debugging.md).
+fn log(path: &[u8], what: &'static str) {
+    tracing::debug!(path = %path.escape_ascii(), "{what}");
 }
 
 /// Under which scheme the state of a path answers a wish.

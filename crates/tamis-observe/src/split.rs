@@ -240,6 +240,7 @@ impl<'a, 's> SplitObserver<'a, 's> {
 
     fn mark(&mut self, mark: Mark) {
         let context = self.context;
+        tracing::debug!(host = mark.pid, test = mark.test, begins = mark.begins, "mark");
         if self.below_tests.contains(&mark.pid) {
             return;
         }
@@ -277,6 +278,7 @@ impl<'a, 's> SplitObserver<'a, 's> {
 
     fn give(&mut self, event: &Event<'_>) {
         let owner = self.owner(event.thread);
+        tracing::trace!(thread = event.thread, ?owner, action = ?event.action, "attributed");
         let lost = matches!(event.action, Action::Blind(Blind::Lost(_)));
         match owner {
             _ if lost || owner == Owner::Unknown => {
@@ -286,7 +288,11 @@ impl<'a, 's> SplitObserver<'a, 's> {
                 let Some(host) = self.hosts.get_mut(&pid) else { return };
                 let above = host.above.clone();
                 let read = path_read(&event.action);
-                match read.map(|path| (path, self.marks.covered.cover(path))) {
+                let cover = read.map(|path| (path, self.marks.covered.cover(path)));
+                if let Some((path, Cover::Counted | Cover::Covered)) = cover {
+                    tracing::debug!(host = pid, path = %path.escape_ascii(), "not seen by the tracer: the agent reports it");
+                }
+                match cover {
                     Some((path, Cover::Counted)) => host.count(path, opened(event)),
                     Some((_, Cover::Covered)) => {}
                     Some((_, Cover::Undecided)) => host.give_undecided(event),

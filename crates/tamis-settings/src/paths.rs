@@ -174,18 +174,21 @@ impl PathRules {
         }
         for n in self.matching(path) {
             let Some(rule) = self.rules.get(n) else {
+                tracing::debug!(?path, "rule: `ignore` of tamis.toml");
                 return RuleAnswer::Ignore(Ignored::User);
             };
             let program = program.as_os_str().as_bytes();
             if rule.program.as_ref().is_some_and(|globs| !globs.matches(program)) {
                 continue;
             }
+            tracing::debug!(?path, number = n + 1, treatment = ?rule.treatment, "rule: `[[rule]]` of tamis.toml");
             return match rule.treatment.scheme() {
                 None => RuleAnswer::Ignore(Ignored::User),
                 Some(scheme) => RuleAnswer::As(scheme),
             };
         }
         if let Some(ignored) = self.default_filter(path) {
+            tracing::debug!(?path, class = ?ignored, "rule: `default-ignore`");
             return RuleAnswer::Ignore(ignored);
         }
         if self.default_rules {

@@ -141,6 +141,8 @@ impl Store {
                 Way::FromProofs => from_proofs(&tx, &wanted, ask)?,
                 Way::FromAnswers => from_answers(&tx, &wanted, ask)?,
             };
+            let questions = answered.questions.len();
+            tracing::info!(?way, looked_at = ?wanted, questions, hold = ?holding, "proofs");
             Ok(Evidence { store: self.clone(), tests, places, holding, answered })
         })
     }
@@ -157,6 +159,7 @@ fn candidates(
         let complete = row.summary.is_complete() && complete(&row.summary);
         let proofs = row.proofs();
         decided |= !complete && !row.summary.outcome.passed();
+        tracing::debug!(record = ?row.summary.id, outcome = ?row.summary.outcome, complete, ?proofs, "record");
         if complete && !decided {
             wanted.extend(proofs.iter().map(|p| p.0));
         }

@@ -45,15 +45,24 @@ pub fn choose(name: &str) -> Result<Box<dyn Engine>, String> {
             format!("no engine is called {name:?}; choose auto, {}", known.join(" or "))
         })?;
         return match (entry.available)() {
-            Ok(()) => Ok((entry.make)()),
+            Ok(()) => {
+                tracing::info!(engine = name, "engine: asked for by name");
+                Ok((entry.make)())
+            }
             Err(why) => Err(format!("the {name} engine does not work here: {why}")),
         };
     }
     let mut reasons = Vec::new();
     for entry in ENGINES {
         match (entry.available)() {
-            Ok(()) => return Ok((entry.make)()),
-            Err(why) => reasons.push(format!("{}: {why}", entry.name)),
+            Ok(()) => {
+                tracing::info!(engine = entry.name, "engine: the first that works");
+                return Ok((entry.make)());
+            }
+            Err(why) => {
+                tracing::info!(engine = entry.name, why, "engine: does not work here");
+                reasons.push(format!("{}: {why}", entry.name));
+            }
         }
     }
     Err(format!("no engine works here; {}", reasons.join("; ")))

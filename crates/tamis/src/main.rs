@@ -3,6 +3,7 @@
 mod args;
 mod commands;
 mod context;
+mod log;
 mod terminal;
 
 use args::{Arguments, CommandTraits, Verb};
@@ -38,6 +39,7 @@ fn run_or_explain() -> i32 {
 }
 
 fn dispatch(arguments: Arguments) -> anyhow::Result<i32> {
+    log::start()?;
     let options = &arguments.resolve(&traits)?;
     if let Some(advice) = &options.advice {
         terminal::say(options, advice);

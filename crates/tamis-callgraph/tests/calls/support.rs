@@ -23,11 +23,8 @@ pub(crate) struct Fixture {
 
 impl Fixture {
     pub(crate) fn new(project: &[(&str, &str)], library: &[(&str, &str)]) -> Self {
-        let sources = |files: &[(&str, &str)]| {
-            files.iter().fold(Sources::new(), |all, (name, text)| all.file(name, text))
-        };
-        let library = (!library.is_empty()).then(|| sources(library).compile(&jdk()));
-        let mut project = sources(project);
+        let library = (!library.is_empty()).then(|| Sources::new().files(library).compile(&jdk()));
+        let mut project = Sources::new().files(project);
         if let Some(library) = &library {
             project = project.classpath(library);
         }

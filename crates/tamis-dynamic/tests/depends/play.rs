@@ -20,11 +20,7 @@ pub(crate) struct Play {
 
 impl Play {
     pub(crate) fn new(sources: &[(&str, &str)]) -> Self {
-        let mut all = Sources::new();
-        for (name, text) in sources {
-            all = all.file(name, text);
-        }
-        let folder: PathBuf = all.compile(&jdk());
+        let folder: PathBuf = Sources::new().files(sources).compile(&jdk());
         let caches = Caches::none();
         let index = Arc::new(ClassIndex::load(std::slice::from_ref(&folder), &caches));
         let mut play =

@@ -299,21 +299,19 @@ fn maven_build() -> Project {
         ),
     ]);
     project.mode("maven", 0o755);
-    let root = project.path(".");
-    tool(&project, &root, &["javac", "-d", "library", "src/TestCase.java"]);
+    project.tool(&["javac", "-d", "library", "src/TestCase.java"]);
     for (module, name) in
         [("a/out", "A"), ("b/target/test-classes", "B"), ("c/target/test-classes", "C")]
     {
         let source = format!("src/{name}Test.java");
-        tool(&project, &root, &["javac", "-cp", "library", "-d", module, &source]);
+        project.tool(&["javac", "-cp", "library", "-d", module, &source]);
     }
     project
 }
 
 #[test]
 fn a_maven_build_is_read_as_maven_reads_it_and_a_gap_is_an_error() {
-    if !has("javac") {
-        println!("not tried: javac is not installed");
+    if !need("javac") {
         return;
     }
     let project = maven_build();
