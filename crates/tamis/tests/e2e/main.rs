@@ -9,6 +9,7 @@ mod cli_streams;
 mod cli_verbs;
 #[path = "../shared/ended.rs"]
 mod ended;
+mod machine;
 mod modules;
 mod paper_cases;
 mod property;
