@@ -1,7 +1,7 @@
 //! What a test asks of the machine, and not of a file: who listens, what its streams are.
 
-use crate::support::{Project, ended, ended_with_input, python};
 use std::net::TcpListener;
+use tamis_testkit::{Project, ended, ended_with_input, python};
 
 const DIAL: &str = "import socket, sys
 try: socket.create_connection(('127.0.0.1', int(sys.argv[1])))
@@ -40,9 +40,9 @@ fn what_standard_input_is_counts_where_a_test_asks() {
         project.assert_ran(&words);
         project.assert_skipped(&words);
     }
-    let got = ended_with_input(project.command().args(asks), b"");
+    let got = ended_with_input(project.binary().args(asks), b"");
     assert_eq!(got.text(), "a pipe\n", "{}", got.stderr);
-    let got = ended_with_input(project.command().args(plain), b"");
+    let got = ended_with_input(project.binary().args(plain), b"");
     assert_eq!(got.text(), "", "it need not run: {}", got.stderr);
 }
 
@@ -58,9 +58,8 @@ words = [w.encode() for w in [sys.argv[1], 'true']]
 ctypes.CDLL(None).execve(words[0], (ctypes.c_char_p * 3)(*words, None), environment)
 ";
     let run = |first: &str, second: &str| {
-        let mut command = std::process::Command::new(python);
+        let mut command = project.command(python);
         command.args(["-c", twice, env!("CARGO_BIN_EXE_tamis"), first, second]);
-        project.prepare(&mut command);
         ended(&mut command).stderr
     };
     assert!(run("1", "2").contains("for the first time"));
