@@ -75,7 +75,7 @@ pub enum PlannedUnit {
     /// The user did not ask for it, and nothing proves it.
     NotAskedFor,
     /// With what is decided about its parts, where these are distinguished and known.
-    Decided(Planned, Option<PartsPlan>),
+    Decided(Box<Planned>, Option<PartsPlan>),
 }
 
 /// The parts of one unit, as far as records know them.

@@ -130,7 +130,7 @@ impl Units {
             run.push(planned.decision.is_run());
             proofs.extend(proof_of(&planned));
             let at = ledger.add_planned(&planned);
-            self.places.insert(planned.key, at);
+            self.places.insert(planned.key.clone(), at);
         }
         ledger.rely_on(proofs, |_| true);
         ledger.collected.left_out += left_out;

@@ -125,7 +125,7 @@ fn decided(
         options: &options,
     })?;
     Ok(plan.units.into_iter().find_map(|unit| match unit {
-        PlannedUnit::Decided(planned, parts) => Some((planned, parts)),
+        PlannedUnit::Decided(planned, parts) => Some((*planned, parts)),
         PlannedUnit::Done | PlannedUnit::NotAskedFor => None,
     }))
 }
@@ -195,6 +195,7 @@ fn of_scope(
     let mut by_whole: BTreeMap<Unit, (Planned, Option<PartsPlan>)> = BTreeMap::new();
     for unit in plan.units {
         let PlannedUnit::Decided(planned, parts) = unit else { continue };
+        let planned = *planned;
         if wanted.parts {
             all.push(planned.clone());
             by_whole.insert(planned.key.unit.clone(), (planned, parts));
