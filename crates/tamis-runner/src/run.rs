@@ -315,7 +315,7 @@ impl<'a> Runner<'a> {
         let only = options.which.only.patterns();
         let is_command = self.shape == Shape::Command;
         if code == 0 && how.selected && is_command && !only.is_empty() && self.inside.is_empty() {
-            anyhow::bail!("no test class matches --only {}", only.join(" "));
+            anyhow::bail!("no test inside the command matches --only {}", only.join(" "));
         }
         let shape = self.with_inside(&mut report);
         call.reporters.emit(&Event::Summary { report: &report, shape })?;

@@ -362,21 +362,21 @@ fn for_command(options: &Options, command: CommandTraits) -> Result<()> {
     if options.is_static() && !command.graph {
         bail!("--select static is for Maven (tamis --select static mvn test); see `tamis static`");
     }
-    if command.units && (command.parts || selecting.granularity.is_none()) {
+    if selecting.granularity.is_some() && !command.parts {
+        bail!(
+            "--granularity is for commands whose test classes are known, such as mvn, ant and java"
+        );
+    }
+    if command.units {
         return Ok(());
     }
     if !selecting.only.is_empty() {
         bail!("--only chooses among the tests of suites; a command is one test");
     }
-    if selecting.granularity.is_some() {
-        bail!(
-            "--granularity is for commands whose test classes are known, such as mvn, ant and java"
-        );
-    }
     if selecting.no_command_skip {
         bail!(
-            "--no-command-skip is for commands whose test classes are known (tamis --no-command-skip \
-             mvn test); --all runs any command"
+            "--no-command-skip is for commands whose tests are known one by one (tamis \
+             --no-command-skip mvn test); --all runs any command"
         );
     }
     Ok(())
