@@ -148,3 +148,31 @@ impl fmt::Display for Question {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_scheme_survives_its_stored_form() {
+        let mut known = 0;
+        for code in 0..=u8::MAX {
+            if let Some(scheme) = Scheme::from_raw(code, 7) {
+                assert_eq!(scheme.to_raw().0, code, "{scheme}");
+                let (code, parameter) = scheme.to_raw();
+                assert_eq!(Scheme::from_raw(code, parameter), Some(scheme));
+                known += 1;
+            }
+        }
+        assert_eq!(known, 14);
+    }
+
+    #[test]
+    fn what_is_asked_of_a_path_is_named() {
+        let asked = |scheme| Question::Path(PortablePath::from_stored("a"), scheme).to_string();
+        assert_eq!(asked(Scheme::Raw), "a");
+        assert_eq!(asked(Scheme::Size), "the size of a");
+        assert_eq!(asked(Scheme::Attributes), "the attributes of a");
+        assert_eq!(asked(Scheme::Rights), "the rights on a");
+    }
+}

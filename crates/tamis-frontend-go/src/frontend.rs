@@ -4,6 +4,7 @@ use crate::command::{Claim as Claimed, GoTest, claim};
 use crate::environment::Surroundings;
 use crate::language::GoLanguage;
 use crate::saved_listings;
+use crate::scope::GO;
 use crate::tool_paths::{ToolPath, tool_paths};
 use anyhow::{Context as _, Result};
 use std::path::{Path, PathBuf};
@@ -16,9 +17,6 @@ use tamis_session::{
     UsualModel,
 };
 use tamis_store::Store;
-
-/// The tool whose scopes are Go's.
-pub const GO: Tool = Tool::new("go");
 
 /// `go test` by packages.
 #[derive(Debug, Clone, Copy, Default)]

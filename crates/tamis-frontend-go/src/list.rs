@@ -7,6 +7,8 @@
 //! their files. Files that build constraints leave out are no input, but they are part of what the listing
 //! rests on, since an edit can bring them in.
 
+mod rests_on;
+
 use crate::ask::{Answers, GoError, Listed, ask, plain_name};
 use crate::command::GoTest;
 use crate::environment::Surroundings;
@@ -17,7 +19,7 @@ use crate::facts::{
 };
 use crate::listing::{Listing, Named, Package};
 use crate::quoted;
-use crate::rests_on;
+
 use crate::structure::{Moved, Sources, Structure};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;

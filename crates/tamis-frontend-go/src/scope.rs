@@ -4,16 +4,19 @@
 //! facts are those of its listing, with the scope before their names.
 
 use crate::command::GoTest;
-use crate::frontend::GO;
+
 use crate::listing::{Listing, Package};
 use anyhow::Result;
 use std::path::Path;
 use std::sync::Arc;
 use tamis_core::decide::Demand;
-use tamis_core::{Hash, Module, Question, TestKey, ToolScope, Unit, Value};
+use tamis_core::{Hash, Module, Question, TestKey, Tool, ToolScope, Unit, Value};
 use tamis_project::{Project, ScopeFacts};
 use tamis_session::{GraphDecision, KnownScope};
 use tamis_settings::Settings;
+
+/// The tool whose scopes these are.
+pub const GO: Tool = Tool::new("go");
 
 #[derive(Debug, Clone)]
 pub(crate) struct GoScope {

@@ -1,6 +1,5 @@
 //! Which commands start JVMs with tests, and what they do besides.
 
-use crate::launch;
 use std::ffi::OsString;
 use std::path::Path;
 use tamis_core::Tool;
@@ -29,7 +28,7 @@ impl Launcher {
             "java" => Some(Self::Java),
             "ant" => Some(Self::Ant),
             "gradle" | "gradlew" => Some(Self::Gradle),
-            other => launch::is_named(other).then_some(Self::Other),
+            other => is_named(other).then_some(Self::Other),
         }
     }
 
@@ -49,6 +48,19 @@ impl Launcher {
     }
 }
 
+/// Programs that start JVMs with tests, as the user says.
+pub const LAUNCHERS_VARIABLE: &str = "TAMIS_JVM_LAUNCHERS";
+
+/// Whether the user says that a program starts JVMs with tests.
+fn is_named(program: &str) -> bool {
+    is_among(program, &std::env::var(LAUNCHERS_VARIABLE).unwrap_or_default())
+}
+
+fn is_among(program: &str, named: &str) -> bool {
+    let names = named.split([':', ',', ' ']).filter(|name| !name.is_empty());
+    names.map(|name| name.rsplit('/').next().unwrap_or(name)).any(|name| name == program)
+}
+
 /// The name of a command's program.
 pub(crate) fn program(words: &[OsString]) -> Option<&str> {
     words.first().and_then(|w| Path::new(w).file_name()).and_then(|n| n.to_str())
@@ -58,9 +70,24 @@ pub(crate) fn program(words: &[OsString]) -> Option<&str> {
 pub(crate) fn effect_elsewhere(launcher: Launcher, words: &[OsString]) -> Option<String> {
     match launcher {
         Launcher::Maven => maven_effect(words),
-        Launcher::Ant | Launcher::Gradle => launch::effect(words),
+        Launcher::Ant | Launcher::Gradle => effect(words),
         Launcher::Java | Launcher::Other => None,
     }
+}
+
+/// Targets of Ant and tasks of Gradle whose names say that they do something elsewhere.
+fn effect(words: &[OsString]) -> Option<String> {
+    const EFFECTS: &[&str] = &["install", "deploy", "publish", "upload", "release"];
+    let targets = words.iter().skip(1).filter_map(|word| word.to_str());
+    let is_effect = |part: &str| {
+        // Gradle writes `publishToMavenLocal`.
+        let after = EFFECTS.iter().filter_map(|effect| part.strip_prefix(effect));
+        after.into_iter().any(|rest| !rest.starts_with(char::is_lowercase))
+    };
+    let target = targets
+        .filter(|target| !target.starts_with('-'))
+        .find(|target| target.split(['-', '.', '_', ':']).any(is_effect));
+    target.map(|target| format!("what `{target}` does elsewhere is not known"))
 }
 
 fn maven_effect(words: &[OsString]) -> Option<String> {
@@ -114,5 +141,23 @@ mod tests {
         for some in ["mvn install", "mvn -q deploy", "mvn dependency:copy"] {
             assert!(effect(some).is_some(), "{some}");
         }
+    }
+
+    #[test]
+    fn programs_that_the_user_names() {
+        assert!(is_among("run.sh", "sbt:./ci/run.sh") && is_among("sbt", "sbt, lein"));
+        assert!(!is_among("run", "run.sh") && !is_among("", "") && !is_among("", ": "));
+    }
+
+    #[test]
+    fn targets_with_effects_elsewhere() {
+        let has_effect =
+            |text: &str| effect(&text.split(' ').map(OsString::from).collect::<Vec<_>>()).is_some();
+        assert!(!has_effect("ant test") && !has_effect("ant -Dinstall=x check"));
+        assert!(has_effect("ant test deploy-all") && has_effect("ant publish"));
+        assert!(
+            has_effect("gradle :core:publishToMavenLocal") && has_effect("gradle uploadArchives")
+        );
+        assert!(!has_effect("gradle installedTest") && !has_effect("gradle check"));
     }
 }

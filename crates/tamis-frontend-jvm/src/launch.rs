@@ -9,19 +9,6 @@ use crate::commands::Launcher;
 use std::ffi::OsString;
 use tamis_session::Collected;
 
-/// Programs that start JVMs with tests, as the user says.
-pub const LAUNCHERS_VARIABLE: &str = "TAMIS_JVM_LAUNCHERS";
-
-/// Whether the user says that a program starts JVMs with tests.
-pub(crate) fn is_named(program: &str) -> bool {
-    is_among(program, &std::env::var(LAUNCHERS_VARIABLE).unwrap_or_default())
-}
-
-fn is_among(program: &str, named: &str) -> bool {
-    let names = named.split([':', ',', ' ']).filter(|name| !name.is_empty());
-    names.map(|name| name.rsplit('/').next().unwrap_or(name)).any(|name| name == program)
-}
-
 /// Why what a command does is not seen, where that is known beforehand.
 pub(crate) fn unseen(launcher: Launcher, words: &[OsString]) -> Option<String> {
     let by_daemon = launcher == Launcher::Gradle && words.iter().any(|word| word == "--daemon");
@@ -53,21 +40,6 @@ pub(crate) fn put_first(
     }
     environment.push((name.into(), value));
     environment
-}
-
-/// Targets of Ant and tasks of Gradle whose names say that they do something elsewhere.
-pub(crate) fn effect(words: &[OsString]) -> Option<String> {
-    const EFFECTS: &[&str] = &["install", "deploy", "publish", "upload", "release"];
-    let targets = words.iter().skip(1).filter_map(|word| word.to_str());
-    let is_effect = |part: &str| {
-        // Gradle writes `publishToMavenLocal`.
-        let after = EFFECTS.iter().filter_map(|effect| part.strip_prefix(effect));
-        after.into_iter().any(|rest| !rest.starts_with(char::is_lowercase))
-    };
-    let target = targets
-        .filter(|target| !target.starts_with('-'))
-        .find(|target| target.split(['-', '.', '_', ':']).any(is_effect));
-    target.map(|target| format!("what `{target}` does elsewhere is not known"))
 }
 
 /// The words with the agent in them.
@@ -114,24 +86,6 @@ pub(crate) fn nothing_seen(
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn programs_that_the_user_names() {
-        assert!(is_among("run.sh", "sbt:./ci/run.sh") && is_among("sbt", "sbt, lein"));
-        assert!(!is_among("run", "run.sh") && !is_among("", "") && !is_among("", ": "));
-    }
-
-    #[test]
-    fn targets_with_effects_elsewhere() {
-        let has_effect =
-            |text: &str| effect(&text.split(' ').map(OsString::from).collect::<Vec<_>>()).is_some();
-        assert!(!has_effect("ant test") && !has_effect("ant -Dinstall=x check"));
-        assert!(has_effect("ant test deploy-all") && has_effect("ant publish"));
-        assert!(
-            has_effect("gradle :core:publishToMavenLocal") && has_effect("gradle uploadArchives")
-        );
-        assert!(!has_effect("gradle installedTest") && !has_effect("gradle check"));
-    }
 
     #[test]
     fn what_the_user_has_set_stays() {

@@ -31,5 +31,4 @@ mod static_strategy;
 mod surefire_reports;
 
 pub use claim::JvmFrontend;
-pub use launch::LAUNCHERS_VARIABLE;
 pub use surefire_reports::failures;

@@ -273,6 +273,11 @@ impl Network {
 
     fn is_local(&mut self, ip: IpAddr) -> bool {
         let ip = ip.to_canonical();
+        // Can be bound everywhere, and reaches others.
+        let to_many = ip.is_multicast() || matches!(ip, IpAddr::V4(ip) if ip.is_broadcast());
+        if to_many {
+            return false;
+        }
         ip.is_loopback()
             || ip.is_unspecified()
             // Only an address of this machine can be bound.

@@ -4,10 +4,11 @@
 //! hundreds of units would read the store hundreds of times. A unit that runs more than once in one
 //! command has one record with everything, which did not pass if any of its runs did not.
 
-use crate::frontend::{CommandContext, KnownScope};
+use crate::command::CommandContext;
 use crate::joined::together;
 use crate::options::{SessionOptions, mark_flaky};
 use crate::planner::{Plan, Planner, Request};
+use crate::scope::KnownScope;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::{Duration, Instant};

@@ -15,24 +15,29 @@
 //! ([`UsualModel`]). What is not seen: a process that does not connect. Its unit has no record then, and
 //! runs again.
 
+mod command;
 mod frontend;
 mod join;
 mod joined;
 mod ledger;
 pub mod messages;
+mod model;
 mod options;
 mod planner;
+mod scope;
 mod session;
+mod threads;
 mod usual;
 
-pub use frontend::{
-    Ability, Claim, CommandContext, Frontend, Frontends, GraphDecision, GraphStrategy, Invocation,
-    KnownScope, Model, Services, Start,
-};
+pub use command::{CommandContext, Invocation, Start};
+pub use frontend::{Ability, Claim, Frontend, Frontends};
 pub use join::{Joiner, Seen};
 pub use joined::{JoinedObservations, together};
 pub use ledger::{Collected, Ledger, NOT_COLLECTED, Place, proof_of};
+pub use model::{Model, Services};
 pub use options::{Earlier, SessionOptions, mark_flaky, runs_of};
 pub use planner::{Choice, ModuleTests, PartsPlan, Plan, PlannedUnit, Planner, Request};
-pub use session::{Running, Session, socket_folder};
+pub use scope::{GraphDecision, GraphStrategy, KnownScope};
+pub use session::{Session, socket_folder};
+pub use threads::Running;
 pub use usual::{Confirmed, Language, Process, ProcessModel, UnitEvidence, Units, UsualModel};

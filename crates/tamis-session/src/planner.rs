@@ -1,14 +1,14 @@
 //! The decision about units as a session asks for it. It is made in one place, above this crate, for dry
 //! runs, explanations and real runs alike.
 
-use crate::frontend::{GraphStrategy, KnownScope};
 use crate::options::SessionOptions;
+use crate::scope::{GraphStrategy, KnownScope};
 use anyhow::Result;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::Arc;
 use tamis_core::decide::Demand;
-use tamis_core::{Planned, TestKey, Unit};
+use tamis_core::{Planned, Unit};
 use tamis_store::Store;
 
 /// What happens with the tests of a module.
@@ -75,7 +75,7 @@ pub enum PlannedUnit {
     /// The user did not ask for it, and nothing proves it.
     NotAskedFor,
     /// With what is decided about its parts, where these are distinguished and known.
-    Decided(Planned, Option<PartsPlan>),
+    Decided(Box<Planned>, Option<PartsPlan>),
 }
 
 /// The parts of one unit, as far as records know them.
@@ -107,17 +107,5 @@ pub trait Planner: Sync {
 impl fmt::Debug for dyn Planner + '_ {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Planner")
-    }
-}
-
-/// The key of a unit in a scope.
-pub(crate) fn key_in(scope: &dyn KnownScope, unit: Unit) -> TestKey {
-    TestKey { scope: scope.scope().clone().into(), unit, folder: scope.folder().to_owned() }
-}
-
-impl dyn KnownScope + '_ {
-    /// The key of a unit in this scope.
-    pub fn key(&self, unit: Unit) -> TestKey {
-        key_in(self, unit)
     }
 }

@@ -6,11 +6,13 @@
 //! is the unit's record. A process that says that something went wrong, or that goes away without a
 //! goodbye, leaves the records of its open units incomplete or unwritten: they run again.
 
-use crate::frontend::{Invocation, KnownScope, Model, Services, Start};
+use crate::command::{Invocation, Start};
 use crate::join::{Joiner, Seen};
 use crate::joined::JoinedObservations;
 use crate::ledger::{Ledger, NOT_COLLECTED, Place, proof_of};
+use crate::model::{Model, Services};
 use crate::planner::PlannedUnit;
+use crate::scope::KnownScope;
 use anyhow::Result;
 use std::collections::{HashMap, HashSet};
 use std::os::unix::net::UnixStream;
@@ -130,7 +132,7 @@ impl Units {
             run.push(planned.decision.is_run());
             proofs.extend(proof_of(&planned));
             let at = ledger.add_planned(&planned);
-            self.places.insert(planned.key, at);
+            self.places.insert(planned.key.clone(), at);
         }
         ledger.rely_on(proofs, |_| true);
         ledger.collected.left_out += left_out;

@@ -157,5 +157,7 @@ fn addresses_of_this_machine_are_told_from_others() {
     assert!(network.is_local("127.0.0.9".parse().unwrap()));
     assert!(network.is_local("::ffff:127.0.0.1".parse().unwrap()));
     assert!(network.is_local("0.0.0.0".parse().unwrap()));
-    assert!(!network.is_local("192.0.2.7".parse().unwrap()));
+    for other in ["192.0.2.7", "224.0.0.251", "255.255.255.255", "ff02::fb"] {
+        assert!(!network.is_local(other.parse().unwrap()), "{other}");
+    }
 }

@@ -8,6 +8,7 @@ mod maven;
 mod narrow;
 mod others;
 
+pub(crate) use narrow::chosen_for_all;
 pub use narrow::{Narrowed, narrowed};
 
 use crate::call::Call;

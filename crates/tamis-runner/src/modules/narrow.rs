@@ -12,7 +12,7 @@ use tamis_core::{Strategy, TestKey};
 use tamis_modules::BuildTool as Kind;
 use tamis_project::Project;
 use tamis_report::human;
-use tamis_session::ModuleTests;
+use tamis_session::{Choice, ModuleTests};
 use tamis_settings::modules::When;
 
 /// What is left of a command.
@@ -70,6 +70,35 @@ pub fn narrowed(call: Call<'_>, words: &[OsString]) -> Result<Narrowed> {
     let claim = cases::of_command(call, words, Demand::None).claim;
     let tools = claim.map(|claim| claim.tools()).unwrap_or_default();
     Ok(Narrowed::Nothing(failures::of_tools(call, &tools)))
+}
+
+/// What is chosen for all modules of a Maven build, without a command that narrows it; `None` where the
+/// strategy does not go by modules.
+pub(crate) fn chosen_for_all(call: Call<'_>) -> Result<Option<Choice>> {
+    let tests = match call.options.strategy {
+        Strategy::Hybrid if !call.options.which.all => ModuleTests::ByRecords,
+        Strategy::Modules | Strategy::Hybrid => ModuleTests::All,
+        Strategy::Records | Strategy::Static { .. } => return Ok(None),
+    };
+    let since = call.options.which.since.as_deref();
+    let found = Found::new(call, Asked { words: &[], since, alone: false })?;
+    if found.graph.kind != Kind::Maven {
+        bail!(
+            "the modules of this build are chosen with a command: tamis select --select modules \
+             COMMAND"
+        );
+    }
+    let modules = found.graph.modules.iter().enumerate().map(|(n, module)| {
+        let chosen = match found.affected(n) {
+            Some(affected) => {
+                let first = affected.reasons.first().map(ToString::to_string).unwrap_or_default();
+                (tests, format!("its module is affected: {first}"))
+            }
+            None => (ModuleTests::None, "its module is not affected".to_owned()),
+        };
+        (module.name.clone(), chosen)
+    });
+    Ok(Some(Choice { modules: modules.collect(), others: tests, properties: Vec::new() }))
 }
 
 fn maven_case(

@@ -6,6 +6,7 @@
 use super::{UnitPlanner, by_records, of_cases};
 use crate::call::Call;
 use crate::cases::{self, Case};
+use crate::modules::chosen_for_all;
 use anyhow::Result;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -27,12 +28,9 @@ pub fn known(call: Call<'_>, store: Option<&Store>) -> Result<Vec<Planned>> {
     if call.options.which.failed {
         planned = planned.into_iter().filter_map(Planned::if_failed).collect();
     }
-    planned.extend(units(
-        call,
-        store,
-        &keys,
-        Wanted { tool: &|_| true, choice: None, parts: true },
-    )?);
+    let choice = chosen_for_all(call)?;
+    let wanted = Wanted { tool: &|_| true, choice: choice.as_ref(), parts: true };
+    planned.extend(units(call, store, &keys, wanted)?);
     let options = call.options.session(true);
     planned.retain(|planned| options.wants(&planned.key));
     Ok(planned)
@@ -123,11 +121,11 @@ fn decided(
         scope,
         units: std::slice::from_ref(&key.unit),
         demand: &call.options.demand(),
-        choice: None,
+        choice: chosen_for_all(call)?.as_ref(),
         options: &options,
     })?;
     Ok(plan.units.into_iter().find_map(|unit| match unit {
-        PlannedUnit::Decided(planned, parts) => Some((planned, parts)),
+        PlannedUnit::Decided(planned, parts) => Some((*planned, parts)),
         PlannedUnit::Done | PlannedUnit::NotAskedFor => None,
     }))
 }
@@ -197,6 +195,7 @@ fn of_scope(
     let mut by_whole: BTreeMap<Unit, (Planned, Option<PartsPlan>)> = BTreeMap::new();
     for unit in plan.units {
         let PlannedUnit::Decided(planned, parts) = unit else { continue };
+        let planned = *planned;
         if wanted.parts {
             all.push(planned.clone());
             by_whole.insert(planned.key.unit.clone(), (planned, parts));

@@ -36,7 +36,7 @@ fn out_of_reach(keys: &[TestKey], why: &str) -> Plan {
     let unit = |key: &TestKey| {
         let evidence = Evidence { out_of_reach: Some(why.to_owned()), ..Evidence::default() };
         let decision = Decision::OutOfReach;
-        PlannedUnit::Decided(Planned { key: key.clone(), decision, evidence }, None)
+        PlannedUnit::Decided(Box::new(Planned { key: key.clone(), decision, evidence }), None)
     };
     Plan { units: keys.iter().map(unit).collect(), ..Plan::default() }
 }
@@ -60,7 +60,7 @@ fn by_graph(
             planned.decision = Decision::Run(cause);
             planned.evidence.way = None;
         }
-        PlannedUnit::Decided(planned, None)
+        PlannedUnit::Decided(Box::new(planned), None)
     };
     Ok(Plan {
         units: decided.planned.into_iter().map(unit).collect(),
@@ -94,7 +94,8 @@ fn by_evidence(
         }
         let parts = plans.remove(&planned.key.unit);
         let planned = if options.failed { planned.if_failed() } else { Some(planned) };
-        planned.map_or(PlannedUnit::NotAskedFor, |planned| PlannedUnit::Decided(planned, parts))
+        let decided = |planned| PlannedUnit::Decided(Box::new(planned), parts);
+        planned.map_or(PlannedUnit::NotAskedFor, decided)
     };
     Ok(Plan { units: planned.into_iter().map(unit).collect(), ..Plan::default() })
 }

@@ -280,9 +280,9 @@ pub(crate) enum Verb {
     /// Write a commented tamis.toml by looking at the project
     Init(InitArguments),
     /// Which modules a change can affect, and why; runs nothing
-    Modules(crate::commands::modules::ModulesArguments),
+    Modules(ModulesArguments),
     /// Java without running it: what changed in class files, and which test classes can reach it
-    Static(crate::commands::static_verb::StaticArguments),
+    Static(super::static_words::StaticArguments),
     /// Help about a verb, or about exit-codes, engines or strategies
     Help(HelpArguments),
     /// Print what completes tamis's words in a shell
@@ -397,4 +397,24 @@ pub(crate) struct InitArguments {
     /// Print it instead of writing the file
     #[arg(long)]
     pub(crate) print: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ModulesArguments {
+    /// The branch, tag or commit to compare with [default: `since` in tamis.toml, else the remote's
+    /// main branch]
+    #[arg(long, value_name = "REF")]
+    pub(crate) since: Option<String>,
+    /// One folder a line, nothing else
+    #[arg(long, conflicts_with = "names")]
+    pub(crate) plain: bool,
+    /// One name a line, nothing else: group:artifact, a package, a workspace
+    #[arg(long)]
+    pub(crate) names: bool,
+    /// All modules of the build, affected or not
+    #[arg(long)]
+    pub(crate) all: bool,
+    /// A command whose profiles, properties and -f count (tamis modules -- mvn -Pextra test)
+    #[arg(trailing_var_arg = true, value_name = "COMMAND")]
+    pub(crate) command: Vec<OsString>,
 }

@@ -4,13 +4,15 @@
 //! with which other options, and for which commands is in [`resolved`]; a command refuses an option for
 //! what it finds in the world only (no test matches `--only`, no module file is there).
 
+pub(crate) mod call_graph_words;
 mod low;
 mod resolved;
+pub(crate) mod static_words;
 #[cfg(test)]
 mod tests;
 
 pub(crate) use low::{
-    Arguments, Color, DepsArguments, EngineWord, GraphUnit, SelectArguments, SelectName, Shell,
-    Verb,
+    Arguments, Color, DepsArguments, EngineWord, GraphUnit, ModulesArguments, SelectArguments,
+    SelectName, Shell, Verb,
 };
 pub(crate) use resolved::{CommandTraits, Options};

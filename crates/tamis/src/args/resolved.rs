@@ -342,24 +342,6 @@ fn together(options: &Options, verb: Option<&Verb>) -> Result<()> {
     if options.is_static() && !matches!(running.engine, None | Some(EngineName::Auto)) {
         bail!("--select static watches no process; leave out --engine");
     }
-    match verb {
-        Some(verb @ (Verb::Select(_) | Verb::Why(_) | Verb::WhyNot(_) | Verb::Status(_))) => {
-            by_records(options, takes(verb).0)
-        }
-        _ => Ok(()),
-    }
-}
-
-/// Verbs that answer by records alone.
-fn by_records(options: &Options, verb: &str) -> Result<()> {
-    if options.strategy != Strategy::Records {
-        bail!(
-            "`tamis {verb}` answers by records; see `tamis static` and `tamis modules` for the others"
-        );
-    }
-    if verb != "select" && options.selecting.granularity.is_some() {
-        bail!("`tamis {verb}` takes the unit from the test's name; leave out --granularity");
-    }
     Ok(())
 }
 

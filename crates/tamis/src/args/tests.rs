@@ -159,17 +159,20 @@ fn options_that_need_another_one() {
 }
 
 #[test]
-fn verbs_that_answer_by_records() {
+fn verbs_that_only_decide_take_the_strategies_of_a_run() {
     for verb in ["select mvn test", "why X", "why-not X", "status"] {
-        for strategy in ["static", "modules", "hybrid"] {
-            refused(&format!("--select {strategy} {verb}"), "answers by records");
+        for (word, meant) in [
+            ("records", Strategy::Records),
+            ("static", Strategy::Static { calls: false }),
+            ("modules", Strategy::Modules),
+            ("hybrid", Strategy::Hybrid),
+        ] {
+            assert_eq!(strategy(&format!("--select {word} {verb}")), meant, "{verb}");
             let (verb, rest) = verb.split_once(' ').unwrap_or((verb, ""));
-            refused(&format!("{verb} --select {strategy} {rest}"), "answers by records");
+            assert_eq!(strategy(format!("{verb} --select {word} {rest}").trim()), meant, "{verb}");
         }
-        assert_eq!(strategy(&format!("--select records {verb}")), Strategy::Records);
     }
-    refused("why --granularity class X", "takes the unit from the test's name");
-    refused("--granularity method status", "takes the unit from the test's name");
+    resolve("why --granularity class X").expect("a unit");
     resolve("select --granularity method mvn test").expect("select knows methods");
 }
 

@@ -1,11 +1,9 @@
 //! `tamis modules`: changed and affected modules, each with its reasons.
 
-use crate::args::Options;
+use crate::args::{ModulesArguments, Options};
 use crate::context::Context;
 use crate::terminal;
 use anyhow::Result;
-use clap::Args;
-use std::ffi::OsString;
 use std::io::Write;
 use tamis_modules::{Part, Reason};
 use tamis_report::human;
@@ -14,26 +12,6 @@ use tamis_report::json::{Line, Version};
 use tamis_report::style::Role;
 use tamis_runner::modules::{Asked, Found, text_words};
 use tamis_settings::modules::When;
-
-#[derive(Debug, Args)]
-pub(crate) struct ModulesArguments {
-    /// The branch, tag or commit to compare with [default: `since` in tamis.toml, else the remote's
-    /// main branch]
-    #[arg(long, value_name = "REF")]
-    since: Option<String>,
-    /// One folder a line, nothing else
-    #[arg(long, conflicts_with = "names")]
-    plain: bool,
-    /// One name a line, nothing else: group:artifact, a package, a workspace
-    #[arg(long)]
-    names: bool,
-    /// All modules of the build, affected or not
-    #[arg(long)]
-    all: bool,
-    /// A command whose profiles, properties and -f count (tamis modules -- mvn -Pextra test)
-    #[arg(trailing_var_arg = true, value_name = "COMMAND")]
-    command: Vec<OsString>,
-}
 
 /// Reasons that are shown for one module.
 const MOST_REASONS: usize = 5;

@@ -1,5 +1,6 @@
 //! `TAMIS_LOG` answers "why was this file not seen?" (docs/debugging.md), and is silent unless asked.
 
+use tamis_report::exit::MISTAKE;
 use tamis_testkit::{Project, ended};
 
 /// Reads a file, one that a rule ignores, and one that it made itself.
@@ -45,6 +46,6 @@ fn nothing_is_logged_unless_asked_for() {
     project.assert_skipped(&["./check.sh"]);
     project.set("TAMIS_LOG", "tamis=loud");
     let wrong = ended(project.binary().arg("./check.sh"));
-    assert_eq!(wrong.code, 2, "{}", wrong.stderr);
+    assert_eq!(wrong.code, MISTAKE, "{}", wrong.stderr);
     assert!(wrong.stderr.contains("TAMIS_LOG=tamis=loud"), "{}", wrong.stderr);
 }

@@ -9,6 +9,7 @@ mod cli_store;
 mod cli_streams;
 mod cli_verbs;
 mod logged;
+mod machine;
 mod modules;
 mod paper_cases;
 mod property;

@@ -5,19 +5,18 @@
 //! a Maven build and its poms tell the modules. Every verb works module by module; types of other modules and of
 //! libraries are seen through each module's classpath.
 
-mod arguments;
-pub(crate) mod call_graph;
+mod call_graph;
 mod printed;
 mod starts_files;
 mod values;
 mod worker;
 
-pub(crate) use arguments::StaticArguments;
-
 use crate::args::Options;
+use crate::args::static_words::{
+    PlaceArguments, RecordArguments, SelectArguments, StaticArguments, StaticVerb,
+};
 use crate::terminal;
 use anyhow::{Context as _, Result};
-use arguments::{PlaceArguments, RecordArguments, SelectArguments, StaticVerb};
 use std::io::{BufWriter, Write};
 use std::path::Path;
 use std::sync::Arc;

@@ -1,8 +1,8 @@
 //! What the verbs of `tamis static` print.
 
-use super::arguments::SelectArguments;
 use super::values;
 use crate::args::Options;
+use crate::args::static_words::SelectArguments;
 use anyhow::{Context as _, Result};
 use std::collections::BTreeMap;
 use std::io::Write;

@@ -1,41 +1,15 @@
 //! `tamis static export` and `compare`: the files of STARTS.
 
 use crate::args::Options;
+use crate::args::static_words::{CompareArguments, ExportArguments, ExportFormat};
 use anyhow::{Context as _, Result, bail};
-use clap::{Args, ValueEnum};
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use tamis_report::json::static_graph::ComparisonLine;
 use tamis_report::json::{Line, Version};
 use tamis_select_static::Session;
 use tamis_select_static::sessions::of_module;
 use tamis_select_static::starts::{Dependencies, ZlcFormat};
-
-#[derive(Debug, Args)]
-pub(super) struct ExportArguments {
-    #[arg(long, value_name = "FORMAT", default_value = "zlc")]
-    format: ExportFormat,
-    /// File to write; for clz a folder
-    #[arg(long, value_name = "PATH")]
-    to: PathBuf,
-}
-
-#[derive(Debug, Clone, Copy, ValueEnum)]
-enum ExportFormat {
-    /// Type to tests, tests by name
-    Zlc,
-    /// Type to tests, tests by number
-    ZlcIndexed,
-    /// Test to types, one file per test
-    Clz,
-}
-
-#[derive(Debug, Args)]
-pub(super) struct CompareArguments {
-    /// A deps.zlc file, or a folder with .clz files
-    #[arg(value_name = "PATH")]
-    with: PathBuf,
-}
 
 pub(super) fn export(sessions: &[Session], arguments: &ExportArguments) -> Result<i32> {
     let written = |path: &Path| format!("{} could not be written", path.display());

@@ -4,7 +4,7 @@
 //! its own in a session of its own, so neither the end of the terminal nor that of the caller ends it. While it is at
 //! work, it holds the lock of the state and the next call waits for it.
 
-use super::arguments::PlaceArguments;
+use crate::args::static_words::PlaceArguments;
 use std::path::Path;
 use std::process::{Command, Stdio};
 

@@ -1,8 +1,7 @@
 //! The words of `tamis static`.
 
-use super::call_graph::{CallGraphArguments, LevelArguments};
-use super::starts_files::{CompareArguments, ExportArguments};
-use crate::args::GraphUnit;
+use super::GraphUnit;
+use super::call_graph_words::{CallGraphArguments, LevelArguments};
 use clap::builder::PossibleValue;
 use clap::{Args, Subcommand, ValueEnum};
 use std::ffi::{OsStr, OsString};
@@ -13,13 +12,13 @@ use tamis_select_static::{Access, EdgeKind, EdgeKinds, Libraries, Places};
 #[derive(Debug, Args)]
 pub(crate) struct StaticArguments {
     #[command(flatten)]
-    pub(super) places: PlaceArguments,
+    pub(crate) places: PlaceArguments,
     #[command(subcommand)]
-    pub(super) verb: StaticVerb,
+    pub(crate) verb: StaticVerb,
 }
 
 #[derive(Debug, Args)]
-pub(super) struct PlaceArguments {
+pub(crate) struct PlaceArguments {
     /// Folder of compiled classes (may be given several times) [default: from the Maven build]
     #[arg(long, value_name = "DIR", global = true)]
     classes: Vec<PathBuf>,
@@ -75,7 +74,7 @@ enum EdgeName {
 }
 
 #[derive(Debug, Subcommand)]
-pub(super) enum StaticVerb {
+pub(crate) enum StaticVerb {
     /// Types and files that changed since the last update, and what changed in them
     Diff,
     /// All types and files that can reach a change; with --granularity method, methods
@@ -99,32 +98,32 @@ pub(super) enum StaticVerb {
 }
 
 #[derive(Debug, Args)]
-pub(super) struct SelectArguments {
+pub(crate) struct SelectArguments {
     /// Print why: the path from the test to the change
     #[arg(long)]
-    pub(super) explain: bool,
+    pub(crate) explain: bool,
     /// One name a line, only tests that are to run
     #[arg(long)]
-    pub(super) plain: bool,
+    pub(crate) plain: bool,
     /// Note that the selected tests are about to run; they stay selected until `record` is told
     /// that they finished
     #[arg(long)]
-    pub(super) update: bool,
+    pub(crate) update: bool,
     /// Answer first; what only the next call profits from is done in the background
     #[arg(long)]
-    pub(super) offline: bool,
+    pub(crate) offline: bool,
     /// Write lists of tests, changes and the graph into this folder
     #[arg(long, value_name = "DIR")]
-    pub(super) artifacts: Option<PathBuf>,
+    pub(crate) artifacts: Option<PathBuf>,
     /// How much goes into that folder
     #[arg(long, value_name = "LEVEL", default_value = "finer", requires = "artifacts")]
     detail: DetailName,
     #[command(flatten)]
-    pub(super) level: LevelArguments,
+    pub(crate) level: LevelArguments,
 }
 
 impl SelectArguments {
-    pub(super) fn detail(&self) -> Detail {
+    pub(crate) fn detail(&self) -> Detail {
         match self.detail {
             DetailName::Finer => Detail::Finer,
             DetailName::Finest => Detail::Finest,
@@ -141,32 +140,58 @@ enum DetailName {
 }
 
 #[derive(Debug, Args)]
-pub(super) struct RecordArguments {
+pub(crate) struct RecordArguments {
     /// Folder of Surefire reports [default: target/surefire-reports and target/failsafe-reports of
     /// each Maven module]
     #[arg(long, value_name = "DIR")]
-    pub(super) reports: Vec<PathBuf>,
+    pub(crate) reports: Vec<PathBuf>,
     /// File with the names of the test classes that passed, one a line; `-` reads them from the
     /// standard input. Counts only for the classes that `select --update` saw
     #[arg(long, value_name = "FILE", conflicts_with = "reports")]
-    pub(super) passed: Option<PathBuf>,
+    pub(crate) passed: Option<PathBuf>,
     /// Write down the tests that finished and do the rest in the background
     #[arg(long)]
-    pub(super) offline: bool,
+    pub(crate) offline: bool,
     #[command(flatten)]
     unit: GraphUnit,
 }
 
 #[derive(Debug, Args)]
-pub(super) struct GraphArguments {
+pub(crate) struct GraphArguments {
     /// For Graphviz; with --json one edge a line
     #[arg(long)]
-    pub(super) dot: bool,
+    pub(crate) dot: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ExportArguments {
+    #[arg(long, value_name = "FORMAT", default_value = "zlc")]
+    pub(crate) format: ExportFormat,
+    /// File to write; for clz a folder
+    #[arg(long, value_name = "PATH")]
+    pub(crate) to: PathBuf,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub(crate) enum ExportFormat {
+    /// Type to tests, tests by name
+    Zlc,
+    /// Type to tests, tests by number
+    ZlcIndexed,
+    /// Test to types, one file per test
+    Clz,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct CompareArguments {
+    /// A deps.zlc file, or a folder with .clz files
+    #[arg(value_name = "PATH")]
+    pub(crate) with: PathBuf,
 }
 
 impl StaticVerb {
     /// The answer comes first, the rest is left to the background.
-    pub(super) fn is_offline(&self) -> bool {
+    pub(crate) fn is_offline(&self) -> bool {
         match self {
             Self::Select(select) => select.offline,
             Self::Record(record) => record.offline,
@@ -175,7 +200,7 @@ impl StaticVerb {
     }
 
     /// What it does with the state.
-    pub(super) fn access(&self) -> Access {
+    pub(crate) fn access(&self) -> Access {
         match self {
             Self::Graph(_) | Self::Callgraph(_) | Self::Export(_) | Self::Compare(_) => {
                 Access::None
@@ -201,17 +226,17 @@ impl StaticArguments {
 }
 
 impl RecordArguments {
-    pub(super) fn by_methods(&self) -> bool {
+    pub(crate) fn by_methods(&self) -> bool {
         self.unit.calls()
     }
 }
 
 impl PlaceArguments {
-    pub(super) fn kinds(&self) -> EdgeKinds {
+    pub(crate) fn kinds(&self) -> EdgeKinds {
         self.without.iter().fold(EdgeKinds::ALL, |kinds, name| kinds.without(edge(*name)))
     }
 
-    pub(super) fn libraries(&self) -> Libraries {
+    pub(crate) fn libraries(&self) -> Libraries {
         match self.libraries {
             LibrariesWhen::Auto => Libraries::Auto,
             LibrariesWhen::Include => Libraries::Include,
@@ -219,7 +244,7 @@ impl PlaceArguments {
         }
     }
 
-    pub(super) fn places(&self) -> Places {
+    pub(crate) fn places(&self) -> Places {
         let path = self.classpath.clone().unwrap_or_default();
         let profiles = self.profiles.iter().map(|profiles| format!("-P{profiles}"));
         let properties = self.properties.iter().map(|property| format!("-D{property}"));
@@ -233,7 +258,7 @@ impl PlaceArguments {
     }
 
     /// The words that give these places to another tamis.
-    pub(super) fn words(&self) -> Vec<OsString> {
+    pub(crate) fn words(&self) -> Vec<OsString> {
         let mut words = Vec::new();
         let mut option = |name: &str, value: &OsStr| {
             words.push(OsString::from(name));

@@ -12,10 +12,10 @@
 //! What was written while go worked may have been read in another state than that of now: such a listing is
 //! good for this run and is not used again.
 
+use super::Build;
 use crate::ask::Listed;
 use crate::contents::Contents;
 use crate::folders::{self, Folder, Names};
-use crate::list::Build;
 use crate::structure::{Structure, counting};
 use std::collections::BTreeSet;
 use std::os::unix::fs::MetadataExt;
