@@ -3,10 +3,10 @@
 //! One lock, the [`Desk`], orders everything that is sent. While it is held nothing is called that
 //! loads a class, and no Java code runs but what reads the probes.
 
+use crate::classes::Classes;
 use crate::jdk::Jdk;
 use crate::jvm::{Jni, Jvmti, Object};
 use crate::link::Link;
-use crate::load::Classes;
 use crate::lookups;
 use crate::open_tests::{Boundary, MethodBegins, Tests};
 use crate::prepared::Prepared;

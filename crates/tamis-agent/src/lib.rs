@@ -22,6 +22,7 @@
 //! ```
 
 mod agent;
+mod classes;
 mod fstat;
 mod hello;
 mod hooked;

@@ -1,6 +1,6 @@
 //! What `lstat` says about a path: the identity by which a state is recognised without reading.
 
-use crate::rights;
+use crate::rights::{self, Permissions};
 use rustix::fs::{AtFlags, Mode, OFlags, Stat};
 use std::ffi::OsStr;
 use std::fs::Metadata;
@@ -63,7 +63,8 @@ impl Identity {
 
     /// Whether this user may execute it, by its permission bits.
     pub fn executable(&self) -> bool {
-        rights::of_this_user().may_execute(self)
+        let Self { mode, owner, group, .. } = *self;
+        rights::of_this_user().may_execute(Permissions { mode, owner, group })
     }
 
     /// Whether the last change was long enough before `now_ns` that a further change cannot have

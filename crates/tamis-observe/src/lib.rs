@@ -37,24 +37,21 @@
 //! the engines), memory shared with processes outside the tree, and writes through memory mappings
 //! while the time stamps of the file do not move.
 
-mod change;
-mod connections;
 mod entry;
 mod facts;
 mod interpreter;
 mod moment;
 mod network;
 mod observer;
+mod path_memory;
 mod programs;
 mod resolve;
-mod result;
 mod sockets;
 mod split;
 
 pub use facts::answer_fact;
 pub use network::Services;
-pub use observer::{Context, Observer};
-pub use result::Observations;
+pub use observer::{Context, Observations, Observer};
 pub use split::{ChildSeen, Cover, CoveredPaths, Marks, Openings, SplitObserver, WindowEnded};
 
 use std::path::Path;

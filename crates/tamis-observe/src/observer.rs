@@ -1,6 +1,13 @@
 //! Receives events and keeps the books. The model is in the crate's head.
+//!
+//! Here: what only looks or runs. Changes, connections and the end of the run are below.
 
-use crate::change::Rename;
+mod change;
+mod connections;
+mod result;
+
+pub use result::Observations;
+
 use crate::entry::{Asked, Before, Change, Entry, Late, Taken};
 use crate::facts::Fact;
 use crate::interpreter::interpreter;
@@ -8,10 +15,11 @@ use crate::moment::{
     Act, can_hide_a_change, file_clock_ns, first_look, is_own, is_pipe, names_moved_since,
 };
 use crate::network::{Network, Services};
+use crate::path_memory::PathMemory;
 use crate::programs::Programs;
-use crate::resolve::Resolver;
-use crate::result::take;
 use crate::{Judgement, Rules};
+use change::Rename;
+use result::take;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -19,7 +27,6 @@ use std::path::{Path, PathBuf};
 use tamis_core::record::Access;
 use tamis_core::{Note, PathMap, Scheme, Taint};
 use tamis_fs::{FileKind, Fingerprinter};
-use tamis_trace::proc::is_alive;
 use tamis_trace::{Action, Blind, Event, Facet, Sink, Timing};
 
 /// What an observer needs to know of the project.
@@ -42,17 +49,11 @@ impl std::fmt::Debug for Context<'_> {
 pub struct Observer<'a> {
     pub(crate) context: Context<'a>,
     pub(crate) entries: HashMap<Vec<u8>, Entry>,
-    pub(crate) resolver: Resolver,
+    /// What is remembered of paths.
+    memory: PathMemory,
     pub(crate) programs: Programs,
     /// Directories that were absent before the tree made them.
     pub(crate) made: HashSet<Vec<u8>>,
-    /// Reads that were handled already; the same again changes nothing.
-    pub(crate) handled: HashSet<u128>,
-    /// Threads that were about to change how paths resolve when last heard of. While there is one,
-    /// the change may happen at any moment, and nothing that is remembered of paths can be trusted.
-    unsettled: Vec<u32>,
-    /// The event in hand changes how paths resolve.
-    names_move: bool,
     pub(crate) taints: BTreeSet<Taint>,
     pub(crate) notes: BTreeSet<Note>,
     /// Set-user-id programs that were run.
@@ -86,12 +87,9 @@ impl<'a> Observer<'a> {
         Self {
             context,
             entries: HashMap::new(),
-            resolver: Resolver::default(),
+            memory: PathMemory::default(),
             programs: Programs::new(),
             made: HashSet::new(),
-            handled: HashSet::new(),
-            unsettled: Vec::new(),
-            names_move: false,
             taints: BTreeSet::new(),
             notes: BTreeSet::new(),
             privileged: BTreeSet::new(),
@@ -140,36 +138,6 @@ impl<'a> Observer<'a> {
         program
     }
 
-    /// Whether this read was handled before; remembers it.
-    fn repeated(&mut self, path: &[u8], code: u64, program: usize) -> bool {
-        let seed = code << 32 | program as u64;
-        !self.handled.insert(xxhash_rust::xxh3::xxh3_128_with_seed(path, seed))
-    }
-
-    /// The tree is about to change how paths through this one resolve.
-    pub(crate) fn names_change(&mut self, path: &[u8]) {
-        self.resolver.forget(path);
-        self.handled.clear();
-        self.names_move = true;
-    }
-
-    /// The tree is about to change how any path resolves.
-    pub(crate) fn all_names_change(&mut self) {
-        self.resolver.forget_all();
-        self.handled.clear();
-        self.names_move = true;
-    }
-
-    /// Forgets what was remembered while a change was on its way. It has happened once the thread
-    /// that makes it is heard of again, or is no more.
-    fn settle(&mut self, heard: u32) {
-        if !self.unsettled.is_empty() {
-            self.unsettled.retain(|&thread| thread != heard && is_alive(thread));
-            self.resolver.forget_all();
-            self.handled.clear();
-        }
-    }
-
     // --- looking ---------------------------------------------------------------------------
 
     /// Makes sure that there is an entry for a resolved path.
@@ -204,7 +172,7 @@ impl<'a> Observer<'a> {
 
     pub(crate) fn resolve(&mut self, path: &[u8], follow: bool, act: Act) -> Option<Vec<u8>> {
         let whose = (act.timing == Timing::Before).then_some(act.thread);
-        let resolved = self.resolver.resolve(path, follow, whose);
+        let resolved = self.memory.resolve(path, follow, whose);
         if resolved.unknown {
             let what = format!("where {} led is not known", self.portable(path));
             self.taints.insert(Taint::Unresolved(what));
@@ -404,7 +372,7 @@ impl<'a> Observer<'a> {
 impl Sink for Observer<'_> {
     fn event(&mut self, event: Event<'_>) {
         tracing::trace!(thread = event.thread, action = ?event.action, "event");
-        self.settle(event.thread);
+        self.memory.settle(event.thread);
         let program = self.program_of(event.thread, event.timing);
         let act = Act::new(event.thread, program, event.timing);
         match event.action {
@@ -412,12 +380,12 @@ impl Sink for Observer<'_> {
                 let code = u64::from(how.no_follow) << 1 | u64::from(how.path_only) << 2 | 1 << 8;
                 let only_reads = !how.write && !how.create && !how.truncate;
                 self.console(&path, program);
-                if !(only_reads && self.repeated(&path, code, program)) {
+                if !(only_reads && self.memory.repeated(&path, code, program)) {
                     self.open(&path, how, act);
                 }
             }
             Action::Stat { path, follow } => {
-                if !self.repeated(&path, u64::from(follow) | 2 << 8, program) {
+                if !self.memory.repeated(&path, u64::from(follow) | 2 << 8, program) {
                     self.ask_followed(&path, follow, Wish::Content, Access::STAT, act);
                 }
             }
@@ -426,13 +394,13 @@ impl Sink for Observer<'_> {
                     Facet::Attributes => (4 << 8, Scheme::Attributes),
                     Facet::Rights => (5 << 8, Scheme::Rights),
                 };
-                if !self.repeated(&path, u64::from(follow) | code, program) {
+                if !self.memory.repeated(&path, u64::from(follow) | code, program) {
                     let wish = Wish::Facet(scheme);
                     self.ask_followed(&path, follow, wish, Access::STAT, act.on_the_way());
                 }
             }
             Action::ReadLink { path } => {
-                if !self.repeated(&path, 3 << 8, program) {
+                if !self.memory.repeated(&path, 3 << 8, program) {
                     self.ask_followed(&path, false, Wish::Kind, Access::STAT, act);
                 }
             }
@@ -452,9 +420,7 @@ impl Sink for Observer<'_> {
             Action::Stream { number, facet } => self.stream(number, facet, program),
             Action::Blind(blind) => self.blind(blind, program),
         }
-        if std::mem::take(&mut self.names_move) && event.timing == Timing::Before {
-            self.unsettled.push(event.thread);
-        }
+        self.memory.event_over(event.thread, event.timing);
     }
 }
 

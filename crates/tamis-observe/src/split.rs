@@ -21,8 +21,7 @@
 //!
 //! A process whose parents are gone may belong to any unit: it counts for all that are open.
 
-use crate::observer::{Context, Observer};
-use crate::result::Observations;
+use crate::observer::{Context, Observations, Observer};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::mpsc::Sender;
 use tamis_core::{Mark, Taint};

@@ -2,80 +2,11 @@
 
 use crate::exec;
 use crate::kernel::{self, Call};
-use crate::layout::{
-    GADGET_EXEMPT, GADGET_NOTIFIED, HEADER_OFFSET, Header, NO_CHANGE, PROCESS_PAGES, Process,
-    RING_STRIDE, RINGS_OFFSET, Ring, STATE_PAGE, State,
-};
+use crate::layout::{GADGET_EXEMPT, GADGET_NOTIFIED, NO_CHANGE, Process};
+use crate::pages::{BASE, Pages};
+use crate::read::{AT_EMPTY_PATH, Read, reads};
 use crate::ring::{self, Appended};
-use core::sync::atomic::{AtomicUsize, Ordering, fence};
-
-/// The run's fixed address. 0 until everything is in place; nothing is patched before.
-pub(crate) static BASE: AtomicUsize = AtomicUsize::new(0);
-
-/// The pages of this process.
-#[derive(Clone, Copy)]
-pub(crate) struct Pages {
-    pub(crate) base: usize,
-}
-
-impl Pages {
-    pub(crate) fn state(self) -> *mut State {
-        (self.base + STATE_PAGE) as *mut State
-    }
-
-    pub(crate) fn process(self) -> *mut Process {
-        (self.base + PROCESS_PAGES) as *mut Process
-    }
-
-    /// # Safety
-    /// The pages must be there, and the shared memory mapped.
-    pub(crate) unsafe fn header(self) -> *const Header {
-        // SAFETY: as the caller promises.
-        unsafe { (*self.state()).shared as *const Header }
-    }
-
-    /// # Safety
-    /// As above.
-    pub(crate) unsafe fn ring(self, index: u32) -> *mut Ring {
-        let rings = RINGS_OFFSET - HEADER_OFFSET;
-        // SAFETY: as the caller promises.
-        let shared = unsafe { (*self.state()).shared } as usize;
-        (shared + rings + index as usize * RING_STRIDE) as *mut Ring
-    }
-}
-
-const AT_FDCWD: i32 = -100;
-const AT_EMPTY_PATH: u64 = 0x1000;
-/// Access mode, O_CREAT, O_TRUNC, and the bit that makes O_TMPFILE of O_DIRECTORY.
-const CHANGING_FLAGS: u64 = 0o3 | 0o100 | 0o1000 | 0o20_000_000;
-
-/// A call that only looks.
-pub(crate) struct Read {
-    pub(crate) number: u64,
-    /// Whether a relative path starts from the working directory.
-    pub(crate) from_working: bool,
-    pub(crate) path: u64,
-    pub(crate) flags: u64,
-}
-
-/// The call, if it only looks.
-fn reads(call: &Call) -> Option<Read> {
-    let [a, b, c, d, ..] = call.arguments;
-    let read = |directory: u64, path, flags| {
-        let from_working = directory as i32 == AT_FDCWD;
-        Some(Read { number: call.number, from_working, path, flags })
-    };
-    let working = AT_FDCWD as u64;
-    match call.number {
-        kernel::OPEN if b & CHANGING_FLAGS == 0 => read(working, a, b),
-        kernel::OPENAT if c & CHANGING_FLAGS == 0 => read(a, b, c),
-        kernel::STAT | kernel::LSTAT | kernel::ACCESS | kernel::READLINK => read(working, a, 0),
-        kernel::NEWFSTATAT | kernel::FACCESSAT2 => read(a, b, d),
-        kernel::STATX => read(a, b, c),
-        kernel::FACCESSAT | kernel::READLINKAT => read(a, b, 0),
-        _ => None,
-    }
-}
+use core::sync::atomic::{Ordering, fence};
 
 /// Makes the call and returns what the kernel says.
 ///

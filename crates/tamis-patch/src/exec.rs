@@ -1,11 +1,11 @@
 //! Hands the library on to the next program.
 
-use crate::call::Pages;
 use crate::kernel::{self, Call};
 use crate::layout::{
     ASK_PRELOAD, GADGET_EXEMPT, GADGET_NOTIFIED, GADGET_QUESTION, MOST_PRELOAD, MOST_VARIABLES,
     OWN_PRELOAD, QUESTION_NUMBER, read_exec_answer,
 };
+use crate::pages::Pages;
 
 const VARIABLE: usize = "LD_PRELOAD=".len();
 const READABLE: u64 = 4;

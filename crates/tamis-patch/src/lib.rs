@@ -26,7 +26,10 @@ mod environment;
 mod exec;
 mod kernel;
 pub mod layout;
+mod memory;
+mod pages;
 mod patch;
+mod read;
 mod ring;
 mod start;
 

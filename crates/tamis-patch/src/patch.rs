@@ -1,10 +1,10 @@
 //! Patches the C library and the dynamic loader of this process, at the places that tamis found.
 
-use crate::call::Pages;
 use crate::enter;
 use crate::kernel::{self, call};
 use crate::layout::{BUILD_ID, Header, Module, PAGE, SITES};
-use crate::start::{ANONYMOUS, EXECUTE, PRIVATE, READ, WRITE, map, unmap};
+use crate::memory::{ANONYMOUS, EXECUTE, NO_FILE, PRIVATE, READ, WRITE, map, unmap};
+use crate::pages::Pages;
 
 /// The loader's list of what is mapped (`link.h`).
 #[repr(C)]
@@ -50,7 +50,7 @@ pub(crate) unsafe fn patch(pages: Pages) {
     unsafe {
         let header = pages.header();
         let size = (2 * SITES * STEP).next_multiple_of(PAGE);
-        let Some(steps) = map(0, size, READ | WRITE, PRIVATE | ANONYMOUS, u64::MAX, 0) else {
+        let Some(steps) = map(0, size, READ | WRITE, PRIVATE | ANONYMOUS, NO_FILE, 0) else {
             return;
         };
         let mut used = 0;

@@ -1,11 +1,12 @@
 //! Appends records to the ring of this process. The lock is held throughout.
 
-use crate::call::{Pages, Read};
 use crate::kernel::{self, Call};
 use crate::layout::{
     ASK_RING_AFTER_FORK, GADGET_QUESTION, MOST_RECORD, PAGE, PATH_MAX, PROCESS_PAGES,
     QUESTION_NUMBER, RECORD, RING_DATA, Record, SEEN, SKIP,
 };
+use crate::pages::Pages;
+use crate::read::Read;
 use core::sync::atomic::{AtomicU64, Ordering};
 
 pub(crate) enum Appended {

@@ -1,25 +1,20 @@
 //! Runs before the program: finds the run's shared memory, and patches the C library.
 
-use crate::call::{BASE, Pages};
 use crate::environment::{Kept, take_out};
 use crate::kernel::{self, call};
 use crate::layout::{
     ASK_RING_AT_START, FIXED_SIZE, GADGETS_OFFSET, GADGETS_PAGE, HEADER_OFFSET, Header, MAGIC,
     OWN_PRELOAD, PAGE, PROCESS_PAGES, PROCESS_SIZE, SHARED_SIZE, STATE_PAGE,
 };
+use crate::memory::{
+    ANONYMOUS, EXECUTE, FIXED, FIXED_NOREPLACE, NO_FILE, PRIVATE, READ, SHARED, WRITE, map, unmap,
+};
+use crate::pages::{BASE, Pages};
 use crate::{patch, ring};
 use core::sync::atomic::Ordering;
 
-pub(crate) const READ: u64 = 1;
-pub(crate) const WRITE: u64 = 2;
-pub(crate) const EXECUTE: u64 = 4;
-const SHARED: u64 = 1;
-pub(crate) const PRIVATE: u64 = 2;
-pub(crate) const ANONYMOUS: u64 = 0x20;
-const FIXED_NOREPLACE: u64 = 0x10_0000;
 const WIPE_ON_FORK: u64 = 18;
 const OPEN_READ_WRITE: u64 = 2 | 0o2_000_000;
-const NO_FILE: u64 = u64::MAX;
 
 /// # Safety
 /// For the dynamic loader only: the arguments are those of `main`.
@@ -61,12 +56,11 @@ unsafe fn prepare(file: u64, kept: &Kept) -> Option<Pages> {
             unmap(shared, SHARED_SIZE);
             return None;
         };
-        const MAP_FIXED: u64 = 0x10;
         let gadgets = map(
             base + GADGETS_PAGE as u64,
             PAGE,
             READ | EXECUTE,
-            PRIVATE | MAP_FIXED,
+            PRIVATE | FIXED,
             file,
             GADGETS_OFFSET,
         );
@@ -84,29 +78,4 @@ unsafe fn prepare(file: u64, kept: &Kept) -> Option<Pages> {
         (*pages.state()).shared = shared;
         Some(pages)
     }
-}
-
-/// Maps memory.
-///
-/// # Safety
-/// Where an address is given with MAP_FIXED, what is there must be ours.
-pub(crate) unsafe fn map(
-    at: u64,
-    size: usize,
-    protection: u64,
-    flags: u64,
-    file: u64,
-    offset: usize,
-) -> Option<u64> {
-    // SAFETY: as the caller promises.
-    let got =
-        unsafe { call(kernel::MMAP, [at, size as u64, protection, flags, file, offset as u64]) };
-    (!(-4095..0).contains(&got)).then_some(got as u64)
-}
-
-/// # Safety
-/// Nobody may use it any more.
-pub(crate) unsafe fn unmap(at: u64, size: usize) {
-    // SAFETY: as the caller promises.
-    unsafe { call(kernel::MUNMAP, [at, size as u64, 0, 0, 0, 0]) };
 }

@@ -6,17 +6,18 @@
 //! costs one bit.
 
 use crate::codec::{bitmap_bytes, pack, seal};
-use crate::collect::shrink_if_small;
 use crate::error::{Failure, StoreError};
 use crate::explain::RecordDetail;
+use crate::gc::shrink_if_small;
 use crate::intern::Interned;
 use crate::key::StoredKey;
 use crate::packed::squeeze;
 use crate::proofs::NewProofs;
+use crate::schema::next_id;
 use crate::store::{Store, delete_record, records_of, test_id};
 use crate::summary::RecordRow;
 use roaring::RoaringBitmap;
-use rusqlite::{Connection, OptionalExtension, params};
+use rusqlite::{Connection, params};
 use std::collections::HashSet;
 use tamis_core::record::{RecordId, RecordSummary, Run};
 use xxhash_rust::xxh3::xxh3_64;
@@ -111,18 +112,6 @@ fn intern_test(conn: &Connection, test: &StoredKey) -> Result<i64, Failure> {
     )?
     .execute(params![id, test.scope, test.unit, test.folder])?;
     Ok(id)
-}
-
-/// The id that comes next in this table. Checksums cover ids, so we have to know it beforehand.
-pub(crate) fn next_id(conn: &Connection, table: &str) -> Result<u32, Failure> {
-    let last: Option<i64> = conn
-        .prepare_cached("SELECT seq FROM sqlite_sequence WHERE name = ?1")?
-        .query_row([table], |row| row.get(0))
-        .optional()?;
-    last.unwrap_or(0)
-        .checked_add(1)
-        .and_then(|next| u32::try_from(next).ok())
-        .ok_or_else(Failure::used_up)
 }
 
 /// Removes records of a test beyond the number to keep: first older runs that saw just the same as

@@ -123,7 +123,7 @@ pub(crate) fn about_paths(
 
 /// The number after the last one that any block had.
 pub(crate) fn next_observation(conn: &Connection) -> Result<u32, Failure> {
-    crate::append::next_id(conn, "block")
+    crate::schema::next_id(conn, "block")
 }
 
 /// Writes a block in place of others.

@@ -7,10 +7,10 @@
 //! Each row carries one checksum, seeded with its number: a proof in a row that does not pass is
 //! gone, and what is gone does not hold.
 
-use crate::append::next_id;
 use crate::codec::{blob, id, seal, unseal};
 use crate::error::Failure;
 use crate::packed::{Reader, expand, squeeze, write_number, write_stretch};
+use crate::schema::next_id;
 use roaring::RoaringBitmap;
 use rusqlite::{Connection, OptionalExtension, params};
 use tamis_core::record::ProofId;

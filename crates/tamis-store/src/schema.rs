@@ -1,11 +1,11 @@
-//! The tables, and how a connection is made ready.
+//! The tables, the ids of their rows, and how a connection is made ready.
 //!
 //! The format is named by `application_id` and `user_version` in the file's header. Another number
 //! means that the file is not ours to interpret; it is set aside and not migrated, because all
 //! that is lost is one run of each test.
 
 use crate::error::Failure;
-use rusqlite::{Connection, OpenFlags, TransactionBehavior};
+use rusqlite::{Connection, OpenFlags, OptionalExtension, TransactionBehavior};
 use std::path::Path;
 use std::time::Duration;
 
@@ -113,6 +113,18 @@ fn create(conn: &mut Connection) -> Result<(), Failure> {
     }
     tx.commit()?;
     Ok(())
+}
+
+/// The id that comes next in this table. Checksums cover ids, so we have to know it beforehand.
+pub(crate) fn next_id(conn: &Connection, table: &str) -> Result<u32, Failure> {
+    let last: Option<i64> = conn
+        .prepare_cached("SELECT seq FROM sqlite_sequence WHERE name = ?1")?
+        .query_row([table], |row| row.get(0))
+        .optional()?;
+    last.unwrap_or(0)
+        .checked_add(1)
+        .and_then(|next| u32::try_from(next).ok())
+        .ok_or_else(Failure::used_up)
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@
 //! bitmap without running the filter at all. Calls of a foreign architecture all come to us: they
 //! cannot be decoded, and the run is marked so.
 
-use crate::syscalls::{self, Watch};
+use crate::syscalls::{self, NATIVE_ARCHITECTURE, Watch, X32};
 use std::io;
 
 /// A filter, built before the fork and installed after it.
@@ -19,14 +19,6 @@ pub(crate) struct Installed {
     pub(crate) listener: Option<i32>,
     pub(crate) no_new_privileges: bool,
 }
-
-#[cfg(target_arch = "x86_64")]
-pub(crate) const NATIVE_ARCHITECTURE: u32 = 0xC000_003E;
-#[cfg(target_arch = "aarch64")]
-pub(crate) const NATIVE_ARCHITECTURE: u32 = 0xC000_00B7;
-
-/// Numbers from here on are of the x32 ABI.
-pub(crate) const X32: u32 = 0x4000_0000;
 
 const RETURN_ALLOW: u32 = 0x7fff_0000;
 const RETURN_NOTIFY: u32 = 0x7fc0_0000;

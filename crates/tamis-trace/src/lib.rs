@@ -10,6 +10,7 @@ pub mod ebpf;
 pub mod event;
 mod filter;
 mod lifetime;
+mod listener;
 pub mod notify;
 mod nudge;
 #[cfg(all(target_arch = "x86_64", target_env = "gnu"))]

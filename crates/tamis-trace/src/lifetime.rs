@@ -21,15 +21,26 @@ pub(crate) struct Lifetime<'a> {
     stop: &'a AtomicBool,
     started: Instant,
     next_tick: Instant,
-    ended: Option<Instant>,
     deadline: Option<Instant>,
     /// When to kill what did not end after SIGTERM.
     kill_at: Option<Instant>,
+    ends_survivors: bool,
+    end: End,
+}
+
+/// What is known of the end so far.
+#[derive(Debug, Default)]
+struct End {
+    /// How the command itself ended.
     ending: Option<Ending>,
+    /// When it ended.
+    at: Option<Instant>,
+    /// Why we end the tree before its time.
     forced: Option<Ending>,
     cpu: Duration,
+    /// The programs that outlive the command.
     left_running: Vec<String>,
-    ends_survivors: bool,
+    /// The whole tree has ended.
     all_gone: bool,
 }
 
@@ -41,15 +52,10 @@ impl<'a> Lifetime<'a> {
             stop,
             started,
             next_tick: started,
-            ended: None,
             deadline: timeout.map(|t| started + t),
             kill_at: None,
-            ending: None,
-            forced: None,
-            cpu: Duration::ZERO,
-            left_running: Vec::new(),
             ends_survivors: false,
-            all_gone: false,
+            end: End::default(),
         }
     }
 
@@ -83,10 +89,10 @@ impl<'a> Lifetime<'a> {
             meanwhile();
             let mut fds: Vec<libc::pollfd> = descriptors
                 .iter()
-                .chain([&if self.all_gone { -1 } else { self.shepherd().descriptor() }])
+                .chain([&if self.end.all_gone { -1 } else { self.shepherd().descriptor() }])
                 .map(|&fd| libc::pollfd { fd, events: libc::POLLIN, revents: 0 })
                 .collect();
-            let timeout = if self.all_gone { 0 } else { TICK.as_millis() as i32 };
+            let timeout = if self.end.all_gone { 0 } else { TICK.as_millis() as i32 };
             // SAFETY: polls live descriptors.
             let got = unsafe { libc::poll(fds.as_mut_ptr(), fds.len() as libc::nfds_t, timeout) };
             if got < 0 {
@@ -99,10 +105,10 @@ impl<'a> Lifetime<'a> {
             let ready = events.iter().any(|fd| fd.revents & libc::POLLIN != 0);
             // A tree that always has something to serve must not keep us from the clock.
             let due = self.next_tick <= Instant::now();
-            if !ready && self.all_gone {
+            if !ready && self.end.all_gone {
                 return Ok(false);
             }
-            if !self.all_gone && (!ready || due) {
+            if !self.end.all_gone && (!ready || due) {
                 self.next_tick = Instant::now() + TICK;
                 if own.revents != 0 {
                     self.hear()?;
@@ -121,13 +127,13 @@ impl<'a> Lifetime<'a> {
         while let Some(message) = self.shepherd().message()? {
             match message {
                 Message::Ended(ending) => {
-                    self.ending = Some(ending);
-                    self.ended = Some(Instant::now());
+                    self.end.ending = Some(ending);
+                    self.end.at = Some(Instant::now());
                 }
                 Message::AllGone { cpu } => {
-                    self.cpu = cpu;
-                    self.all_gone = true;
-                    self.ended.get_or_insert_with(Instant::now);
+                    self.end.cpu = cpu;
+                    self.end.all_gone = true;
+                    self.end.at.get_or_insert_with(Instant::now);
                     break;
                 }
             }
@@ -145,7 +151,7 @@ impl<'a> Lifetime<'a> {
             }
             return false;
         }
-        if self.ended.is_none() {
+        if self.end.at.is_none() {
             let forced = if self.stop.load(Ordering::Relaxed) {
                 Some(Ending::Interrupted)
             } else if self.deadline.is_some_and(|d| now >= d) {
@@ -154,15 +160,15 @@ impl<'a> Lifetime<'a> {
                 None
             };
             if forced.is_some() {
-                self.forced = forced;
+                self.end.forced = forced;
                 self.shepherd().terminate();
                 self.kill_at = Some(now + TERMINATION);
             }
             return false;
         }
-        if !self.all_gone && self.ended.is_some_and(|e| now >= e + GRACE) {
-            self.left_running = self.shepherd().running();
-            if self.left_running.is_empty() {
+        if !self.end.all_gone && self.end.at.is_some_and(|e| now >= e + GRACE) {
+            self.end.left_running = self.shepherd().running();
+            if self.end.left_running.is_empty() {
                 return false;
             }
             if !self.ends_survivors {
@@ -178,23 +184,24 @@ impl<'a> Lifetime<'a> {
     pub(crate) fn finish(mut self) -> Finish {
         let shepherd = self.shepherd.take().expect("present until finish");
         let no_new_privileges = shepherd.no_new_privileges;
-        if self.left_running.is_empty() || self.ends_survivors {
+        if self.end.left_running.is_empty() || self.ends_survivors {
             drop(shepherd);
         } else {
             shepherd.keep();
         }
         // Stopped by the terminal's own signal counts as stopped, too.
         let interrupted = self.stop.load(Ordering::Relaxed)
-            && matches!(self.ending, Some(Ending::Signalled(_)) | None);
+            && matches!(self.end.ending, Some(Ending::Signalled(_)) | None);
         Finish {
             ending: self
+                .end
                 .forced
                 .or(interrupted.then_some(Ending::Interrupted))
-                .or(self.ending)
+                .or(self.end.ending)
                 .unwrap_or(Ending::Signalled(libc::SIGKILL)),
-            wall: self.ended.unwrap_or_else(Instant::now) - self.started,
-            cpu: self.cpu,
-            left_running: self.left_running,
+            wall: self.end.at.unwrap_or_else(Instant::now) - self.started,
+            cpu: self.end.cpu,
+            left_running: self.end.left_running,
             no_new_privileges,
         }
     }

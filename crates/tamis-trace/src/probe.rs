@@ -2,7 +2,7 @@
 //! trying it in a child process.
 
 use crate::filter::{Filter, Verdict};
-use crate::notify;
+use crate::listener::{receive, respond};
 use crate::process::Process;
 use crate::tracer::request;
 use std::io;
@@ -116,11 +116,11 @@ fn listen_to_a_child(filter: &Filter) -> Result<(), i32> {
             libc::_exit(libc::access(c"/".as_ptr(), libc::F_OK));
         }
         let served = (|| {
-            let notification = notify::receive(listener).ok().flatten().ok_or(NOT_ANSWERED)?;
+            let notification = receive(listener).ok().flatten().ok_or(NOT_ANSWERED)?;
             let process = Process { thread: notification.pid };
             let pointer = if notification.data.nr as i64 == libc::SYS_faccessat { 1 } else { 0 };
             let read = process.read_path(notification.data.args[pointer]);
-            notify::respond(listener, notification.id, 0).map_err(|_| NOT_ANSWERED)?;
+            respond(listener, notification.id, 0).map_err(|_| NOT_ANSWERED)?;
             if matches!(read.as_deref(), Ok(b"/")) { Ok(()) } else { Err(NOT_READ) }
         })();
         if served.is_err() {

@@ -2,10 +2,10 @@
 
 use crate::decode::{Asked, Call, decode};
 use crate::event::{Action, Blind, Event, Sink, StreamFacet, Timing};
-use crate::filter::{NATIVE_ARCHITECTURE, X32};
 use crate::process::Process;
 use crate::stdin::StandardInput;
 use crate::streams::Streams;
+use crate::syscalls::{NATIVE_ARCHITECTURE, X32};
 
 pub(crate) struct Server<'a> {
     pub(crate) stdin: StandardInput,

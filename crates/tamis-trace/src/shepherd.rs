@@ -15,7 +15,7 @@
 
 use crate::command::{Command, Ending};
 use crate::filter::Filter;
-use crate::notify;
+use crate::listener::serve_blindly;
 use crate::proc::{descendants, program_name};
 use crate::tree::signal_all;
 use std::ffi::{CString, OsStr};
@@ -320,7 +320,7 @@ fn herd(
                 b'k' => signal_all(libc::SIGKILL),
                 b'p' => {
                     if let Some(listener) = listener {
-                        notify::serve_blindly(listener);
+                        serve_blindly(listener);
                     }
                     // SAFETY: ends this process.
                     unsafe { libc::_exit(0) };

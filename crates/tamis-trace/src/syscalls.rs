@@ -1,4 +1,16 @@
-//! The calls that are watched, in one table for all engines that stop at a call's entry.
+//! The calls that are watched, in tables for all engines that stop at a call's entry.
+
+use crate::streams::OF_TERMINALS;
+use Watch::{Always, FlagSet, MessageSent, OneOf, PointerGiven, StandardInput};
+use libc as l;
+
+#[cfg(target_arch = "x86_64")]
+pub(crate) const NATIVE_ARCHITECTURE: u32 = 0xC000_003E;
+#[cfg(target_arch = "aarch64")]
+pub(crate) const NATIVE_ARCHITECTURE: u32 = 0xC000_00B7;
+
+/// Numbers from here on are of the x32 ABI.
+pub(crate) const X32: u32 = 0x4000_0000;
 
 /// Under which condition a call is of interest; what the filter can see without reading memory.
 #[derive(Debug, Clone, Copy)]
@@ -31,140 +43,167 @@ pub(crate) enum Watch {
     },
 }
 
-use crate::filter::X32;
-use crate::streams::OF_TERMINALS;
-use libc as l;
-
+/// All of them, the frequent ones first: the filter is a chain.
+///
 /// ptrace is not watched: a tracer inside the tree hides nothing from a filter. clone3 is not,
 /// either: the filter cannot see its flags, and a new mount name space is a copy of the old one
 /// until one of the calls below changes it.
-pub(crate) fn watched() -> &'static [(i64, Watch)] {
-    use Watch::{Always, FlagSet, MessageSent, OneOf, PointerGiven, StandardInput};
-    const NEW_MOUNTS: u32 = l::CLONE_NEWNS as u32;
-    const NEW_LISTENER: u32 = 1 << 3;
-    &[
-        // The frequent ones first: the filter is a chain.
-        (l::SYS_openat, Always),
-        (l::SYS_newfstatat, Always),
-        #[cfg(target_arch = "x86_64")]
-        (l::SYS_open, Always),
-        #[cfg(target_arch = "x86_64")]
-        (l::SYS_stat, Always),
-        #[cfg(target_arch = "x86_64")]
-        (l::SYS_lstat, Always),
-        #[cfg(target_arch = "x86_64")]
-        (l::SYS_access, Always),
-        #[cfg(target_arch = "x86_64")]
-        (l::SYS_readlink, Always),
-        (l::SYS_statx, Always),
-        (l::SYS_readlinkat, Always),
-        (l::SYS_faccessat, Always),
-        (l::SYS_faccessat2, Always),
-        (l::SYS_execve, Always),
-        (l::SYS_execveat, Always),
-        (l::SYS_openat2, Always),
-        #[cfg(target_arch = "x86_64")]
-        (l::SYS_creat, Always),
-        (l::SYS_chdir, Always),
-        #[cfg(target_arch = "x86_64")]
-        (l::SYS_unlink, Always),
-        #[cfg(target_arch = "x86_64")]
-        (l::SYS_rmdir, Always),
-        (l::SYS_unlinkat, Always),
-        #[cfg(target_arch = "x86_64")]
-        (l::SYS_mkdir, Always),
-        (l::SYS_mkdirat, Always),
-        #[cfg(target_arch = "x86_64")]
-        (l::SYS_rename, Always),
-        #[cfg(target_arch = "x86_64")]
-        (l::SYS_renameat, Always),
-        (l::SYS_renameat2, Always),
-        #[cfg(target_arch = "x86_64")]
-        (l::SYS_link, Always),
-        (l::SYS_linkat, Always),
-        #[cfg(target_arch = "x86_64")]
-        (l::SYS_symlink, Always),
-        (l::SYS_symlinkat, Always),
-        #[cfg(target_arch = "x86_64")]
-        (l::SYS_mknod, Always),
-        (l::SYS_mknodat, Always),
-        (l::SYS_truncate, Always),
-        #[cfg(target_arch = "x86_64")]
-        (l::SYS_chmod, Always),
-        (l::SYS_fchmod, Always),
-        (l::SYS_fchmodat, Always),
-        (SYS_FCHMODAT2, Always),
-        #[cfg(target_arch = "x86_64")]
-        (l::SYS_chown, Always),
-        #[cfg(target_arch = "x86_64")]
-        (l::SYS_lchown, Always),
-        (l::SYS_fchown, Always),
-        (l::SYS_fchownat, Always),
-        #[cfg(target_arch = "x86_64")]
-        (l::SYS_utime, Always),
-        #[cfg(target_arch = "x86_64")]
-        (l::SYS_utimes, Always),
-        #[cfg(target_arch = "x86_64")]
-        (l::SYS_futimesat, Always),
-        (l::SYS_utimensat, Always),
-        (l::SYS_getxattr, Always),
-        (l::SYS_lgetxattr, Always),
-        (l::SYS_listxattr, Always),
-        (l::SYS_llistxattr, Always),
-        (l::SYS_fgetxattr, Always),
-        (l::SYS_flistxattr, Always),
-        (l::SYS_setxattr, Always),
-        (l::SYS_lsetxattr, Always),
-        (l::SYS_fsetxattr, Always),
-        (l::SYS_removexattr, Always),
-        (l::SYS_lremovexattr, Always),
-        (l::SYS_fremovexattr, Always),
-        (SYS_SETXATTRAT, Always),
-        (SYS_GETXATTRAT, Always),
-        (SYS_LISTXATTRAT, Always),
-        (SYS_REMOVEXATTRAT, Always),
-        (SYS_FILE_GETATTR, Always),
-        (SYS_FILE_SETATTR, Always),
-        (l::SYS_statfs, Always),
-        (l::SYS_inotify_add_watch, Always),
-        (l::SYS_fanotify_mark, Always),
-        (l::SYS_name_to_handle_at, Always),
-        (l::SYS_open_by_handle_at, Always),
-        (l::SYS_connect, Always),
-        (l::SYS_bind, Always),
-        (l::SYS_listen, Always),
-        (l::SYS_sendto, PointerGiven { argument: 4 }),
-        (l::SYS_sendmsg, MessageSent),
-        (l::SYS_sendmmsg, Always),
-        (l::SYS_io_uring_setup, Always),
-        (l::SYS_ioctl, OneOf { argument: 1, values: &OF_TERMINALS }),
-        (l::SYS_chroot, Always),
-        (l::SYS_pivot_root, Always),
-        (l::SYS_mount, Always),
-        (l::SYS_umount2, Always),
-        (l::SYS_move_mount, Always),
-        (l::SYS_open_tree, Always),
-        (SYS_OPEN_TREE_ATTR, Always),
-        (l::SYS_mount_setattr, Always),
-        (l::SYS_fsopen, Always),
-        (l::SYS_fspick, Always),
-        (l::SYS_setns, Always),
-        (l::SYS_unshare, FlagSet { argument: 0, mask: NEW_MOUNTS }),
-        (l::SYS_clone, FlagSet { argument: 0, mask: NEW_MOUNTS }),
-        (l::SYS_seccomp, FlagSet { argument: 1, mask: NEW_LISTENER }),
-        (l::SYS_read, StandardInput { argument: 0 }),
-        (l::SYS_readv, StandardInput { argument: 0 }),
-        (l::SYS_pread64, StandardInput { argument: 0 }),
-        (l::SYS_preadv, StandardInput { argument: 0 }),
-        (l::SYS_preadv2, StandardInput { argument: 0 }),
-        (l::SYS_recvfrom, StandardInput { argument: 0 }),
-        (l::SYS_recvmsg, StandardInput { argument: 0 }),
-        (l::SYS_splice, StandardInput { argument: 0 }),
-        (l::SYS_tee, StandardInput { argument: 0 }),
-        (l::SYS_copy_file_range, StandardInput { argument: 0 }),
-        (l::SYS_sendfile, StandardInput { argument: 1 }),
-    ]
+pub(crate) fn watched() -> impl Iterator<Item = &'static (i64, Watch)> {
+    [LOOKS, CHANGES, ATTRIBUTES, ELSEWHERE, CONNECTIONS, SURROUNDINGS, STANDARD_INPUT]
+        .into_iter()
+        .flatten()
 }
+
+const NEW_MOUNTS: u32 = l::CLONE_NEWNS as u32;
+const NEW_LISTENER: u32 = 1 << 3;
+
+/// What opens files, looks at them, runs them or goes there.
+const LOOKS: &[(i64, Watch)] = &[
+    (l::SYS_openat, Always),
+    (l::SYS_newfstatat, Always),
+    #[cfg(target_arch = "x86_64")]
+    (l::SYS_open, Always),
+    #[cfg(target_arch = "x86_64")]
+    (l::SYS_stat, Always),
+    #[cfg(target_arch = "x86_64")]
+    (l::SYS_lstat, Always),
+    #[cfg(target_arch = "x86_64")]
+    (l::SYS_access, Always),
+    #[cfg(target_arch = "x86_64")]
+    (l::SYS_readlink, Always),
+    (l::SYS_statx, Always),
+    (l::SYS_readlinkat, Always),
+    (l::SYS_faccessat, Always),
+    (l::SYS_faccessat2, Always),
+    (l::SYS_execve, Always),
+    (l::SYS_execveat, Always),
+    (l::SYS_openat2, Always),
+    (l::SYS_chdir, Always),
+];
+
+/// What changes files and their names.
+const CHANGES: &[(i64, Watch)] = &[
+    #[cfg(target_arch = "x86_64")]
+    (l::SYS_creat, Always),
+    #[cfg(target_arch = "x86_64")]
+    (l::SYS_unlink, Always),
+    #[cfg(target_arch = "x86_64")]
+    (l::SYS_rmdir, Always),
+    (l::SYS_unlinkat, Always),
+    #[cfg(target_arch = "x86_64")]
+    (l::SYS_mkdir, Always),
+    (l::SYS_mkdirat, Always),
+    #[cfg(target_arch = "x86_64")]
+    (l::SYS_rename, Always),
+    #[cfg(target_arch = "x86_64")]
+    (l::SYS_renameat, Always),
+    (l::SYS_renameat2, Always),
+    #[cfg(target_arch = "x86_64")]
+    (l::SYS_link, Always),
+    (l::SYS_linkat, Always),
+    #[cfg(target_arch = "x86_64")]
+    (l::SYS_symlink, Always),
+    (l::SYS_symlinkat, Always),
+    #[cfg(target_arch = "x86_64")]
+    (l::SYS_mknod, Always),
+    (l::SYS_mknodat, Always),
+    (l::SYS_truncate, Always),
+];
+
+/// What reads or changes attributes.
+const ATTRIBUTES: &[(i64, Watch)] = &[
+    #[cfg(target_arch = "x86_64")]
+    (l::SYS_chmod, Always),
+    (l::SYS_fchmod, Always),
+    (l::SYS_fchmodat, Always),
+    (SYS_FCHMODAT2, Always),
+    #[cfg(target_arch = "x86_64")]
+    (l::SYS_chown, Always),
+    #[cfg(target_arch = "x86_64")]
+    (l::SYS_lchown, Always),
+    (l::SYS_fchown, Always),
+    (l::SYS_fchownat, Always),
+    #[cfg(target_arch = "x86_64")]
+    (l::SYS_utime, Always),
+    #[cfg(target_arch = "x86_64")]
+    (l::SYS_utimes, Always),
+    #[cfg(target_arch = "x86_64")]
+    (l::SYS_futimesat, Always),
+    (l::SYS_utimensat, Always),
+    (l::SYS_getxattr, Always),
+    (l::SYS_lgetxattr, Always),
+    (l::SYS_listxattr, Always),
+    (l::SYS_llistxattr, Always),
+    (l::SYS_fgetxattr, Always),
+    (l::SYS_flistxattr, Always),
+    (l::SYS_setxattr, Always),
+    (l::SYS_lsetxattr, Always),
+    (l::SYS_fsetxattr, Always),
+    (l::SYS_removexattr, Always),
+    (l::SYS_lremovexattr, Always),
+    (l::SYS_fremovexattr, Always),
+    (SYS_SETXATTRAT, Always),
+    (SYS_GETXATTRAT, Always),
+    (SYS_LISTXATTRAT, Always),
+    (SYS_REMOVEXATTRAT, Always),
+    (SYS_FILE_GETATTR, Always),
+    (SYS_FILE_SETATTR, Always),
+];
+
+/// What asks about whole file systems, watches files, or comes to them without a path (by handles
+/// and rings).
+const ELSEWHERE: &[(i64, Watch)] = &[
+    (l::SYS_statfs, Always),
+    (l::SYS_inotify_add_watch, Always),
+    (l::SYS_fanotify_mark, Always),
+    (l::SYS_name_to_handle_at, Always),
+    (l::SYS_open_by_handle_at, Always),
+    (l::SYS_io_uring_setup, Always),
+];
+
+/// What reaches others, or a terminal.
+const CONNECTIONS: &[(i64, Watch)] = &[
+    (l::SYS_connect, Always),
+    (l::SYS_bind, Always),
+    (l::SYS_listen, Always),
+    (l::SYS_sendto, PointerGiven { argument: 4 }),
+    (l::SYS_sendmsg, MessageSent),
+    (l::SYS_sendmmsg, Always),
+    (l::SYS_ioctl, OneOf { argument: 1, values: &OF_TERMINALS }),
+];
+
+/// What changes the mounts, the root directory or the filters.
+const SURROUNDINGS: &[(i64, Watch)] = &[
+    (l::SYS_chroot, Always),
+    (l::SYS_pivot_root, Always),
+    (l::SYS_mount, Always),
+    (l::SYS_umount2, Always),
+    (l::SYS_move_mount, Always),
+    (l::SYS_open_tree, Always),
+    (SYS_OPEN_TREE_ATTR, Always),
+    (l::SYS_mount_setattr, Always),
+    (l::SYS_fsopen, Always),
+    (l::SYS_fspick, Always),
+    (l::SYS_setns, Always),
+    (l::SYS_unshare, FlagSet { argument: 0, mask: NEW_MOUNTS }),
+    (l::SYS_clone, FlagSet { argument: 0, mask: NEW_MOUNTS }),
+    (l::SYS_seccomp, FlagSet { argument: 1, mask: NEW_LISTENER }),
+];
+
+/// What reads from a descriptor that may be standard input.
+const STANDARD_INPUT: &[(i64, Watch)] = &[
+    (l::SYS_read, StandardInput { argument: 0 }),
+    (l::SYS_readv, StandardInput { argument: 0 }),
+    (l::SYS_pread64, StandardInput { argument: 0 }),
+    (l::SYS_preadv, StandardInput { argument: 0 }),
+    (l::SYS_preadv2, StandardInput { argument: 0 }),
+    (l::SYS_recvfrom, StandardInput { argument: 0 }),
+    (l::SYS_recvmsg, StandardInput { argument: 0 }),
+    (l::SYS_splice, StandardInput { argument: 0 }),
+    (l::SYS_tee, StandardInput { argument: 0 }),
+    (l::SYS_copy_file_range, StandardInput { argument: 0 }),
+    (l::SYS_sendfile, StandardInput { argument: 1 }),
+];
 
 /// What the ptrace engine watches before all others: what a second tracer does, and what would
 /// escape the first.

@@ -8,9 +8,8 @@
 //! SIGSTOP stays one until SIGCONT.
 
 use crate::decode::Call;
-use crate::filter::NATIVE_ARCHITECTURE;
 use crate::serve::Server;
-use crate::syscalls;
+use crate::syscalls::{self, NATIVE_ARCHITECTURE};
 use std::io;
 
 /// How the calls of the tree are made to stop.

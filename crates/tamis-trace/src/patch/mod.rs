@@ -26,12 +26,14 @@ use crate::Engine;
 use crate::command::{Command, Finish};
 use crate::decode::Call;
 use crate::event::{Action, Sink};
-use crate::filter::{Exemption, Filter, NATIVE_ARCHITECTURE};
+use crate::filter::{Exemption, Filter};
+use crate::listener::{answer, respond};
 use crate::notify::{self, Serve};
 use crate::process::Process;
 use crate::serve::Server;
 use crate::stdin::StandardInput;
 use crate::streams::Streams;
+use crate::syscalls::NATIVE_ARCHITECTURE;
 use changes::{Changes, only_looks};
 use eligible::Eligible;
 use memory::Memory;
@@ -182,18 +184,18 @@ impl Serve for Patched<'_> {
         }
         self.drain();
         if asks && native {
-            let answer = self.question(thread, &data.args);
-            return notify::answer(listener, notification.id, answer);
+            let value = self.question(thread, &data.args);
+            return answer(listener, notification.id, value);
         }
         if native && own_filter(&call) {
             // Where the library is not, there is nothing to write to.
             Process { thread }.write(self.memory.base() + STATE_PAGE as u64, 1);
             if !asks_for_listener(&call) {
-                return notify::respond(listener, notification.id, 0);
+                return respond(listener, notification.id, 0);
             }
         }
         let error = self.server.call(thread, data.arch, &call);
-        notify::respond(listener, notification.id, error)
+        respond(listener, notification.id, error)
     }
 
     fn meanwhile(&mut self) {

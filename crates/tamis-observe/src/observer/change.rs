@@ -1,10 +1,10 @@
 //! Changes that the tree makes: what was there before is kept, and what the change itself asks (is
 //! there a place to write to, is the directory empty) is asked.
 
+use super::{Observer, Wish, ancestors, split};
 use crate::Judgement;
 use crate::entry::{Asked, Before, Change, Entry, Name, Taken};
 use crate::moment::{Act, before_a_change, before_a_link, is_file, is_pipe, place_by_result};
-use crate::observer::{Observer, Wish, ancestors, split};
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
@@ -266,7 +266,7 @@ impl Observer<'_> {
         self.ask_new_name(&path, act);
         if !act.failed() {
             self.change(&path, Change::Replaced, act);
-            self.names_change(&path);
+            self.memory.names_change(&path);
         }
     }
 
@@ -280,11 +280,9 @@ impl Observer<'_> {
         if !act.failed() {
             self.change(&path, Change::Replaced, act);
             if is_file(&path) {
-                // No other path leads through a file: what was handled stays so. Compilers remove
-                // a temporary file for each source.
-                self.resolver.forget(&path);
+                self.memory.file_goes(&path);
             } else {
-                self.names_change(&path);
+                self.memory.names_change(&path);
             }
         }
     }
@@ -310,7 +308,7 @@ impl Observer<'_> {
         }
         self.was_empty(path, act);
         self.change(path, Change::Replaced, act);
-        self.names_change(path);
+        self.memory.names_change(path);
     }
 
     /// A directory that was removed held nothing but what the tree had removed from it.
@@ -395,7 +393,7 @@ impl Observer<'_> {
         if made_folder {
             self.made.insert(to.clone());
         }
-        self.all_names_change();
+        self.memory.all_names_change();
     }
 
     /// A file was moved away before we ever saw it: its content is at the new place now.
@@ -408,7 +406,7 @@ impl Observer<'_> {
         }
         self.change(from, Change::Replaced, act);
         self.change(to, Change::Replaced, act);
-        self.all_names_change();
+        self.memory.all_names_change();
     }
 
     fn is_foreign_directory(&mut self, path: &[u8], act: Act) -> bool {

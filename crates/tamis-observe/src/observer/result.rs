@@ -1,11 +1,11 @@
 //! The end of a run: takes the answers that are still open, checks that nothing moved under the
 //! test by somebody else's hand, and looks at what the test left behind.
 
+use super::{Observer, ancestors};
 use crate::Judgement;
 use crate::entry::{Asked, Before, Change, Entry, Late, Name, Taken};
 use crate::facts::Fact;
 use crate::moment::{birth_ns, is_before};
-use crate::observer::{Observer, ancestors};
 use rayon::prelude::*;
 use std::collections::{HashMap, HashSet};
 use std::ffi::OsStr;

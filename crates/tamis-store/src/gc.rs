@@ -3,12 +3,11 @@
 //! Each step is a short transaction, and others may append between them: what a record that came
 //! meanwhile refers to is taken out of the list of garbage before each step.
 
-use crate::append::next_id;
 use crate::block::{Block, Draft};
 use crate::blocks::{self, Details};
 use crate::error::{Failure, StoreError};
 use crate::proofs;
-use crate::schema::PATIENCE;
+use crate::schema::{PATIENCE, next_id};
 use crate::store::{Store, all_records, delete_record, live_proofs, write};
 use roaring::RoaringBitmap;
 use rusqlite::Connection;

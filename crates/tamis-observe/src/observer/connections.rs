@@ -1,10 +1,10 @@
 //! What the tree asks that is not about a path: places to connect to, and its standard streams.
 
+use super::{Observer, Wish};
 use crate::entry::Change;
 use crate::facts::Fact;
 use crate::moment::Act;
 use crate::network::{Caller, Meaning, is_harmless};
-use crate::observer::{Observer, Wish};
 use tamis_core::record::Access;
 use tamis_trace::{Peer, Socket, StreamFacet};
 
