@@ -62,6 +62,12 @@ pub trait Claim: fmt::Debug + Send + Sync {
     /// Whether what it makes has to be there still for it to be skipped.
     fn is_build(&self) -> bool;
 
+    /// The units that the command would decide about now, by scope, where that can be known without running
+    /// it; `None`: those that earlier runs recorded.
+    fn units(&self, _: &Project) -> Option<Vec<(Arc<dyn KnownScope>, Vec<Unit>)>> {
+        None
+    }
+
     /// Why what it does is not seen, where that is known beforehand.
     fn unseen(&self) -> Option<String> {
         None
