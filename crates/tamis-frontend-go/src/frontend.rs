@@ -4,13 +4,13 @@ use crate::command::{Claim as Claimed, GoTest, claim};
 use crate::environment::Surroundings;
 use crate::language::GoLanguage;
 use crate::saved_listings;
-use crate::scope::GO;
+use crate::scope::{GO, GoScope};
 use crate::tool_paths::{ToolPath, tool_paths};
 use anyhow::{Context as _, Result};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tamis_core::decide::Demand;
-use tamis_core::{TestKey, Tool, Unit};
+use tamis_core::{Scope, Silent, TestKey, Tool, Unit};
 use tamis_project::Project;
 use tamis_session::{
     Ability, Claim, Collected, Frontend, Invocation, KnownScope, Model, Session, SessionOptions,
@@ -41,10 +41,18 @@ impl Frontend for GoFrontend {
         saved_listings::restore(project, store).into_iter().map(known).collect()
     }
 
-    /// A package is gone if its folder is.
+    /// A package is gone if no listing of its scope has it any more.
     fn may_exist(&self, project: &Project, key: &TestKey) -> bool {
-        let Unit::Package(_) = &key.unit else { return true };
-        project.root().join(&key.folder).is_dir()
+        if !project.root().join(&key.folder).is_dir() {
+            return false;
+        }
+        let Ok(Some(store)) = project.existing_store(&Silent) else { return true };
+        let scopes = saved_listings::restore(project, &store);
+        let is_its = |scope: &&GoScope| {
+            Scope::Tool(scope.scope().clone()) == key.scope && scope.folder() == key.folder
+        };
+        let mut its = scopes.iter().filter(is_its).peekable();
+        its.peek().is_none() || its.any(|scope| scope.listing.package(&key.unit.name()).is_some())
     }
 }
 
@@ -79,6 +87,13 @@ impl Claim for GoCommand {
 
     fn is_build(&self) -> bool {
         false
+    }
+
+    fn units(&self, project: &Project) -> Option<Vec<(Arc<dyn KnownScope>, Vec<Unit>)>> {
+        let listing = saved_listings::current(project, &self.test, &self.at).ok()?;
+        let scope = GoScope::new(project, &self.test, self.at.folder(), listing);
+        let units = scope.listing.packages().iter().map(GoScope::unit).collect();
+        Some(vec![(Arc::new(scope), units)])
     }
 
     fn owns(&self, path: &Path) -> bool {

@@ -51,18 +51,6 @@ impl GoLanguage {
         Self { test, at, own, scope: None, next_look: Instant::now() }
     }
 
-    /// The packages as they are now.
-    fn list(&self, project: &Project) -> Result<Listing, String> {
-        let fs = &project.fingerprinter;
-        let kept = saved_listings::load(project, &self.test, &self.at);
-        if let Some(Ok(listing)) = kept.map(|kept| kept.refresh(&self.test, &self.at, fs)) {
-            return Ok(listing);
-        }
-        let listing = list(&self.test, &self.at, fs).map_err(|error| error.to_string())?;
-        saved_listings::save(project, &self.test, &self.at, &listing);
-        Ok(listing)
-    }
-
     /// The packages of now, without keeping anything.
     fn look_again(&self, project: &Project, before: &Listing) -> Option<Listing> {
         let fs = &project.fingerprinter;
@@ -171,7 +159,7 @@ impl Language for GoLanguage {
         invocation: &mut Invocation,
     ) -> Result<Start> {
         let project = services.ledger.project();
-        let listing = match self.list(project) {
+        let listing = match saved_listings::current(project, &self.test, &self.at) {
             Ok(listing) => listing,
             Err(why) => {
                 services.ledger.collected.refused = true;

@@ -33,8 +33,24 @@ fn name(test: &GoTest, folder: &PortablePath) -> String {
     Hash::of_parts([key.as_bytes(), folder.as_bytes()]).to_string()
 }
 
+/// The packages as they are now: from the listing that is kept, where nothing moved, else by `go list`.
+pub(crate) fn current(
+    project: &Project,
+    test: &GoTest,
+    at: &Surroundings,
+) -> Result<Listing, String> {
+    let fs = &project.fingerprinter;
+    let kept = load(project, test, at);
+    if let Some(Ok(listing)) = kept.map(|kept| kept.refresh(test, at, fs)) {
+        return Ok(listing);
+    }
+    let listing = list(test, at, fs).map_err(|error| error.to_string())?;
+    save(project, test, at, &listing);
+    Ok(listing)
+}
+
 /// Remembers a listing.
-pub(crate) fn save(project: &Project, test: &GoTest, at: &Surroundings, listing: &Listing) {
+fn save(project: &Project, test: &GoTest, at: &Surroundings, listing: &Listing) {
     let folder = project.paths.to_portable(at.folder());
     let name = name(test, &folder);
     let saved = || {
@@ -51,7 +67,7 @@ pub(crate) fn save(project: &Project, test: &GoTest, at: &Surroundings, listing:
 }
 
 /// The listing of the same command of before.
-pub(crate) fn load(project: &Project, test: &GoTest, at: &Surroundings) -> Option<Listing> {
+fn load(project: &Project, test: &GoTest, at: &Surroundings) -> Option<Listing> {
     let name = name(test, &project.paths.to_portable(at.folder()));
     let store = project.existing_store(&Silent).ok()??;
     let kept = store.kept(KIND).ok()?.into_iter().find(|(known, _)| *known == name)?;

@@ -18,7 +18,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tamis_core::decide::Demand;
-use tamis_core::{TestKey, Tool};
+use tamis_core::{TestKey, Tool, Unit};
 use tamis_project::{Project, RestoreScopes, ScopeFacts};
 use tamis_store::Store;
 
@@ -58,6 +58,12 @@ pub trait Claim: fmt::Debug + Send + Sync {
 
     /// Whether what it makes has to be there still for it to be skipped.
     fn is_build(&self) -> bool;
+
+    /// The units that the command would decide about now, by scope, where that can be known without running
+    /// it; `None`: those that earlier runs recorded.
+    fn units(&self, _: &Project) -> Option<Vec<(Arc<dyn KnownScope>, Vec<Unit>)>> {
+        None
+    }
 
     /// Why what it does is not seen, where that is known beforehand.
     fn unseen(&self) -> Option<String> {

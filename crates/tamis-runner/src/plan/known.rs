@@ -36,7 +36,8 @@ pub fn known(call: Call<'_>, store: Option<&Store>) -> Result<Vec<Planned>> {
     Ok(planned)
 }
 
-/// A command and the units inside it that earlier runs know.
+/// A command and the units inside it: those of now where its front end knows them without running it, else
+/// those that earlier runs know.
 pub fn of_command(
     call: Call<'_>,
     store: Option<&Store>,
@@ -51,10 +52,19 @@ pub fn of_command(
     }
     let Some(claim) = &case.claim else { return Ok(planned) };
     let tools = claim.tools();
+    let tool = &|tool: &Tool| tools.contains(tool);
+    let wanted = Wanted { tool, choice, parts: false };
+    if let Some(scopes) = claim.units(call.project) {
+        for (scope, units) in scopes {
+            let keys: Vec<TestKey> = units.into_iter().map(|unit| scope.key(unit)).collect();
+            let keys: Vec<&TestKey> = keys.iter().collect();
+            planned.extend(of_scope(call, store, &scope, &keys, wanted)?);
+        }
+        return Ok(planned);
+    }
     let tests = store.map(Store::tests).transpose()?.unwrap_or_default();
     let keys: Vec<TestKey> = tests.into_iter().map(|test| test.key).collect();
-    let tool = &|tool: &Tool| tools.contains(tool);
-    planned.extend(units(call, store, &keys, Wanted { tool, choice, parts: false })?);
+    planned.extend(units(call, store, &keys, wanted)?);
     Ok(planned)
 }
 
