@@ -1,7 +1,7 @@
 //! Commands that start a JVM without a build tool that tamis knows: how they get our agent.
 //!
-//! `java` gets it as its first argument, Ant by `ANT_OPTS`: nothing is printed, and the JVMs that tests
-//! start have none. Gradle gets it by `JAVA_TOOL_OPTIONS`, which each JVM mentions in one line, and is
+//! `java` gets it as its first argument, Ant by `ANT_OPTS`: nothing is printed. The JVMs that tests start
+//! get it from the agent of the JVM that starts them. Gradle gets it by `JAVA_TOOL_OPTIONS`, which each JVM mentions in one line, and is
 //! told not to use a daemon. Any other program gets it in the same way if the user names it in
 //! `TAMIS_JVM_LAUNCHERS`.
 

@@ -31,9 +31,9 @@ enum ModeName {
 pub struct TestName {
     /// The full name, as `tamis why` takes it.
     test: String,
-    /// The suite's name, empty for a bare command.
+    /// The suite's name, or the scope of a tool such as `mvn:core`; empty for a bare command.
     suite: String,
-    /// The item, or the words of a bare command.
+    /// The item, test class, method or package, or the words of a bare command.
     name: String,
     /// Where it runs, relative to the project's root.
     folder: String,

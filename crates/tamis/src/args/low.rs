@@ -25,6 +25,7 @@ use tamis_runner::MOST_RERUNS as MOST;
         tamis mvn test               Maven: each test class by itself, no build file touched\n  \
         tamis --granularity method mvn test      ... and each test method\n  \
         tamis ant test               the same with Ant, Gradle, and java with JUnit or TestNG\n  \
+        tamis go test ./...          Go: each package by itself\n  \
         tamis run -- status          a command with the name of a tamis verb\n  \
         tamis                        the suites of tamis.toml, several tests at once\n  \
         tamis select                 what would run now, and why; runs nothing\n  \
