@@ -54,13 +54,19 @@ pub trait Claim: fmt::Debug + Send + Sync {
     /// The tools whose units this command runs.
     fn tools(&self) -> Vec<Tool>;
 
-    fn can(&self, ability: Ability) -> bool;
+    fn can(&self, _: Ability) -> bool {
+        false
+    }
 
     /// Why the command may not be skipped as a whole, where the settings or its words say so.
-    fn demand(&self, project: &Project) -> Demand;
+    fn demand(&self, _: &Project) -> Demand {
+        Demand::None
+    }
 
     /// Whether what it makes has to be there still for it to be skipped.
-    fn is_build(&self) -> bool;
+    fn is_build(&self) -> bool {
+        false
+    }
 
     /// The units that the command would decide about now, by scope, where that can be known without running
     /// it; `None`: those that earlier runs recorded.
@@ -85,7 +91,9 @@ pub trait Claim: fmt::Debug + Send + Sync {
     fn model(&self, session: &Session, options: &crate::SessionOptions) -> Box<dyn Model>;
 
     /// What to say of a command in which no unit was seen, if anything.
-    fn nothing_seen(&self, collected: &crate::Collected, passed: bool) -> Option<String>;
+    fn nothing_seen(&self, _: &crate::Collected, _: bool) -> Option<String> {
+        None
+    }
 }
 
 /// The command as it will be started.
@@ -202,21 +210,29 @@ pub trait KnownScope: ScopeFacts {
     }
 
     /// What the settings, or the unit itself, want of it before any evidence.
-    fn demand(&self, settings: &Settings, unit: &Unit) -> Demand;
+    fn demand(&self, _: &Settings, _: &Unit) -> Demand {
+        Demand::None
+    }
 
     /// The units that one which is a part can belong to; none for whole units.
-    fn wholes_of(&self, part: &Unit) -> Vec<Unit>;
+    fn wholes_of(&self, _part: &Unit) -> Vec<Unit> {
+        Vec::new()
+    }
 
     /// The other part of the same unit that a question of a part's record names.
-    fn sibling(&self, question: &Question) -> Option<Unit>;
+    fn sibling(&self, _: &Question) -> Option<Unit> {
+        None
+    }
 
     /// Decides by a graph that is made without running anything; `None` where that is not possible.
     fn by_graph(
         &self,
-        project: &Project,
-        units: &[TestKey],
-        calls: bool,
-    ) -> Option<Result<GraphDecision>>;
+        _: &Project,
+        _units: &[TestKey],
+        _calls: bool,
+    ) -> Option<Result<GraphDecision>> {
+        None
+    }
 }
 
 /// What a graph says.

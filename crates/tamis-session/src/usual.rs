@@ -49,10 +49,12 @@ pub trait Language: Send {
     fn confirm(&mut self, project: &Project, last: bool) -> Option<Confirmed>;
 
     /// Whether the tool itself writes or reads this for its own purposes.
-    fn is_tools_own(&self, project: &Project, path: &PortablePath) -> bool;
+    fn is_tools_own(&self, _: &Project, _: &PortablePath) -> bool {
+        false
+    }
 
     /// Everything was reported.
-    fn finish(&mut self, services: &mut Services<'_, '_>, units: &Units);
+    fn finish(&mut self, _: &mut Services<'_, '_>, _: &Units) {}
 }
 
 /// What a look at the sources of units says.
@@ -82,11 +84,13 @@ pub trait ProcessModel: Send {
     /// A payload, in order. What cannot be understood leaves everything later incomplete.
     fn payload(
         &mut self,
-        services: &mut Services<'_, '_>,
-        units: &mut Units,
-        payload: &Payload,
-        answers: &mut UnixStream,
-    ) -> Result<(), String>;
+        _: &mut Services<'_, '_>,
+        _: &mut Units,
+        _: &Payload,
+        _answers: &mut UnixStream,
+    ) -> Result<(), String> {
+        Err("it sent a message that is not known".into())
+    }
 
     /// What a unit that ended depends on, besides the files that the tracer saw.
     fn ended(&mut self, test: u32, unit: &Unit) -> UnitEvidence;
