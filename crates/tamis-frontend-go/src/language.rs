@@ -104,6 +104,7 @@ impl GoLanguage {
                 }
             };
             if changed.contains(&package.import_path) {
+                services.ledger.collected.changed += 1;
                 taints.push(unobserved("what it is built from changed while it was built"));
             }
             record(services.ledger, &scope, &package, at, outcome, taints);

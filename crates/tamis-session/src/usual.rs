@@ -241,6 +241,7 @@ impl<L: Language> UsualModel<L> {
         let Some(confirmed) = self.language.confirm(ledger.project(), last) else { return };
         for (host, mut report, seen) in std::mem::take(&mut self.waiting) {
             if confirmed.changed.contains(&report.key.unit) {
+                ledger.collected.changed += 1;
                 let why = "what it is built from changed while it was built or ran";
                 report.evidence.incomplete.get_or_insert_with(|| why.to_owned());
             }
@@ -392,6 +393,10 @@ impl<L: Language> Model for UsualModel<L> {
                 }
             }
         }
+    }
+
+    fn idle(&mut self, services: &mut Services<'_, '_>) {
+        self.record_confirmed(services.ledger, false);
     }
 
     fn finish(mut self: Box<Self>, services: &mut Services<'_, '_>) {
