@@ -13,8 +13,7 @@ use tamis_core::decide::Demand;
 use tamis_core::{Scope, Silent, TestKey, Tool, Unit};
 use tamis_project::Project;
 use tamis_session::{
-    Ability, Claim, Collected, Frontend, Invocation, KnownScope, Model, Session, SessionOptions,
-    UsualModel,
+    Claim, Frontend, Invocation, KnownScope, Model, Session, SessionOptions, UsualModel,
 };
 use tamis_store::Store;
 
@@ -76,17 +75,9 @@ impl Claim for GoCommand {
         vec![GO]
     }
 
-    fn can(&self, _: Ability) -> bool {
-        false
-    }
-
     fn demand(&self, _: &Project) -> Demand {
         let always = self.test.always_runs();
         always.map_or(Demand::None, |why| Demand::Effect(why.to_owned()))
-    }
-
-    fn is_build(&self) -> bool {
-        false
     }
 
     fn units(&self, project: &Project) -> Option<Vec<(Arc<dyn KnownScope>, Vec<Unit>)>> {
@@ -110,10 +101,5 @@ impl Claim for GoCommand {
     fn model(&self, _: &Session, _: &SessionOptions) -> Box<dyn Model> {
         let language = GoLanguage::new(self.test.clone(), self.at.clone(), self.own.clone());
         Box::new(UsualModel::new(language))
-    }
-
-    fn nothing_seen(&self, _: &Collected, _: bool) -> Option<String> {
-        // What kept the packages from being distinguished was remarked.
-        None
     }
 }

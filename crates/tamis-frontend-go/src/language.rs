@@ -20,7 +20,6 @@ use anyhow::Result;
 use std::collections::HashSet;
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
-use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -32,7 +31,7 @@ use tamis_session::{
     Confirmed, Invocation, Language, Ledger, Place, Process, ProcessModel, Services, Start,
     UnitEvidence, Units,
 };
-use tamis_wire::{Hello, Payload};
+use tamis_wire::Hello;
 
 /// Looking again may take this part of the time.
 const SHARE: u32 = 20;
@@ -105,6 +104,7 @@ impl GoLanguage {
                 }
             };
             if changed.contains(&package.import_path) {
+                services.ledger.collected.changed += 1;
                 taints.push(unobserved("what it is built from changed while it was built"));
             }
             record(services.ledger, &scope, &package, at, outcome, taints);
@@ -246,16 +246,6 @@ struct TestBinary {
 impl ProcessModel for TestBinary {
     fn unit(&self, _: &str) -> Unit {
         self.unit.clone()
-    }
-
-    fn payload(
-        &mut self,
-        _: &mut Services<'_, '_>,
-        _: &mut Units,
-        _: &Payload,
-        _: &mut UnixStream,
-    ) -> Result<(), String> {
-        Err("a message that no test binary sends".into())
     }
 
     fn ended(&mut self, _: u32, _: &Unit) -> UnitEvidence {

@@ -6,13 +6,12 @@
 use crate::command::GoTest;
 
 use crate::listing::{Listing, Package};
-use anyhow::Result;
 use std::path::Path;
 use std::sync::Arc;
 use tamis_core::decide::Demand;
-use tamis_core::{Hash, Module, Question, TestKey, Tool, ToolScope, Unit, Value};
+use tamis_core::{Hash, Module, Tool, ToolScope, Unit, Value};
 use tamis_project::{Project, ScopeFacts};
-use tamis_session::{GraphDecision, KnownScope};
+use tamis_session::KnownScope;
 use tamis_settings::Settings;
 
 /// The tool whose scopes these are.
@@ -86,17 +85,5 @@ impl KnownScope for GoScope {
         let package = self.listing.package(&unit.name());
         let why = package.and_then(|p| p.must_run.clone().or_else(|| p.error.clone()));
         why.map_or(Demand::None, Demand::Effect)
-    }
-
-    fn wholes_of(&self, _: &Unit) -> Vec<Unit> {
-        Vec::new()
-    }
-
-    fn sibling(&self, _: &Question) -> Option<Unit> {
-        None
-    }
-
-    fn by_graph(&self, _: &Project, _: &[TestKey], _: bool) -> Option<Result<GraphDecision>> {
-        None
     }
 }

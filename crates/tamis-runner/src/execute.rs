@@ -202,6 +202,9 @@ fn taints(job: Job<'_>, finish: &Finish, inside: &Collected) -> Vec<Taint> {
     if inside.left_out > 0 {
         taints.push(unobserved("some of its tests were not asked for"));
     }
+    if inside.changed > 0 {
+        taints.push(unobserved("what some of its tests are built from changed while it ran"));
+    }
     let claim = job.case.claim.as_ref();
     taints.extend(claim.and_then(|claim| claim.unseen()).map(Taint::Unobserved));
     if inside.unread > 0 {

@@ -51,13 +51,19 @@ pub trait Claim: fmt::Debug + Send + Sync {
     /// The tools whose units this command runs.
     fn tools(&self) -> Vec<Tool>;
 
-    fn can(&self, ability: Ability) -> bool;
+    fn can(&self, _: Ability) -> bool {
+        false
+    }
 
     /// Why the command may not be skipped as a whole, where the settings or its words say so.
-    fn demand(&self, project: &Project) -> Demand;
+    fn demand(&self, _: &Project) -> Demand {
+        Demand::None
+    }
 
     /// Whether what it makes has to be there still for it to be skipped.
-    fn is_build(&self) -> bool;
+    fn is_build(&self) -> bool {
+        false
+    }
 
     /// The units that the command would decide about now, by scope, where that can be known without running
     /// it; `None`: those that earlier runs recorded.
@@ -82,7 +88,9 @@ pub trait Claim: fmt::Debug + Send + Sync {
     fn model(&self, session: &Session, options: &SessionOptions) -> Box<dyn Model>;
 
     /// What to say of a command in which no unit was seen, if anything.
-    fn nothing_seen(&self, collected: &Collected, passed: bool) -> Option<String>;
+    fn nothing_seen(&self, _: &Collected, _: bool) -> Option<String> {
+        None
+    }
 }
 
 /// All front ends of this tamis.

@@ -45,6 +45,9 @@ pub struct Collected {
     pub launched: usize,
     /// Tests were seen that could not be distinguished, which was said.
     pub refused: bool,
+    /// Units whose sources changed while the command ran: what it did is not what it would do now, also where
+    /// it made the change itself.
+    pub changed: usize,
 }
 
 /// Where the report of a record stands.

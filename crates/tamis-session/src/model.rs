@@ -80,6 +80,9 @@ pub trait Model: Send {
     /// The tracer saw the end of a window.
     fn window(&mut self, services: &mut Services<'_, '_>, window: WindowEnded);
 
+    /// Nothing was reported for a while: what waits can be handed over.
+    fn idle(&mut self, _: &mut Services<'_, '_>) {}
+
     /// Everything was reported.
     fn finish(self: Box<Self>, services: &mut Services<'_, '_>);
 }

@@ -20,21 +20,29 @@ pub trait KnownScope: ScopeFacts {
     }
 
     /// What the settings, or the unit itself, want of it before any evidence.
-    fn demand(&self, settings: &Settings, unit: &Unit) -> Demand;
+    fn demand(&self, _: &Settings, _: &Unit) -> Demand {
+        Demand::None
+    }
 
     /// The units that one which is a part can belong to; none for whole units.
-    fn wholes_of(&self, part: &Unit) -> Vec<Unit>;
+    fn wholes_of(&self, _part: &Unit) -> Vec<Unit> {
+        Vec::new()
+    }
 
     /// The other part of the same unit that a question of a part's record names.
-    fn sibling(&self, question: &Question) -> Option<Unit>;
+    fn sibling(&self, _: &Question) -> Option<Unit> {
+        None
+    }
 
     /// Decides by a graph that is made without running anything; `None` where that is not possible.
     fn by_graph(
         &self,
-        project: &Project,
-        units: &[TestKey],
-        calls: bool,
-    ) -> Option<Result<GraphDecision>>;
+        _: &Project,
+        _units: &[TestKey],
+        _calls: bool,
+    ) -> Option<Result<GraphDecision>> {
+        None
+    }
 }
 
 /// What a graph says.

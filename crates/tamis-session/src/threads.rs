@@ -99,6 +99,7 @@ impl Session {
             let input = match inputs.recv_timeout(WAIT_TO_WRITE) {
                 Ok(input) => input,
                 Err(RecvTimeoutError::Timeout) => {
+                    model.idle(&mut Services::new(&mut ledger, self, &listen));
                     ledger.write_records();
                     continue;
                 }

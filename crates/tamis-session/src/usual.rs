@@ -51,10 +51,12 @@ pub trait Language: Send {
     fn confirm(&mut self, project: &Project, last: bool) -> Option<Confirmed>;
 
     /// Whether the tool itself writes or reads this for its own purposes.
-    fn is_tools_own(&self, project: &Project, path: &PortablePath) -> bool;
+    fn is_tools_own(&self, _: &Project, _: &PortablePath) -> bool {
+        false
+    }
 
     /// Everything was reported.
-    fn finish(&mut self, services: &mut Services<'_, '_>, units: &Units);
+    fn finish(&mut self, _: &mut Services<'_, '_>, _: &Units) {}
 }
 
 /// What a look at the sources of units says.
@@ -84,11 +86,13 @@ pub trait ProcessModel: Send {
     /// A payload, in order. What cannot be understood leaves everything later incomplete.
     fn payload(
         &mut self,
-        services: &mut Services<'_, '_>,
-        units: &mut Units,
-        payload: &Payload,
-        answers: &mut UnixStream,
-    ) -> Result<(), String>;
+        _: &mut Services<'_, '_>,
+        _: &mut Units,
+        _: &Payload,
+        _answers: &mut UnixStream,
+    ) -> Result<(), String> {
+        Err("it sent a message that is not known".into())
+    }
 
     /// What a unit that ended depends on, besides the files that the tracer saw.
     fn ended(&mut self, test: u32, unit: &Unit) -> UnitEvidence;
@@ -239,6 +243,7 @@ impl<L: Language> UsualModel<L> {
         let Some(confirmed) = self.language.confirm(ledger.project(), last) else { return };
         for (host, mut report, seen) in std::mem::take(&mut self.waiting) {
             if confirmed.changed.contains(&report.key.unit) {
+                ledger.collected.changed += 1;
                 let why = "what it is built from changed while it was built or ran";
                 report.evidence.incomplete.get_or_insert_with(|| why.to_owned());
             }
@@ -390,6 +395,10 @@ impl<L: Language> Model for UsualModel<L> {
                 }
             }
         }
+    }
+
+    fn idle(&mut self, services: &mut Services<'_, '_>) {
+        self.record_confirmed(services.ledger, false);
     }
 
     fn finish(mut self: Box<Self>, services: &mut Services<'_, '_>) {

@@ -4,7 +4,8 @@
 //! that go itself prints for each package.
 
 use std::collections::{BTreeMap, BTreeSet};
-use tamis_testkit::{Decided, Ended, Project, need};
+use std::process::Stdio;
+use tamis_testkit::{Decided, Ended, Project, need, wait_for};
 
 const ALL: [&str; 3] = ["go", "test", "./..."];
 
@@ -402,4 +403,45 @@ fn a_workspace_of_two_modules() {
     module.run(&both).passed().ran("a test of one", &["m/two"]);
     module.project.replace("two/two.go", "Two() {}", "Two() { println() }");
     module.run(&both).passed().ran("a source of both", &["m/one", "m/two"]);
+}
+
+/// Waits as long as there is a file.
+const HOLD: &str = "for {\n\t\tif _, err := os.Stat(\"../hold\"); err != nil {\n\t\t\treturn\n\t\t}\n\t\ttime.Sleep(10 * time.Millisecond)\n\t}";
+
+#[test]
+fn a_killed_tamis_loses_the_package_in_flight_and_no_other() {
+    let Some(module) = Module::new() else { return };
+    let module = module
+        .with(&[("z/z_test.go", &test_of("z", "os testing time", HOLD)), ("hold", "")])
+        .with(&[("c/c_test.go", &test_of("c", "testing", "C()"))]);
+    let mut tamis = module.project.binary();
+    tamis.args(["--engine", "notify", "go", "test", "-p=1", "./..."]);
+    let mut tamis = tamis.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("it starts");
+    let words = ["go", "test", "-p=1", "./..."];
+    let in_flight = BTreeSet::from(["m/z".to_owned()]);
+    wait_for("the records of the others", || module.selected(&words) == in_flight);
+    tamis.kill().expect("it runs");
+    tamis.wait().expect("its end");
+    module.project.remove("hold");
+    module.run(&words).passed().ran("after the kill", &["m/z"]);
+    module.run(&words).passed().ran("then", &[]);
+}
+
+#[test]
+fn a_source_that_changes_while_go_runs_proves_nothing() {
+    let edit = "if os.Remove(\"../trigger\") == nil {\n\t\tif err := os.WriteFile(\"../z/z.go\", []byte(\"package z\\n\\nfunc Z() int { return 2 }\\n\"), 0o644); err != nil {\n\t\t\tt.Fatal(err)\n\t\t}\n\t}";
+    let Some(module) = Module::new() else { return };
+    let module = module.with(&[
+        ("aa/aa_test.go", &test_of("aa", "os testing", edit)),
+        ("z/z.go", "package z\n\nfunc Z() int { return 1 }\n"),
+        ("z/z_test.go", &test_of("z", "testing", "Z()")),
+        ("trigger", ""),
+    ]);
+    module.run(&ALL).passed();
+    assert!(module.project.read("z/z.go").contains("return 2"), "it was not edited");
+    let again = module.run(&ALL);
+    assert!(names(&again.passed().decided, true).contains("m/z"), "{:#?}", again.decided);
+    assert!(names(&again.decided, false).contains("m/b"), "{:#?}", again.decided);
+    module.run(&ALL).passed();
+    module.run(&ALL).passed().ran("settled", &[]);
 }
