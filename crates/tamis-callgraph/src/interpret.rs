@@ -157,7 +157,7 @@ impl<'u> Interpreter<'_, 'u> {
     /// Follows values through the code.
     fn follow(&mut self, selector: SelectorId, is_static: bool) -> Read<()> {
         self.find_leaders()?;
-        let shape = Rc::clone(&self.program.selectors[selector as usize].shape);
+        let shape = Rc::clone(&self.program.selectors[selector].shape);
         let mut locals = vec![NO_VAR; usize::from(self.code.max_locals)];
         let mut at = 0;
         let mut put = |body: &mut Body, slot: Slot| {

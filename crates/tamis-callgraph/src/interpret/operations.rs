@@ -35,7 +35,7 @@ impl Interpreter<'_, '_> {
 
     pub(super) fn field(&mut self, pc: usize, op: u8) -> Read<()> {
         let (owner, selector) = self.member_constant(self.short(pc + 1)?)?;
-        let slot = self.program.selectors[selector as usize].shape.result;
+        let slot = self.program.selectors[selector].shape.result;
         let reference = slot == Slot::Reference;
         let src = if matches!(op, 179 | 181) { self.pop_slot(slot)? } else { NO_VAR };
         let base = if op >= 180 { self.pop()? } else { NO_VAR };
@@ -70,7 +70,7 @@ impl Interpreter<'_, '_> {
             183 => CallKind::Special,
             _ => CallKind::Virtual,
         };
-        let shape = Rc::clone(&self.program.selectors[selector as usize].shape);
+        let shape = Rc::clone(&self.program.selectors[selector].shape);
         let mut args = Vec::with_capacity(shape.parameters.len() + 1);
         for &slot in shape.parameters.iter().rev() {
             let arg = self.pop_slot(slot)?;
@@ -111,7 +111,7 @@ impl Interpreter<'_, '_> {
         {
             self.body.ops.push(Op::Copy { dst, src });
         }
-        self.opens_fields |= self.program.selectors[selector as usize].hints.opens;
+        self.opens_fields |= self.program.selectors[selector].hints.opens;
         let places = self.body.push_args(args);
         self.body.ops.push(Op::Call { kind, class, selector, args: places, dst });
         self.passed_on(class, selector, args);
@@ -123,7 +123,7 @@ impl Interpreter<'_, '_> {
             if let Some(&receiver) = args.get(at)
                 && is_var(receiver)
             {
-                let shape = Rc::clone(&self.program.selectors[selector as usize].shape);
+                let shape = Rc::clone(&self.program.selectors[selector].shape);
                 let mut args = vec![receiver];
                 for &slot in &shape.parameters {
                     let arg = if slot == Slot::Reference { self.outside_var() } else { NO_VAR };
