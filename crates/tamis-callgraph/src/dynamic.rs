@@ -48,10 +48,10 @@ impl<'u> Interpreter<'_, 'u> {
         for &slot in shape.parameters.iter().rev() {
             let arg = match slot {
                 Slot::Wide => {
-                    self.pop_number(2)?;
+                    self.state.numbers(2, 0)?;
                     NO_VAR
                 }
-                _ => self.pop_value()?,
+                _ => self.state.pop()?,
             };
             args.push(arg);
         }
@@ -66,7 +66,7 @@ impl<'u> Interpreter<'_, 'u> {
             (b"java/lang/runtime/ObjectMethods", _) => self.record(&site, &bootstrap, &args)?,
             _ => self.unknown_bootstrap(&bootstrap)?,
         };
-        self.push_result(shape.result, result);
+        self.state.push_slot(shape.result, result);
         Ok(())
     }
 
@@ -75,7 +75,7 @@ impl<'u> Interpreter<'_, 'u> {
         let bootstrap = self.bootstrap(constant.bootstrap)?;
         let var = self.unknown_bootstrap(&bootstrap)?;
         let slot = descriptor::Shape::of(constant.descriptor).result;
-        self.push_result(slot, var);
+        self.state.push_slot(slot, var);
         Ok(())
     }
 

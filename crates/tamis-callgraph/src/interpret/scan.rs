@@ -82,7 +82,7 @@ impl Interpreter<'_, '_> {
         let selector = self.program.selector_named(site.name, site.descriptor);
         let shape = Rc::clone(&self.program.selectors[selector].shape);
         for &slot in &shape.parameters {
-            self.push_slot(slot, if slot == Slot::Reference { something } else { NO_VAR });
+            self.state.push_slot(slot, if slot == Slot::Reference { something } else { NO_VAR });
         }
         Ok(())
     }
