@@ -15,7 +15,8 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Instant;
 use tamis_callgraph::{
-    Algorithm, AnalysisOptions, Assumptions, Author, MethodId, Program, Root, Universe, build,
+    Algorithm, AnalysisOptions, Assumptions, Author, CallGraph, MethodId, Program, Root, Universe,
+    build,
 };
 use tamis_classfile::{ClassFile, flags};
 
@@ -40,116 +41,187 @@ fn is_abstract(universe: &Universe, name: &[u8]) -> bool {
     class.is_none_or(|class| class.is(flags::ABSTRACT | flags::INTERFACE))
 }
 
-fn main() -> ExitCode {
-    let mut jdk: Option<PathBuf> = None;
-    let (mut suffix, mut names, mut only) = ("Test".to_owned(), None, None);
-    let (mut entries, mut libraries, mut behind) = (Vec::new(), Vec::new(), false);
-    let (mut each, mut assumptions) = (false, Assumptions::default());
-    let (mut order, mut coarser, mut in_order) = (false, None, true);
-    let mut arguments = std::env::args().skip(1);
+/// What is asked for on the command line.
+struct Options {
+    jdk: Option<PathBuf>,
+    suffix: String,
+    names: Option<PathBuf>,
+    each: bool,
+    order: bool,
+    only: Option<String>,
+    assumptions: Assumptions,
+    entries: Vec<PathBuf>,
+    libraries: Vec<PathBuf>,
+}
+
+fn options(mut arguments: impl Iterator<Item = String>) -> Options {
+    let mut options = Options {
+        jdk: None,
+        suffix: "Test".to_owned(),
+        names: None,
+        each: false,
+        order: false,
+        only: None,
+        assumptions: Assumptions::default(),
+        entries: Vec::new(),
+        libraries: Vec::new(),
+    };
+    let mut behind = false;
     while let Some(argument) = arguments.next() {
         match argument.as_str() {
-            "--jdk" => jdk = arguments.next().map(PathBuf::from),
-            "--tests" => suffix = arguments.next().unwrap_or_default(),
-            "--names" => names = arguments.next().map(PathBuf::from),
-            "--each" => each = true,
-            "--order" => order = true,
-            "--follow-library-types" => assumptions.follow_library_types = true,
-            "--nothing-from-outside" => assumptions.nothing_from_outside = true,
-            "--only" => only = arguments.next(),
+            "--jdk" => options.jdk = arguments.next().map(PathBuf::from),
+            "--tests" => options.suffix = arguments.next().unwrap_or_default(),
+            "--names" => options.names = arguments.next().map(PathBuf::from),
+            "--each" => options.each = true,
+            "--order" => options.order = true,
+            "--follow-library-types" => options.assumptions.follow_library_types = true,
+            "--nothing-from-outside" => options.assumptions.nothing_from_outside = true,
+            "--only" => options.only = arguments.next(),
             "--" => behind = true,
-            _ if behind => libraries.push(PathBuf::from(argument)),
-            _ => entries.push(PathBuf::from(argument)),
+            _ if behind => options.libraries.push(PathBuf::from(argument)),
+            _ => options.entries.push(PathBuf::from(argument)),
         }
     }
-    let paths = |list: &[PathBuf]| list.to_vec();
-    for algorithm in Algorithm::ALL {
-        if only.as_ref().is_some_and(|o| !o.split(',').any(|name| name == algorithm.name())) {
-            continue;
-        }
-        let (start, began) = (Instant::now(), cpu_seconds());
+    options
+}
+
+impl Options {
+    fn wants(&self, algorithm: Algorithm) -> bool {
+        let only = self.only.as_ref();
+        only.is_none_or(|only| only.split(',').any(|name| name == algorithm.name()))
+    }
+
+    fn universe(&self) -> Universe {
         let mut universe = Universe::new();
-        let own = paths(&entries);
-        let own: Vec<&Path> = own.iter().map(PathBuf::as_path).collect();
-        universe.add_entries(&own, Author::Project, 17);
-        let others = paths(&libraries);
-        let others: Vec<&Path> = others.iter().map(PathBuf::as_path).collect();
-        universe.add_entries(&others, Author::Library, 17);
-        if let Some(home) = &jdk {
+        for (list, author) in [(&self.entries, Author::Project), (&self.libraries, Author::Library)]
+        {
+            let paths: Vec<&Path> = list.iter().map(PathBuf::as_path).collect();
+            universe.add_entries(&paths, author, 17);
+        }
+        if let Some(home) = &self.jdk {
             universe.add_jdk(home);
         }
-        let read = start.elapsed();
-        let mut program = Program::new(&universe);
-        let tests: Vec<Vec<u8>> = universe
-            .own_names()
-            .into_iter()
-            .filter(|n| suffix.split(',').any(|suffix| n.ends_with(suffix.as_bytes())))
-            .filter(|n| !is_abstract(&universe, n))
-            .map(<[u8]>::to_vec)
-            .collect();
-        let of_tests: Vec<Vec<Root>> = tests.iter().map(|test| program.roots_of(test)).collect();
-        let roots: Vec<Root> = of_tests.iter().flatten().copied().collect();
-        let options = AnalysisOptions { assumptions, ..AnalysisOptions::new(algorithm) };
-        let graph = build(&mut program, &roots, options);
-        let (all, cpu) = (start.elapsed(), cpu_seconds() - began);
-        let reached = graph.reached().count();
-        let own = graph.reached().filter(|&m| program.is_own(m)).count();
-        println!(
-            "{:8} {:7.3} s  cpu {cpu:.2} s (reading {:.3} s), {} classes, {} tests, {} roots: {reached} methods \
-             reached, {own} of the project, {} edges; {} MiB, {} problems",
-            algorithm.name(),
-            all.as_secs_f64(),
-            read.as_secs_f64(),
-            universe.len(),
-            tests.len(),
-            roots.len(),
-            graph.edge_count(),
-            memory_mib(),
-            program.problems.len(),
-        );
-        for problem in program.problems.iter().take(5) {
-            eprintln!("{problem}");
-        }
-        if order {
-            let here: BTreeSet<String> = graph.reached_names(&program).into_iter().collect();
-            if let Some(coarser) = coarser.replace(here.clone()) {
-                let more: Vec<&String> = here.difference(&coarser).collect();
-                let left_out = coarser.len() + more.len() - here.len();
-                println!(
-                    "         reaches {} more and {left_out} fewer than the one before",
-                    more.len()
-                );
-                more.iter().take(5).for_each(|method| println!("         more: {method}"));
-                in_order &= more.is_empty();
+        universe
+    }
+
+    fn tests(&self, universe: &Universe) -> Vec<Vec<u8>> {
+        let is_test = |name: &[u8]| {
+            self.suffix.split(',').any(|suffix| name.ends_with(suffix.as_bytes()))
+                && !is_abstract(universe, name)
+        };
+        let names = universe.own_names().into_iter();
+        names.filter(|name| is_test(name)).map(<[u8]>::to_vec).collect()
+    }
+}
+
+/// A graph with what it was built from.
+struct Built<'u> {
+    algorithm: Algorithm,
+    program: Program<'u>,
+    graph: CallGraph,
+    /// Test classes with their roots.
+    tests: Vec<(Vec<u8>, Vec<Root>)>,
+}
+
+impl Built<'_> {
+    fn roots(&self) -> impl Iterator<Item = Root> {
+        self.tests.iter().flat_map(|(_, roots)| roots).copied()
+    }
+
+    fn is_named(&self, method: MethodId) -> bool {
+        self.program.is_own(method) && self.program.is_in_file(method)
+    }
+
+    /// Whether it reaches nothing that the graph before it does not reach.
+    fn is_within(&self, coarser: &mut Option<BTreeSet<String>>) -> bool {
+        let here: BTreeSet<String> = self.graph.reached_names(&self.program).into_iter().collect();
+        let Some(coarser) = coarser.replace(here.clone()) else { return true };
+        let more: Vec<&String> = here.difference(&coarser).collect();
+        let left_out = coarser.len() + more.len() - here.len();
+        println!("         reaches {} more and {left_out} fewer than the one before", more.len());
+        more.iter().take(5).for_each(|method| println!("         more: {method}"));
+        more.is_empty()
+    }
+
+    /// What the roots of each test class alone reach.
+    fn reached_by_each(&self) -> String {
+        let mut alone = String::new();
+        for (test, roots) in &self.tests {
+            let test = String::from_utf8_lossy(test).replace('/', ".");
+            let roots: Vec<MethodId> = roots.iter().map(|root| root.method).collect();
+            for method in self.graph.reachable(&roots).into_iter().filter(|&m| self.is_named(m)) {
+                alone.push_str(&format!("{test}\t{}\n", self.program.method_display(method)));
             }
         }
-        if let Some(folder) = &names {
-            let mut text = String::new();
-            for method in graph.reached().filter(|&m| program.is_own(m) && program.is_in_file(m)) {
-                text.push_str(&program.method_display(method));
-                text.push('\n');
-            }
-            let own_only = |m: &MethodId| program.is_own(*m) && program.is_in_file(*m);
-            let mut alone = String::new();
-            for (test, roots) in tests.iter().zip(&of_tests).filter(|_| each) {
-                let test = String::from_utf8_lossy(test).replace('/', ".");
-                let roots: Vec<MethodId> = roots.iter().map(|root| root.method).collect();
-                for method in graph.reachable(&roots).into_iter().filter(own_only) {
-                    alone.push_str(&format!("{test}\t{}\n", program.method_display(method)));
-                }
-            }
-            let edges = graph.named_edges(&program);
-            let edges: String = edges.iter().map(|(from, to)| format!("{from}\t{to}\n")).collect();
-            let roots = roots.iter().map(|root| program.method_display(root.method) + "\n");
-            let files =
-                [("", text), (".edges", edges), (".roots", roots.collect()), (".tests", alone)];
-            for (ending, text) in files {
-                let file = folder.join(format!("{}{ending}", algorithm.name()));
-                if let Err(error) = std::fs::write(file, text) {
-                    eprintln!("{}: {error}", folder.display());
-                }
+        alone
+    }
+
+    fn write_names(&self, folder: &Path, each: bool) {
+        let line = |method: MethodId| self.program.method_display(method) + "\n";
+        let reached = self.graph.reached().filter(|&m| self.is_named(m));
+        let edges = self.graph.named_edges(&self.program);
+        let edges = edges.iter().map(|(from, to)| format!("{from}\t{to}\n"));
+        let files = [
+            ("", reached.map(line).collect()),
+            (".edges", edges.collect()),
+            (".roots", self.roots().map(|root| line(root.method)).collect()),
+            (".tests", if each { self.reached_by_each() } else { String::new() }),
+        ];
+        for (ending, text) in files {
+            let file = folder.join(format!("{}{ending}", self.algorithm.name()));
+            if let Err(error) = std::fs::write(file, text) {
+                eprintln!("{}: {error}", folder.display());
             }
         }
+    }
+}
+
+/// Builds one graph and prints its figures; whether it keeps the order.
+fn figures(
+    algorithm: Algorithm,
+    options: &Options,
+    coarser: &mut Option<BTreeSet<String>>,
+) -> bool {
+    let (start, began) = (Instant::now(), cpu_seconds());
+    let universe = options.universe();
+    let read = start.elapsed();
+    let mut program = Program::new(&universe);
+    let tests = options.tests(&universe).into_iter();
+    let tests: Vec<_> = tests.map(|test| (test.clone(), program.roots_of(&test))).collect();
+    let roots: Vec<Root> = tests.iter().flat_map(|(_, roots)| roots).copied().collect();
+    let how =
+        AnalysisOptions { assumptions: options.assumptions, ..AnalysisOptions::new(algorithm) };
+    let graph = build(&mut program, &roots, how);
+    let (all, cpu) = (start.elapsed(), cpu_seconds() - began);
+    println!(
+        "{:8} {:7.3} s  cpu {cpu:.2} s (reading {:.3} s), {} classes, {} tests, {} roots: {} methods \
+         reached, {} of the project, {} edges; {} MiB, {} problems",
+        algorithm.name(),
+        all.as_secs_f64(),
+        read.as_secs_f64(),
+        universe.len(),
+        tests.len(),
+        roots.len(),
+        graph.reached().count(),
+        graph.reached().filter(|&m| program.is_own(m)).count(),
+        graph.edge_count(),
+        memory_mib(),
+        program.problems.len(),
+    );
+    program.problems.iter().take(5).for_each(|problem| eprintln!("{problem}"));
+    let built = Built { algorithm, program, graph, tests };
+    let in_order = !options.order || built.is_within(coarser);
+    if let Some(folder) = &options.names {
+        built.write_names(folder, options.each);
+    }
+    in_order
+}
+
+fn main() -> ExitCode {
+    let options = options(std::env::args().skip(1));
+    let (mut coarser, mut in_order) = (None, true);
+    for algorithm in Algorithm::ALL.into_iter().filter(|&algorithm| options.wants(algorithm)) {
+        in_order &= figures(algorithm, &options, &mut coarser);
     }
     if in_order { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }

@@ -12,25 +12,72 @@ use crate::body::{CallKind, Op};
 use crate::graph::{CallGraph, HUB};
 use crate::interpret::Wanted;
 use crate::program::{ClassId, ClassKind, MethodId, Program, SelectorId, key};
+use crate::reached::Reached;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 struct Types<'p, 'u> {
     program: &'p mut Program<'u>,
     wanted: Wanted,
     assumptions: Assumptions,
-    reached: Vec<bool>,
-    todo: Vec<MethodId>,
-    edges: Vec<(u32, u32)>,
-    hubs: FxHashMap<u64, u32>,
-    /// Hubs by declared type, with their selectors.
-    hubs_of: FxHashMap<ClassId, Vec<(u32, SelectorId)>>,
-    /// Hubs of missing types, to which any class with a missing supertype may belong.
-    open_hubs: Vec<(u32, SelectorId)>,
-    made: FxHashSet<ClassId>,
-    made_below: FxHashMap<ClassId, Vec<ClassId>>,
-    made_incomplete: Vec<ClassId>,
+    reached: Reached,
+    hubs: Hubs,
+    made: Made,
     initialised: FxHashMap<ClassId, Vec<MethodId>>,
-    unreadable: Vec<MethodId>,
+}
+
+/// Virtual calls of one method on one declared type.
+#[derive(Default)]
+struct Hubs {
+    numbers: FxHashMap<u64, u32>,
+    /// By declared type, with their selectors.
+    of_type: FxHashMap<ClassId, Vec<(u32, SelectorId)>>,
+    /// Those of missing types, to which any class with a missing supertype may belong.
+    open: Vec<(u32, SelectorId)>,
+}
+
+impl Hubs {
+    /// The hub of calls, and whether it is new.
+    fn number(&mut self, class: ClassId, selector: SelectorId) -> (u32, bool) {
+        let next = self.numbers.len() as u32;
+        let hub = *self.numbers.entry(key(class, selector)).or_insert(next);
+        (hub, hub == next)
+    }
+
+    /// Those whose calls may be on objects of a class with these supertypes.
+    fn calls_on(&self, supers: &[ClassId], incomplete: bool) -> Vec<(u32, SelectorId)> {
+        let of_types = supers.iter().filter_map(|above| self.of_type.get(above)).flatten();
+        let open = if incomplete { &self.open[..] } else { &[] };
+        of_types.chain(open).copied().collect()
+    }
+}
+
+/// Classes of which there may be objects.
+#[derive(Default)]
+struct Made {
+    classes: FxHashSet<ClassId>,
+    below: FxHashMap<ClassId, Vec<ClassId>>,
+    /// Those with a missing supertype.
+    incomplete: Vec<ClassId>,
+}
+
+impl Made {
+    fn add(&mut self, class: ClassId, supers: &[ClassId], incomplete: bool) {
+        for &above in supers {
+            self.below.entry(above).or_default().push(class);
+        }
+        if incomplete {
+            self.incomplete.push(class);
+        }
+    }
+
+    /// The classes of the objects that a call on a declared type may be on.
+    fn receivers(&self, class: ClassId, open: bool) -> Vec<ClassId> {
+        let mut receivers = self.below.get(&class).cloned().unwrap_or_default();
+        if open {
+            receivers.extend_from_slice(&self.incomplete);
+        }
+        receivers
+    }
 }
 
 /// `every_class`: class hierarchy analysis.
@@ -48,17 +95,10 @@ pub(crate) fn build(
         program,
         wanted,
         assumptions: options.assumptions,
-        reached: Vec::new(),
-        todo: Vec::new(),
-        edges: Vec::new(),
-        hubs: FxHashMap::default(),
-        hubs_of: FxHashMap::default(),
-        open_hubs: Vec::new(),
-        made: FxHashSet::default(),
-        made_below: FxHashMap::default(),
-        made_incomplete: Vec::new(),
+        reached: Reached::default(),
+        hubs: Hubs::default(),
+        made: Made::default(),
         initialised: FxHashMap::default(),
-        unreadable: Vec::new(),
     };
     if every_class {
         for class in 0..types.program.classes.len() as ClassId {
@@ -79,26 +119,19 @@ pub(crate) fn build(
         types.reach(root.method);
         types.make(root.class);
     }
-    while let Some(method) = types.todo.pop() {
+    while let Some(method) = types.reached.next() {
         types.method(method);
     }
-    let Types { program, mut reached, edges, hubs, unreadable, .. } = types;
-    reached.resize(program.methods.len(), false);
-    CallGraph::new(edges, reached, hubs.len() as u32, unreadable)
+    types.reached.into_graph(types.program.methods.len(), types.hubs.numbers.len())
 }
 
 impl Types<'_, '_> {
     fn reach(&mut self, method: MethodId) {
-        if self.reached.len() <= method as usize {
-            self.reached.resize(self.program.methods.len().max(method as usize + 1), false);
-        }
-        if !std::mem::replace(&mut self.reached[method as usize], true) {
-            self.todo.push(method);
-        }
+        self.reached.reach(method, self.program.methods.len());
     }
 
     fn edge(&mut self, from: u32, to: MethodId) {
-        self.edges.push((from, to));
+        self.reached.edge(from, to);
         self.reach(to);
     }
 
@@ -115,21 +148,12 @@ impl Types<'_, '_> {
 
     /// There may be objects of this class.
     fn make(&mut self, class: ClassId) {
-        if !self.made.insert(class) {
+        if !self.made.classes.insert(class) {
             return;
         }
         let found = &self.program.classes[class as usize];
-        let (supers, incomplete) = (found.supers.clone(), found.incomplete);
-        let mut calls = Vec::new();
-        for above in supers {
-            self.made_below.entry(above).or_default().push(class);
-            calls.extend(self.hubs_of.get(&above).into_iter().flatten().copied());
-        }
-        if incomplete {
-            self.made_incomplete.push(class);
-            calls.extend_from_slice(&self.open_hubs);
-        }
-        for (hub, selector) in calls {
+        self.made.add(class, &found.supers, found.incomplete);
+        for (hub, selector) in self.hubs.calls_on(&found.supers, found.incomplete) {
             if let Some(target) = self.program.dispatch(class, selector) {
                 self.edge(HUB | hub, target);
             }
@@ -138,19 +162,17 @@ impl Types<'_, '_> {
 
     /// A virtual call on a declared type.
     fn virtual_call(&mut self, from: MethodId, class: ClassId, selector: SelectorId) {
-        let next = self.hubs.len() as u32;
-        let hub = *self.hubs.entry(key(class, selector)).or_insert(next);
-        self.edges.push((from, HUB | hub));
-        if hub != next {
+        let (hub, is_new) = self.hubs.number(class, selector);
+        self.reached.edge(from, HUB | hub);
+        if !is_new {
             return;
         }
-        self.hubs_of.entry(class).or_default().push((hub, selector));
-        let mut receivers = self.made_below.get(&class).cloned().unwrap_or_default();
-        if self.program.is_open(class) {
-            self.open_hubs.push((hub, selector));
-            receivers.extend_from_slice(&self.made_incomplete);
+        self.hubs.of_type.entry(class).or_default().push((hub, selector));
+        let open = self.program.is_open(class);
+        if open {
+            self.hubs.open.push((hub, selector));
         }
-        for receiver in receivers {
+        for receiver in self.made.receivers(class, open) {
             if let Some(target) = self.program.dispatch(receiver, selector) {
                 self.edge(HUB | hub, target);
             }
@@ -159,7 +181,7 @@ impl Types<'_, '_> {
 
     fn method(&mut self, method: MethodId) {
         let Some(body) = self.program.body_to_run(method, self.wanted) else {
-            self.unreadable.push(method);
+            self.reached.not_read(method);
             return;
         };
         for op in &body.ops {

@@ -43,15 +43,15 @@ impl<'u> Interpreter<'_, 'u> {
         let descriptor = self.program.name(site.descriptor);
         let name = self.program.name(site.name);
         let selector = self.program.selector(name, descriptor);
-        let shape = Rc::clone(&self.program.selectors[selector as usize].shape);
+        let shape = Rc::clone(&self.program.selectors[selector].shape);
         let mut args = Vec::with_capacity(shape.parameters.len());
         for &slot in shape.parameters.iter().rev() {
             let arg = match slot {
                 Slot::Wide => {
-                    self.pop_number(2)?;
+                    self.state.numbers(2, 0)?;
                     NO_VAR
                 }
-                _ => self.pop_value()?,
+                _ => self.state.pop()?,
             };
             args.push(arg);
         }
@@ -66,7 +66,7 @@ impl<'u> Interpreter<'_, 'u> {
             (b"java/lang/runtime/ObjectMethods", _) => self.record(&site, &bootstrap, &args)?,
             _ => self.unknown_bootstrap(&bootstrap)?,
         };
-        self.push_result(shape.result, result);
+        self.state.push_slot(shape.result, result);
         Ok(())
     }
 
@@ -75,7 +75,7 @@ impl<'u> Interpreter<'_, 'u> {
         let bootstrap = self.bootstrap(constant.bootstrap)?;
         let var = self.unknown_bootstrap(&bootstrap)?;
         let slot = descriptor::Shape::of(constant.descriptor).result;
-        self.push_result(slot, var);
+        self.state.push_slot(slot, var);
         Ok(())
     }
 
@@ -97,7 +97,7 @@ impl<'u> Interpreter<'_, 'u> {
             self.body.ops.push(Op::Initialise { class });
             return Ok(());
         }
-        let shape = Rc::clone(&self.program.selectors[selector as usize].shape);
+        let shape = Rc::clone(&self.program.selectors[selector].shape);
         let mut args: Vec<Var> = Vec::new();
         let made = kind == NEW_INVOKE_SPECIAL;
         if made {
@@ -142,12 +142,12 @@ impl<'u> Interpreter<'_, 'u> {
             }
             let (kind, member) = self.file.pool.handle(argument)?;
             let (owner, field) = self.member_constant(member)?;
-            let reference = self.program.selectors[field as usize].shape.result == Slot::Reference;
+            let reference = self.program.selectors[field].shape.result == Slot::Reference;
             let Some(&base) = args.first() else { continue };
             if kind != GET_FIELD || !reference || !is_var(base) {
                 continue;
             }
-            let text = self.program.text(self.program.selectors[field as usize].descriptor);
+            let text = self.program.text(self.program.selectors[field].descriptor);
             let class = self.program.class(descriptor::plain(text));
             let field = self.program.resolve_field(owner, field);
             let dst = self.body.new_var();
@@ -184,7 +184,7 @@ impl<'u> Interpreter<'_, 'u> {
         self.body.ops.push(Op::New { dst, class, site: pc as u32 });
         let mut fields = Vec::with_capacity(captured.len());
         for &src in captured {
-            let field = is_var(src).then(|| self.program.made_up_field());
+            let field = is_var(src).then(|| self.program.fields.make_up());
             if let Some(field) = field {
                 self.body.ops.push(Op::PutField { base: dst, field, src, owner: class });
             }
@@ -242,7 +242,7 @@ impl<'u> Interpreter<'_, 'u> {
         }
         let (kind, member) = self.file.pool.handle(handle)?;
         let (owner, selector) = self.member_constant(member)?;
-        let shape = Rc::clone(&self.program.selectors[selector as usize].shape);
+        let shape = Rc::clone(&self.program.selectors[selector].shape);
         let mut slots = Vec::new();
         if !matches!(kind, INVOKE_STATIC | NEW_INVOKE_SPECIAL) {
             slots.push(Slot::Reference);

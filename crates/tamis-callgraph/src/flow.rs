@@ -11,20 +11,22 @@
 //! goes to the hub of all of those. So whatever is reached here is reached by rapid type analysis.
 
 mod objects;
+mod stored;
 
 use crate::analysis_options::{AnalysisOptions, Assumptions, Root};
 use crate::body::{Body, CallKind, Op, Var, is_var};
 use crate::graph::{CallGraph, HUB};
 use crate::interpret::Wanted;
 use crate::program::{ClassId, ClassKind, FieldId, MethodId, Program, SelectorId, key};
+use crate::reached::Reached;
 use crate::sets::Set;
 use crate::solver::{Filtered, Node, OUTSIDE, Solver};
+use objects::Objects;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::rc::Rc;
+use stored::Stored;
 use tamis_classfile::flags;
 
-/// Places in one method that make objects of one class: beyond this many they are one.
-const MANY_SITES: u32 = 25;
 const NO_NODE: Node = u32::MAX;
 
 /// What happens with the objects of a node besides flowing on.
@@ -65,25 +67,33 @@ struct Flow<'p, 'u> {
     by_site: bool,
     uses: Vec<Vec<Use>>,
     methods: FxHashMap<MethodId, (Nodes, Rc<Body>)>,
-    reached: Vec<bool>,
-    todo: Vec<MethodId>,
-    edges: Vec<(u32, u32)>,
-    /// The class of each object; the unknown has none.
-    class_of: Vec<ClassId>,
-    by_class: FxHashMap<ClassId, u32>,
-    site_counts: FxHashMap<u64, u32>,
-    /// All objects below a class, where somebody asks.
-    below: FxHashMap<ClassId, Node>,
-    below_open: Vec<Node>,
+    reached: Reached,
+    objects: Objects,
+    calls: VirtualCalls,
+    stored: Stored,
+}
+
+/// Virtual calls by number, and the hubs of those on the unknown.
+#[derive(Default)]
+struct VirtualCalls {
     sites: Vec<Site>,
     hubs: FxHashMap<u64, u32>,
+    /// The call that each hub is.
     hub_sites: Vec<u32>,
-    fields: FxHashMap<u64, Node>,
-    /// The elements of an array object.
-    elements: FxHashMap<u32, Node>,
-    thrown: Node,
-    unreadable: Vec<MethodId>,
-    merged: Vec<(Node, Node)>,
+}
+
+impl VirtualCalls {
+    fn add(&mut self, site: Site) -> u32 {
+        self.sites.push(site);
+        self.sites.len() as u32 - 1
+    }
+
+    /// The hub of calls on the unknown, and whether it is new.
+    fn hub(&mut self, class: ClassId, selector: SelectorId) -> (u32, bool) {
+        let next = self.hubs.len() as u32;
+        let hub = *self.hubs.entry(key(class, selector)).or_insert(next);
+        (hub, hub == next)
+    }
 }
 
 pub(crate) fn build(
@@ -102,22 +112,10 @@ pub(crate) fn build(
         by_site,
         uses: Vec::new(),
         methods: FxHashMap::default(),
-        reached: Vec::new(),
-        todo: Vec::new(),
-        edges: Vec::new(),
-        class_of: vec![u32::MAX],
-        by_class: FxHashMap::default(),
-        site_counts: FxHashMap::default(),
-        below: FxHashMap::default(),
-        below_open: Vec::new(),
-        sites: Vec::new(),
-        hubs: FxHashMap::default(),
-        hub_sites: Vec::new(),
-        fields: FxHashMap::default(),
-        elements: FxHashMap::default(),
-        thrown,
-        unreadable: Vec::new(),
-        merged: Vec::new(),
+        reached: Reached::default(),
+        objects: Objects::default(),
+        calls: VirtualCalls::default(),
+        stored: Stored::new(thrown),
     };
     let known = flow.program.known;
     for class in [known.string, known.class] {
@@ -131,18 +129,16 @@ pub(crate) fn build(
         flow.root(*root);
     }
     flow.run();
-    let Flow { program, mut reached, edges, hubs, unreadable, .. } = flow;
-    reached.resize(program.methods.len(), false);
-    CallGraph::new(edges, reached, hubs.len() as u32, unreadable)
+    flow.reached.into_graph(flow.program.methods.len(), flow.calls.hubs.len())
 }
 
 impl Flow<'_, '_> {
     fn run(&mut self) {
+        let mut merged = Vec::new();
         loop {
-            while let Some(method) = self.todo.pop() {
+            while let Some(method) = self.reached.next() {
                 self.method(method);
             }
-            let mut merged = std::mem::take(&mut self.merged);
             let step = self.solver.step(&mut merged);
             for (stays, goes) in merged.drain(..) {
                 if let Some(uses) = self.uses.get_mut(goes as usize).map(std::mem::take)
@@ -151,7 +147,6 @@ impl Flow<'_, '_> {
                     self.uses_of(stays).extend(uses);
                 }
             }
-            self.merged = merged;
             let Some(step) = step else { return };
             let count = self.uses.get(step.node as usize).map_or(0, Vec::len);
             for at in 0..count {
@@ -203,17 +198,13 @@ impl Flow<'_, '_> {
             return *nodes;
         }
         let body = self.program.body_to_run(method, self.wanted).unwrap_or_else(|| {
-            self.unreadable.push(method);
+            self.reached.not_read(method);
             Rc::default()
         });
         let nodes = Nodes { first: self.solver.nodes(body.vars), result: self.solver.node() };
         self.methods.insert(method, (nodes, body));
-        if self.reached.len() <= method as usize {
-            self.reached.resize(self.program.methods.len().max(method as usize + 1), false);
-        }
-        self.reached[method as usize] = true;
-        self.todo.push(method);
-        for field in std::mem::take(&mut self.program.opened) {
+        self.reached.reach(method, self.program.methods.len());
+        for field in self.program.fields.take_opened() {
             let node = self.field(field);
             self.add_unknown(node);
         }
@@ -223,7 +214,7 @@ impl Flow<'_, '_> {
     fn initialise(&mut self, from: MethodId, class: ClassId) {
         for initialiser in self.program.initialisers(class) {
             if initialiser != from {
-                self.edges.push((from, initialiser));
+                self.reached.edge(from, initialiser);
                 self.reach(initialiser);
             }
         }
@@ -256,7 +247,7 @@ impl Flow<'_, '_> {
                     self.use_all_below(owner, used);
                 }
                 for object in objects.iter().filter(|&o| o != OUTSIDE) {
-                    if self.program.is_subtype(self.class_of[object as usize], owner) {
+                    if self.program.is_subtype(self.objects.class_of(object), owner) {
                         let node = self.field_of(object, field);
                         self.solver.copy(node, dst);
                     }
@@ -267,7 +258,7 @@ impl Flow<'_, '_> {
                     self.use_all_below(owner, used);
                 }
                 for object in objects.iter().filter(|&o| o != OUTSIDE) {
-                    if self.program.is_subtype(self.class_of[object as usize], owner) {
+                    if self.program.is_subtype(self.objects.class_of(object), owner) {
                         let node = self.field_of(object, field);
                         self.solver.copy(src, node);
                     }
@@ -283,20 +274,20 @@ impl Flow<'_, '_> {
     }
 
     fn is_array(&self, object: u32) -> bool {
-        let class = self.class_of[object as usize];
+        let class = self.objects.class_of(object);
         matches!(self.program.classes[class as usize].kind, ClassKind::Array(Some(_)))
     }
 
     /// New receivers of a virtual call.
     fn call_on(&mut self, site: u32, objects: &Set) {
-        let Site { class, selector, .. } = self.sites[site as usize];
-        if objects.contains(OUTSIDE) && self.sites[site as usize].from & HUB == 0 {
+        let Site { class, selector, .. } = self.calls.sites[site as usize];
+        if objects.contains(OUTSIDE) && self.calls.sites[site as usize].from & HUB == 0 {
             self.send_to_hub(site);
         }
         let fitting = self.below(class);
         let receivers = objects.and(self.solver.held(fitting));
         for object in receivers.iter() {
-            match self.program.dispatch(self.class_of[object as usize], selector) {
+            match self.program.dispatch(self.objects.class_of(object), selector) {
                 Some(target) => {
                     let nodes = self.bind(site, target);
                     if let Some(&this) = self.parameters_of(target).first()
@@ -306,7 +297,7 @@ impl Flow<'_, '_> {
                     }
                 }
                 // Inherited from a class that is not here.
-                None => self.add_unknown(self.sites[site as usize].dst),
+                None => self.add_unknown(self.calls.sites[site as usize].dst),
             }
         }
     }
@@ -325,12 +316,13 @@ impl Flow<'_, '_> {
     /// Connects a virtual call with a method that it can run.
     fn bind(&mut self, site: u32, target: MethodId) -> Nodes {
         let nodes = self.reach(target);
-        if !self.sites[site as usize].targets.insert(target) {
+        if !self.calls.sites[site as usize].targets.insert(target) {
             return nodes;
         }
-        let from = self.sites[site as usize].from;
-        self.edges.push((from, target));
-        let (args, dst) = (self.sites[site as usize].args.clone(), self.sites[site as usize].dst);
+        let from = self.calls.sites[site as usize].from;
+        self.reached.edge(from, target);
+        let (args, dst) =
+            (self.calls.sites[site as usize].args.clone(), self.calls.sites[site as usize].dst);
         self.pass(&args, 1, target, nodes, dst);
         nodes
     }
@@ -350,33 +342,28 @@ impl Flow<'_, '_> {
 
     /// Sends a call on the unknown to the hub of all such calls.
     fn send_to_hub(&mut self, site: u32) {
-        let Site { from, class, selector, dst, .. } = self.sites[site as usize];
-        let args = self.sites[site as usize].args.clone();
-        let next = self.hubs.len() as u32;
-        let hub = *self.hubs.entry(key(class, selector)).or_insert(next);
-        self.edges.push((from, HUB | hub));
-        let hub_site = if hub == next {
+        let Site { from, class, selector, dst, .. } = self.calls.sites[site as usize];
+        let args = self.calls.sites[site as usize].args.clone();
+        let (hub, is_new) = self.calls.hub(class, selector);
+        self.reached.edge(from, HUB | hub);
+        let hub_site = if is_new {
             let hub_args: Box<[Node]> = args.iter().map(|_| self.solver.node()).collect();
             let dst = self.solver.node();
             let targets = FxHashSet::default();
-            self.sites.push(Site {
-                from: HUB | hub,
-                class,
-                selector,
-                args: hub_args,
-                dst,
-                targets,
-            });
-            let hub_site = self.sites.len() as u32 - 1;
-            self.hub_sites.push(hub_site);
+            let from = HUB | hub;
+            let site = Site { from, class, selector, args: hub_args, dst, targets };
+            let hub_site = self.calls.add(site);
+            self.calls.hub_sites.push(hub_site);
             let receivers = self.below(class);
             self.add_use(receivers, Use::Call(hub_site));
             hub_site
         } else {
-            self.hub_sites[hub as usize]
+            self.calls.hub_sites[hub as usize]
         };
-        let (hub_args, hub_dst) =
-            (self.sites[hub_site as usize].args.clone(), self.sites[hub_site as usize].dst);
+        let (hub_args, hub_dst) = (
+            self.calls.sites[hub_site as usize].args.clone(),
+            self.calls.sites[hub_site as usize].dst,
+        );
         for (&arg, &to) in args.iter().zip(&hub_args).skip(1) {
             if arg != NO_NODE {
                 self.solver.copy(arg, to);
@@ -406,8 +393,8 @@ impl Flow<'_, '_> {
                 Op::Outside { dst } => self.add_unknown(node(dst)),
                 Op::Copy { dst, src } => self.solver.copy(node(src), node(dst)),
                 Op::Cast { dst, src, class } => self.filter(node(src), node(dst), class),
-                Op::Catch { dst, class } => self.filter(self.thrown, node(dst), class),
-                Op::Throw { src } => self.solver.copy(node(src), self.thrown),
+                Op::Catch { dst, class } => self.filter(self.stored.thrown, node(dst), class),
+                Op::Throw { src } => self.solver.copy(node(src), self.stored.thrown),
                 Op::Return { src } => self.solver.copy(node(src), nodes.result),
                 Op::GetStatic { dst, field } => {
                     let from = self.field(field);
@@ -464,7 +451,7 @@ impl Flow<'_, '_> {
             self.solver.add(dst, object);
         }
         for constructor in self.program.constructors(class) {
-            self.edges.push((method, constructor));
+            self.reached.edge(method, constructor);
             self.root(Root { method: constructor, class });
         }
     }
@@ -485,7 +472,7 @@ impl Flow<'_, '_> {
                 }
                 match self.program.resolve(class, selector) {
                     Some(target) => {
-                        self.edges.push((method, target));
+                        self.reached.edge(method, target);
                         let nodes = self.reach(target);
                         self.pass(&args, 0, target, nodes, dst);
                     }
@@ -508,8 +495,9 @@ impl Flow<'_, '_> {
                     return;
                 }
                 let targets = FxHashSet::default();
-                self.sites.push(Site { from: method, class, selector, args, dst, targets });
-                self.add_use(receiver, Use::Call(self.sites.len() as u32 - 1));
+                let site = Site { from: method, class, selector, args, dst, targets };
+                let site = self.calls.add(site);
+                self.add_use(receiver, Use::Call(site));
             }
         }
     }

@@ -9,11 +9,13 @@ mod instruction;
 mod operations;
 mod positions;
 mod scan;
+mod state;
 
 use crate::body::{Body, NO_VAR, Op, Var, is_var};
 use crate::descriptor::Slot;
 use crate::program::{ClassId, ClassKind, MethodId, NONE, Program, SelectorId};
 use rustc_hash::FxHashSet;
+use state::State;
 use std::rc::Rc;
 use tamis_classfile::{ClassFile, Malformed, RawCode, Tag, flags};
 
@@ -43,10 +45,44 @@ pub(crate) struct Wanted {
     pub(crate) reflection: bool,
 }
 
-#[derive(Debug, Clone, Default)]
-struct State {
-    locals: Vec<Var>,
-    stack: Vec<Var>,
+/// The places that jumps and handlers lead to.
+struct Ways {
+    /// Per position whether a jump leads there.
+    leader: Vec<bool>,
+    /// Per position what is there, where a way led there.
+    entries: Vec<Option<State>>,
+    /// Reached, and not followed yet.
+    todo: Vec<usize>,
+    /// Where subroutines return to.
+    jsr_returns: Vec<usize>,
+    /// Handlers with what they are known to catch.
+    caught: FxHashSet<(usize, ClassId)>,
+}
+
+impl Ways {
+    fn new(len: usize) -> Self {
+        Self {
+            leader: vec![false; len + 1],
+            entries: vec![None; len + 1],
+            todo: Vec::new(),
+            jsr_returns: Vec::new(),
+            caught: FxHashSet::default(),
+        }
+    }
+}
+
+/// What lets code do things with constants of the method that its instructions do not show.
+#[derive(Default)]
+struct Unseen<'u> {
+    /// Class literals and strings, for reflection.
+    literals: Vec<ClassId>,
+    texts: Vec<&'u [u8]>,
+    /// Results of calls that make objects by reflection.
+    reflected: Vec<Var>,
+    /// Gives out fields to be written behind the analysis's back.
+    opens_fields: bool,
+    /// Looks for providers of the services that its class literals name.
+    loads_services: bool,
 }
 
 pub(crate) struct Interpreter<'p, 'u> {
@@ -56,25 +92,12 @@ pub(crate) struct Interpreter<'p, 'u> {
     pub(crate) body: Body,
     constants: Vec<u32>,
     code: RawCode<'u>,
-    /// Per position whether a jump leads there.
-    leader: Vec<bool>,
-    entries: Vec<Option<State>>,
-    todo: Vec<usize>,
-    jsr_returns: Vec<usize>,
-    state: State,
+    ways: Ways,
+    pub(crate) state: State,
+    /// All strings, and all class literals, once there is one.
     string: Var,
     literal: Var,
-    /// Class literals and strings, for reflection.
-    literals: Vec<ClassId>,
-    texts: Vec<&'u [u8]>,
-    /// Results of calls that make objects by reflection.
-    reflected: Vec<Var>,
-    /// Handlers with what they are known to catch.
-    caught: FxHashSet<(usize, ClassId)>,
-    /// Gives out fields to be written behind the analysis's back.
-    opens_fields: bool,
-    /// Looks for providers of the services that its class literals name.
-    loads_services: bool,
+    unseen: Unseen<'u>,
 }
 
 impl<'u> Program<'u> {
@@ -121,19 +144,11 @@ impl<'u> Program<'u> {
             body: Body::default(),
             constants,
             code,
-            leader: vec![false; len + 1],
-            entries: vec![None; len + 1],
-            todo: Vec::new(),
-            jsr_returns: Vec::new(),
+            ways: Ways::new(len),
             state: State::default(),
             string: NO_VAR,
             literal: NO_VAR,
-            literals: Vec::new(),
-            texts: Vec::new(),
-            reflected: Vec::new(),
-            caught: FxHashSet::default(),
-            opens_fields: false,
-            loads_services: false,
+            unseen: Unseen::default(),
         };
         let read = match wanted.flow {
             true => interpreter.follow(selector, is_static),
@@ -157,7 +172,7 @@ impl<'u> Interpreter<'_, 'u> {
     /// Follows values through the code.
     fn follow(&mut self, selector: SelectorId, is_static: bool) -> Read<()> {
         self.find_leaders()?;
-        let shape = Rc::clone(&self.program.selectors[selector as usize].shape);
+        let shape = Rc::clone(&self.program.selectors[selector].shape);
         let mut locals = vec![NO_VAR; usize::from(self.code.max_locals)];
         let mut at = 0;
         let mut put = |body: &mut Body, slot: Slot| {
@@ -176,7 +191,7 @@ impl<'u> Interpreter<'_, 'u> {
         }
         let start = State { locals, stack: Vec::new() };
         self.merge(0, &start)?;
-        while let Some(at) = self.todo.pop() {
+        while let Some(at) = self.ways.todo.pop() {
             self.block(at)?;
         }
         Ok(())
@@ -184,33 +199,33 @@ impl<'u> Interpreter<'_, 'u> {
 
     /// What the constants of the method let code do that is not seen.
     fn add_unseen(&mut self, wanted: Wanted) {
-        if self.opens_fields && wanted.flow {
-            let (classes, names) = (self.literals.clone(), self.texts.clone());
+        if self.unseen.opens_fields && wanted.flow {
+            let (classes, names) = (self.unseen.literals.clone(), self.unseen.texts.clone());
             self.program.open_fields(&classes, &names);
         }
-        if self.loads_services {
-            for service in self.literals.clone() {
+        if self.unseen.loads_services {
+            for service in self.unseen.literals.clone() {
                 for class in self.program.providers(service) {
                     self.body.ops.push(Op::Reflect { dst: NO_VAR, class });
                 }
             }
         }
-        if wanted.reflection && !self.reflected.is_empty() {
+        if wanted.reflection && !self.unseen.reflected.is_empty() {
             self.reflect();
         }
     }
 
     /// Objects that reflection with constants of this method can make.
     fn reflect(&mut self) {
-        let mut classes = std::mem::take(&mut self.literals);
-        for text in std::mem::take(&mut self.texts) {
+        let mut classes = std::mem::take(&mut self.unseen.literals);
+        for text in std::mem::take(&mut self.unseen.texts) {
             let name: Vec<u8> = text.iter().map(|&b| if b == b'.' { b'/' } else { b }).collect();
             classes.extend(self.program.class_named(&name));
         }
         classes.sort_unstable();
         classes.dedup();
         for class in classes {
-            for &dst in &self.reflected {
+            for &dst in &self.unseen.reflected {
                 self.body.ops.push(Op::Reflect { dst, class });
             }
         }
@@ -218,7 +233,7 @@ impl<'u> Interpreter<'_, 'u> {
 
     /// A way into a place that others lead to as well.
     fn merge(&mut self, at: usize, from: &State) -> Read<()> {
-        let Some(entry) = self.entries.get_mut(at) else {
+        let Some(entry) = self.ways.entries.get_mut(at) else {
             return Err(Unreadable::Code("code that runs out of its end"));
         };
         let (body, first) = (&mut self.body, entry.is_none());
@@ -239,7 +254,7 @@ impl<'u> Interpreter<'_, 'u> {
             }
         }
         if first {
-            self.todo.push(at);
+            self.ways.todo.push(at);
         }
         Ok(())
     }
@@ -256,7 +271,7 @@ impl<'u> Interpreter<'_, 'u> {
 
     fn enter_handlers(&mut self, guards: &[(usize, u16)]) -> Read<()> {
         for &(at, caught) in guards {
-            let known = self.entries.get(at).and_then(Option::as_ref);
+            let known = self.ways.entries.get(at).and_then(Option::as_ref);
             let exception = match known {
                 Some(state) => state.stack.first().copied().unwrap_or(NO_VAR),
                 None => self.body.new_var(),
@@ -267,7 +282,7 @@ impl<'u> Interpreter<'_, 'u> {
                 0 => self.program.known.throwable,
                 index => self.class_constant(index)?,
             };
-            if self.caught.insert((at, class)) {
+            if self.ways.caught.insert((at, class)) {
                 self.body.ops.push(Op::Catch { dst: exception, class });
             }
         }
@@ -276,7 +291,9 @@ impl<'u> Interpreter<'_, 'u> {
 
     /// Runs from a leader to the next place that is one, or to where the code does not go on.
     fn block(&mut self, start: usize) -> Read<()> {
-        let Some(state) = self.entries.get(start).and_then(Clone::clone) else { return Ok(()) };
+        let Some(state) = self.ways.entries.get(start).and_then(Clone::clone) else {
+            return Ok(());
+        };
         self.state = state;
         let guards = self.guards(start);
         self.enter_handlers(&guards)?;
@@ -295,7 +312,7 @@ impl<'u> Interpreter<'_, 'u> {
                 self.state = state;
             }
             if op == 169 {
-                for at in self.jsr_returns.clone() {
+                for at in self.ways.jsr_returns.clone() {
                     let state = std::mem::take(&mut self.state);
                     self.merge(at, &state)?;
                     self.state = state;
@@ -308,82 +325,11 @@ impl<'u> Interpreter<'_, 'u> {
             if pc >= self.code.bytes.len() {
                 return Err(Unreadable::Code("code that runs out of its end"));
             }
-            if self.leader[pc] {
+            if self.ways.leader[pc] {
                 let state = std::mem::take(&mut self.state);
                 return self.merge(pc, &state);
             }
         }
-    }
-
-    fn push(&mut self, var: Var) {
-        self.state.stack.push(var);
-    }
-
-    fn push_slot(&mut self, slot: Slot, var: Var) {
-        match slot {
-            Slot::None => {}
-            Slot::Reference => self.push(var),
-            Slot::Number => self.push(NO_VAR),
-            Slot::Wide => self.state.stack.extend([NO_VAR, NO_VAR]),
-        }
-    }
-
-    fn pop(&mut self) -> Read<Var> {
-        self.state.stack.pop().ok_or(Unreadable::Code("a value from an empty stack"))
-    }
-
-    fn pop_slot(&mut self, slot: Slot) -> Read<Var> {
-        match slot {
-            Slot::None => Ok(NO_VAR),
-            Slot::Wide => {
-                self.pop()?;
-                self.pop()?;
-                Ok(NO_VAR)
-            }
-            _ => self.pop(),
-        }
-    }
-
-    /// Takes and puts numbers.
-    fn numbers(&mut self, taken: usize, put: usize) -> Read<()> {
-        let left = self.state.stack.len().checked_sub(taken);
-        let left = left.ok_or(Unreadable::Code("a value from an empty stack"))?;
-        self.state.stack.truncate(left);
-        self.state.stack.resize(left + put, NO_VAR);
-        Ok(())
-    }
-
-    fn load(&mut self, local: usize) {
-        let var = self.state.locals.get(local).copied().unwrap_or(NO_VAR);
-        self.push(var);
-    }
-
-    fn store(&mut self, local: usize, wide: bool) -> Read<()> {
-        if wide {
-            self.pop()?;
-        }
-        let var = self.pop()?;
-        for (at, var) in [(local, if wide { NO_VAR } else { var }), (local + 1, NO_VAR)]
-            .into_iter()
-            .take(1 + usize::from(wide))
-        {
-            if let Some(place) = self.state.locals.get_mut(at) {
-                *place = var;
-            }
-        }
-        Ok(())
-    }
-
-    /// Duplicates the upper `count` values and puts them below `below` more.
-    fn duplicate(&mut self, count: usize, below: usize) -> Read<()> {
-        let len = self.state.stack.len();
-        let (Some(from), Some(to)) = (len.checked_sub(count), len.checked_sub(count + below))
-        else {
-            return Err(Unreadable::Code("a value from an empty stack"));
-        };
-        let upper: Vec<Var> = self.state.stack[from..].to_vec();
-        self.state.stack.splice(to..to, upper);
-        Ok(())
     }
 
     pub(crate) fn class_constant(&mut self, index: u16) -> Read<ClassId> {
@@ -426,13 +372,13 @@ impl<'u> Interpreter<'_, 'u> {
         };
         match self.file.pool.tag(index) {
             Some(Tag::String) => {
-                self.texts.push(self.file.pool.string(index)?);
+                self.unseen.texts.push(self.file.pool.string(index)?);
                 let string = self.string_var();
-                self.push(string);
+                self.state.push(string);
             }
             Some(Tag::Class) => {
                 let class = self.class_constant(index)?;
-                self.literals.push(class);
+                self.unseen.literals.push(class);
                 if self.program.classes[class as usize].is(flags::ENUM) {
                     self.body.ops.push(Op::Initialise { class });
                 }
@@ -441,10 +387,10 @@ impl<'u> Interpreter<'_, 'u> {
                     let class = self.program.known.class;
                     self.body.ops.push(Op::Shared { dst: self.literal, class });
                 }
-                self.push(self.literal);
+                self.state.push(self.literal);
             }
-            Some(Tag::Integer | Tag::Float) => self.push(NO_VAR),
-            Some(Tag::Long | Tag::Double) => self.push_slot(Slot::Wide, NO_VAR),
+            Some(Tag::Integer | Tag::Float) => self.state.push(NO_VAR),
+            Some(Tag::Long | Tag::Double) => self.state.push_slot(Slot::Wide, NO_VAR),
             Some(Tag::MethodHandle) => {
                 self.handle_called_from_outside(index)?;
                 self.push_outside();
@@ -454,14 +400,6 @@ impl<'u> Interpreter<'_, 'u> {
             _ => return Err(Unreadable::Code("a constant that cannot be loaded")),
         }
         Ok(())
-    }
-
-    pub(crate) fn pop_value(&mut self) -> Read<Var> {
-        self.pop()
-    }
-
-    pub(crate) fn pop_number(&mut self, places: usize) -> Read<()> {
-        self.numbers(places, 0)
     }
 
     pub(crate) fn string_var(&mut self) -> Var {
@@ -481,11 +419,6 @@ impl<'u> Interpreter<'_, 'u> {
 
     fn push_outside(&mut self) {
         let var = self.outside_var();
-        self.push(var);
-    }
-
-    /// Pushes what a dynamic constant or call site with this result type gives.
-    pub(crate) fn push_result(&mut self, slot: Slot, var: Var) {
-        self.push_slot(slot, var);
+        self.state.push(var);
     }
 }

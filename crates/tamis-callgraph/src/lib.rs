@@ -29,9 +29,11 @@ mod interpret;
 mod lookup;
 mod models;
 mod program;
+mod reached;
 mod roots;
 mod sets;
 mod solver;
+mod tables;
 mod universe;
 
 pub use analysis::build;

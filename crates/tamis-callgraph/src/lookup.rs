@@ -28,7 +28,7 @@ impl Program<'_> {
         let mut at = Some(class);
         let mut steps = 0;
         while let Some(here) = at {
-            if let Some(&found) = self.declared.get(&key(here, selector)) {
+            if let Some(&found) = self.method_numbers.declared.get(&key(here, selector)) {
                 return Some(found);
             }
             steps += 1;
@@ -42,18 +42,18 @@ impl Program<'_> {
 
     /// Whether a class declares a private method of this name.
     pub(crate) fn is_private(&self, class: ClassId, selector: SelectorId) -> bool {
-        let declared = self.declared.get(&key(class, selector));
+        let declared = self.method_numbers.declared.get(&key(class, selector));
         declared.is_some_and(|&method| self.methods[method as usize].is(flags::PRIVATE))
     }
 
     /// The method that a virtual call runs on an object of just this class.
     pub(crate) fn dispatch(&mut self, class: ClassId, selector: SelectorId) -> Option<MethodId> {
         let place = key(class, selector);
-        if let Some(&known) = self.dispatched.get(&place) {
+        if let Some(&known) = self.method_numbers.dispatched.get(&place) {
             return (known != NONE).then_some(known);
         }
         let found = self.search(class, selector);
-        self.dispatched.insert(place, found.unwrap_or(NONE));
+        self.method_numbers.dispatched.insert(place, found.unwrap_or(NONE));
         found
     }
 
@@ -61,7 +61,7 @@ impl Program<'_> {
         let mut at = Some(class);
         let mut steps = 0;
         while let Some(here) = at {
-            if let Some(&found) = self.declared.get(&key(here, selector)) {
+            if let Some(&found) = self.method_numbers.declared.get(&key(here, selector)) {
                 let method = &self.methods[found as usize];
                 // A private method overrides nothing; found in the class itself it is what was meant.
                 if !method.is(flags::STATIC) && (!method.is(flags::PRIVATE) || here == class) {
@@ -89,7 +89,9 @@ impl Program<'_> {
             if !self.classes[above as usize].is(flags::INTERFACE) {
                 continue;
             }
-            let Some(&found) = self.declared.get(&key(above, selector)) else { continue };
+            let Some(&found) = self.method_numbers.declared.get(&key(above, selector)) else {
+                continue;
+            };
             let method = &self.methods[found as usize];
             let useless = method.is(flags::STATIC | flags::PRIVATE) || method.is(flags::ABSTRACT);
             if with_body && useless {
@@ -109,25 +111,23 @@ impl Program<'_> {
     /// The field that an access means. One that nobody declares is taken to stand where it is asked
     /// for.
     pub(crate) fn resolve_field(&mut self, class: ClassId, selector: SelectorId) -> FieldId {
-        if let Some(&field) = self.field_of.get(&key(class, selector)) {
+        if let Some(field) = self.fields.find(class, selector) {
             return field;
         }
         let supers = &self.classes[class as usize].supers;
         let mut candidates: Vec<ClassId> = supers
             .iter()
             .copied()
-            .filter(|&above| self.field_of.contains_key(&key(above, selector)))
+            .filter(|&above| self.fields.find(above, selector).is_some())
             .collect();
         // The nearest one: the one that is below all others.
         candidates.sort_by_key(|&c| std::cmp::Reverse(self.classes[c as usize].supers.len()));
-        let holder =
-            candidates.first().and_then(|&holder| self.field_of.get(&key(holder, selector)));
-        match holder.copied() {
+        match candidates.first().and_then(|&holder| self.fields.find(holder, selector)) {
             Some(field) => {
-                self.field_of.insert(key(class, selector), field);
+                self.fields.inherit(class, selector, field);
                 field
             }
-            None => self.new_field(class, selector, true),
+            None => self.fields.declare(class, selector, true),
         }
     }
 

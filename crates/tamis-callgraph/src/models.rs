@@ -17,7 +17,7 @@
 use crate::body::{Body, CallKind, NO_VAR, Op};
 use crate::descriptor::{self, Slot};
 use crate::hints::RUN;
-use crate::program::{ClassId, ClassKind, MethodId, Program, SelectorId, key};
+use crate::program::{ClassId, ClassKind, MethodId, Program, SelectorId};
 use std::rc::Rc;
 use tamis_classfile::flags;
 
@@ -50,11 +50,11 @@ impl Program<'_> {
         selector: SelectorId,
     ) -> Vec<(usize, ClassId, SelectorId)> {
         let mut out = Vec::new();
-        if !self.selectors[selector as usize].hints.runs {
+        if !self.selectors[selector].hints.runs {
             return out;
         }
-        let name = self.text(self.selectors[selector as usize].name);
-        let descriptor = self.text(self.selectors[selector as usize].descriptor);
+        let name = self.text(self.selectors[selector].name);
+        let descriptor = self.text(self.selectors[selector].descriptor);
         if name == b"newProxyInstance" {
             if self.text(self.classes[class as usize].name) == b"java/lang/reflect/Proxy" {
                 let handler = self.class(b"java/lang/reflect/InvocationHandler");
@@ -113,9 +113,9 @@ impl Program<'_> {
         }
         let found = &self.methods[method as usize];
         let (class, selector, is_static) = (found.class, found.selector, found.is(flags::STATIC));
-        let shape = Rc::clone(&self.selectors[selector as usize].shape);
-        let descriptor = self.text(self.selectors[selector as usize].descriptor);
-        let name = self.text(self.selectors[selector as usize].name);
+        let shape = Rc::clone(&self.selectors[selector].shape);
+        let descriptor = self.text(self.selectors[selector].descriptor);
+        let name = self.text(self.selectors[selector].name);
         let owner = self.text(self.classes[class as usize].name);
         let mut body = Body::default();
         if !is_static {
@@ -188,10 +188,8 @@ impl Program<'_> {
             let file = Rc::clone(&loaded.file);
             for member in file.fields.iter().filter(|f| names.contains(&f.name)) {
                 let selector = self.selector_named(member.name, member.descriptor);
-                if let Some(&field) = self.field_of.get(&key(class, selector))
-                    && !std::mem::replace(&mut self.fields[field as usize].open, true)
-                {
-                    self.opened.push(field);
+                if let Some(field) = self.fields.find(class, selector) {
+                    self.fields.open(field);
                 }
             }
         }
@@ -199,7 +197,7 @@ impl Program<'_> {
 
     /// Whether a call makes an object of a class that it is given.
     pub(crate) fn makes_objects_by_reflection(&self, class: ClassId, selector: SelectorId) -> bool {
-        self.selectors[selector as usize].hints.makes
+        self.selectors[selector].hints.makes
             && matches!(
                 self.text(self.classes[class as usize].name),
                 b"java/lang/Class" | b"java/lang/reflect/Constructor"
@@ -209,7 +207,7 @@ impl Program<'_> {
 
     /// Whether a call looks for the providers of a service that it is given.
     pub(crate) fn looks_for_providers(&self, class: ClassId, selector: SelectorId) -> bool {
-        self.selectors[selector as usize].hints.serves
+        self.selectors[selector].hints.serves
             && self.text(self.classes[class as usize].name) == b"java/util/ServiceLoader"
     }
 
@@ -228,7 +226,7 @@ impl Program<'_> {
             return None;
         }
         found.methods.clone().find(|&method| {
-            let selector = &self.selectors[self.methods[method as usize].selector as usize];
+            let selector = &self.selectors[self.methods[method as usize].selector];
             self.text(selector.name) == b"values" && selector.shape.parameters.is_empty()
         })
     }
@@ -239,7 +237,7 @@ impl Program<'_> {
         methods
             .filter(|&m| {
                 let selector = self.methods[m as usize].selector;
-                self.text(self.selectors[selector as usize].name) == b"<init>"
+                self.text(self.selectors[selector].name) == b"<init>"
             })
             .collect()
     }

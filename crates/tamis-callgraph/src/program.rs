@@ -9,9 +9,9 @@
 //! Besides classes of files there are arrays and the classes that the JVM makes up for lambdas.
 
 use crate::body::Body;
-use crate::descriptor::{self, Shape};
-use crate::hints::Hints;
-pub(crate) use crate::ids::{ClassId, FieldId, MethodId, NameId, SelectorId};
+use crate::descriptor;
+pub(crate) use crate::ids::{ClassId, FieldId, MethodId, NameId, SelectorId, key};
+use crate::tables::{Fields, NameTable, Selectors};
 use crate::universe::{Author, Universe};
 use rustc_hash::FxHashMap;
 use std::rc::Rc;
@@ -87,18 +87,21 @@ impl Method {
     }
 }
 
-#[derive(Debug)]
-pub(crate) struct Selector {
-    pub(crate) name: NameId,
-    pub(crate) descriptor: NameId,
-    pub(crate) shape: Rc<Shape>,
-    pub(crate) hints: Hints,
+/// The numbers of the classes that were met, by what stands for them in class files.
+#[derive(Debug, Default)]
+struct ClassNumbers {
+    by_name: FxHashMap<NameId, ClassId>,
+    /// By the class of the elements, or the letter of the numbers.
+    arrays: FxHashMap<(u32, u8), ClassId>,
 }
 
-#[derive(Debug)]
-pub(crate) struct Field {
-    /// May hold anything: declared where the analysis does not look, or written behind its back.
-    pub(crate) open: bool,
+/// Methods by class and selector.
+#[derive(Debug, Default)]
+pub(crate) struct MethodNumbers {
+    /// Where they are declared.
+    pub(crate) declared: FxHashMap<u64, MethodId>,
+    /// What a call runs on an object of a class, as far as it was asked; `NONE` for nothing.
+    pub(crate) dispatched: FxHashMap<u64, MethodId>,
 }
 
 /// Classes and selectors that the analyses know by name.
@@ -116,31 +119,19 @@ pub(crate) struct Known {
 #[derive(Debug)]
 pub struct Program<'u> {
     universe: &'u Universe,
-    names: FxHashMap<&'u [u8], NameId>,
-    texts: Vec<&'u [u8]>,
+    names: NameTable<'u>,
     pub(crate) classes: Vec<Class<'u>>,
-    class_of: FxHashMap<NameId, ClassId>,
-    arrays: FxHashMap<(u32, u8), ClassId>,
+    class_numbers: ClassNumbers,
     pub(crate) methods: Vec<Method>,
-    pub(crate) declared: FxHashMap<u64, MethodId>,
-    pub(crate) selectors: Vec<Selector>,
-    selector_of: FxHashMap<u64, SelectorId>,
-    shapes: FxHashMap<NameId, Rc<Shape>>,
-    pub(crate) fields: Vec<Field>,
-    pub(crate) field_of: FxHashMap<u64, FieldId>,
+    pub(crate) method_numbers: MethodNumbers,
+    pub(crate) selectors: Selectors,
+    pub(crate) fields: Fields,
     pub(crate) members: Vec<(ClassId, SelectorId)>,
-    pub(crate) dispatched: FxHashMap<u64, MethodId>,
-    /// Fields that were opened and that the analysis was not told of.
-    pub(crate) opened: Vec<FieldId>,
     /// Bodies of methods that stand in no file.
     pub(crate) made_up: FxHashMap<MethodId, Rc<Body>>,
     pub(crate) known: Known,
     /// Classes and methods that could not be understood, with the reason.
     pub problems: Vec<String>,
-}
-
-pub(crate) fn key(class: ClassId, selector: SelectorId) -> u64 {
-    u64::from(class) << 32 | u64::from(selector)
 }
 
 impl<'u> Program<'u> {
@@ -156,21 +147,14 @@ impl<'u> Program<'u> {
         };
         let mut program = Self {
             universe,
-            names: FxHashMap::default(),
-            texts: Vec::new(),
+            names: NameTable::default(),
             classes: Vec::new(),
-            class_of: FxHashMap::default(),
-            arrays: FxHashMap::default(),
+            class_numbers: ClassNumbers::default(),
             methods: Vec::new(),
-            declared: FxHashMap::default(),
-            selectors: Vec::new(),
-            selector_of: FxHashMap::default(),
-            shapes: FxHashMap::default(),
-            fields: Vec::new(),
-            field_of: FxHashMap::default(),
+            method_numbers: MethodNumbers::default(),
+            selectors: Selectors::default(),
+            fields: Fields::default(),
             members: Vec::new(),
-            dispatched: FxHashMap::default(),
-            opened: Vec::new(),
             made_up: FxHashMap::default(),
             known: nothing,
             problems: universe.problems.clone(),
@@ -192,16 +176,11 @@ impl<'u> Program<'u> {
     }
 
     pub(crate) fn name(&mut self, text: &'u [u8]) -> NameId {
-        let next = self.texts.len() as NameId;
-        let id = *self.names.entry(text).or_insert(next);
-        if id == next {
-            self.texts.push(text);
-        }
-        id
+        self.names.intern(text)
     }
 
     pub(crate) fn text(&self, name: NameId) -> &'u [u8] {
-        self.texts.get(name as usize).copied().unwrap_or_default()
+        self.names.text(name)
     }
 
     /// The class of this name (`com/acme/Thing`, or a descriptor for arrays), read if need be.
@@ -210,11 +189,11 @@ impl<'u> Program<'u> {
             return self.array_of_descriptor(text);
         }
         let name = self.name(text);
-        if let Some(&class) = self.class_of.get(&name) {
+        if let Some(&class) = self.class_numbers.by_name.get(&name) {
             return class;
         }
         let id = self.classes.len() as ClassId;
-        self.class_of.insert(name, id);
+        self.class_numbers.by_name.insert(name, id);
         self.classes.push(Class {
             name,
             kind: ClassKind::Missing,
@@ -257,7 +236,7 @@ impl<'u> Program<'u> {
                 access: member.access,
                 index: index as u32,
             });
-            self.declared.insert(key(id, selector), method);
+            self.method_numbers.declared.insert(key(id, selector), method);
             if member.name == b"<clinit>" {
                 initialiser = Some(method);
             }
@@ -265,7 +244,7 @@ impl<'u> Program<'u> {
         for member in &file.fields {
             if matches!(member.descriptor.first(), Some(b'L' | b'[')) {
                 let selector = self.selector_named(member.name, member.descriptor);
-                self.new_field(id, selector, false);
+                self.fields.declare(id, selector, false);
             }
         }
         let class = &mut self.classes[id as usize];
@@ -331,7 +310,7 @@ impl<'u> Program<'u> {
     }
 
     fn new_array(&mut self, element: Option<ClassId>, number: u8) -> ClassId {
-        if let Some(&known) = self.arrays.get(&(element.unwrap_or(NONE), number)) {
+        if let Some(&known) = self.class_numbers.arrays.get(&(element.unwrap_or(NONE), number)) {
             return known;
         }
         let above: Vec<ClassId> = match element {
@@ -349,7 +328,7 @@ impl<'u> Program<'u> {
         supers.sort_unstable();
         supers.dedup();
         let incomplete = element.is_some_and(|e| self.classes[e as usize].incomplete);
-        self.arrays.insert((element.unwrap_or(NONE), number), id);
+        self.class_numbers.arrays.insert((element.unwrap_or(NONE), number), id);
         let name = self.name(b"[");
         self.classes.push(Class {
             name,
@@ -392,31 +371,10 @@ impl<'u> Program<'u> {
     pub(crate) fn made_up_method(&mut self, class: ClassId, selector: SelectorId) -> MethodId {
         let method = self.methods.len() as MethodId;
         self.methods.push(Method { class, selector, access: flags::PUBLIC, index: NONE });
-        self.declared.insert(key(class, selector), method);
+        self.method_numbers.declared.insert(key(class, selector), method);
         let methods = &mut self.classes[class as usize].methods;
         methods.end = method + 1;
         method
-    }
-
-    /// A field of this class.
-    pub(crate) fn new_field(
-        &mut self,
-        class: ClassId,
-        selector: SelectorId,
-        open: bool,
-    ) -> FieldId {
-        let next = self.fields.len() as FieldId;
-        let id = *self.field_of.entry(key(class, selector)).or_insert(next);
-        if id == next {
-            self.fields.push(Field { open });
-        }
-        id
-    }
-
-    /// A field that only operations of our own know: what a lambda captured.
-    pub(crate) fn made_up_field(&mut self) -> FieldId {
-        self.fields.push(Field { open: false });
-        self.fields.len() as FieldId - 1
     }
 
     pub(crate) fn selector_named(&mut self, name: &'u [u8], descriptor: &'u [u8]) -> SelectorId {
@@ -425,23 +383,7 @@ impl<'u> Program<'u> {
     }
 
     pub(crate) fn selector(&mut self, name: NameId, descriptor: NameId) -> SelectorId {
-        let pair = u64::from(name) << 32 | u64::from(descriptor);
-        if let Some(&known) = self.selector_of.get(&pair) {
-            return known;
-        }
-        let shape = match self.shapes.get(&descriptor) {
-            Some(shape) => Rc::clone(shape),
-            None => {
-                let shape = Rc::new(Shape::of(self.text(descriptor)));
-                self.shapes.insert(descriptor, Rc::clone(&shape));
-                shape
-            }
-        };
-        let id = self.selectors.len() as SelectorId;
-        let hints = Hints::of(self.text(name), self.text(descriptor));
-        self.selectors.push(Selector { name, descriptor, shape, hints });
-        self.selector_of.insert(pair, id);
-        id
+        self.selectors.intern(name, descriptor, &self.names)
     }
 
     /// Reads all classes of the universe.
@@ -453,7 +395,7 @@ impl<'u> Program<'u> {
 
     /// The class of this name if it was met.
     pub(crate) fn find_class(&self, text: &[u8]) -> Option<ClassId> {
-        self.class_of.get(self.names.get(text)?).copied()
+        self.class_numbers.by_name.get(&self.names.find(text)?).copied()
     }
 
     /// A class of the universe by a name that need not live as long.
@@ -485,7 +427,7 @@ impl<'u> Program<'u> {
     /// `com.acme.Thing#method(descriptor)`.
     pub fn method_display(&self, method: MethodId) -> String {
         let Some(found) = self.methods.get(method as usize) else { return String::new() };
-        let selector = &self.selectors[found.selector as usize];
+        let selector = &self.selectors[found.selector];
         let decode = |name| tamis_classfile::mutf8::decode(self.text(name));
         format!(
             "{}#{}{}",
@@ -533,7 +475,10 @@ impl<'u> Program<'u> {
         descriptor: &[u8],
     ) -> Option<MethodId> {
         let class = self.find_class(class)?;
-        self.declared.get(&key(class, self.find_selector(name, descriptor)?)).copied()
+        self.method_numbers
+            .declared
+            .get(&key(class, self.find_selector(name, descriptor)?))
+            .copied()
     }
 
     /// A method by names alone, its class read if need be (`com/acme/Thing`, `run`, `()V`).
@@ -549,8 +494,7 @@ impl<'u> Program<'u> {
 
     /// The selector of this name and descriptor if it was met.
     pub(crate) fn find_selector(&self, name: &[u8], descriptor: &[u8]) -> Option<SelectorId> {
-        let (name, descriptor) = (*self.names.get(name)?, *self.names.get(descriptor)?);
-        self.selector_of.get(&(u64::from(name) << 32 | u64::from(descriptor))).copied()
+        self.selectors.find(self.names.find(name)?, self.names.find(descriptor)?)
     }
 
     /// The methods that a class declares itself.

@@ -52,7 +52,7 @@ impl Program<'_> {
 
     fn is_root(&self, holder: ClassId, method: MethodId, class: ClassId) -> bool {
         let found = &self.methods[method as usize];
-        let name = self.text(self.selectors[found.selector as usize].name);
+        let name = self.text(self.selectors[found.selector].name);
         match name {
             b"<clinit>" => true,
             b"<init>" => holder == class,
@@ -69,7 +69,7 @@ impl Program<'_> {
         let mut at = Some(class);
         let mut steps = 0;
         while let Some(here) = at.filter(|&here| here != holder && steps < 1_000) {
-            if self.declared.contains_key(&crate::program::key(here, selector)) {
+            if self.method_numbers.declared.contains_key(&crate::program::key(here, selector)) {
                 return true;
             }
             at = self.classes[here as usize].super_class;

@@ -4,6 +4,7 @@
 //! together from numbers, and texts are made when a fact is met for the first time.
 
 use crate::facts::{Fact, FactKind, answer};
+use roaring::RoaringBitmap;
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
 use tamis_classfile::mutf8;
@@ -79,13 +80,23 @@ pub(crate) struct Answers {
     all: Vec<Arc<Answered>>,
     numbers: FxHashMap<FactKind, u32>,
     classes: FxHashMap<NameId, Named>,
+    /// The facts of methods, by their probes; `None` for those of libraries and the like.
+    pub(crate) bodies: FxHashMap<u32, Option<u32>>,
+    /// Bundles in jars that anybody asked for so far.
+    pub(crate) bundles: RoaringBitmap,
 }
 
 impl Answers {
     pub(crate) fn new(index: Arc<ClassIndex>, scope: &str) -> Self {
-        let scope = scope.to_owned();
-        let (numbers, classes) = (FxHashMap::default(), FxHashMap::default());
-        Self { index, scope, all: Vec::new(), numbers, classes }
+        Self {
+            index,
+            scope: scope.to_owned(),
+            all: Vec::new(),
+            numbers: FxHashMap::default(),
+            classes: FxHashMap::default(),
+            bodies: FxHashMap::default(),
+            bundles: RoaringBitmap::new(),
+        }
     }
 
     /// The number of a fact.

@@ -2,7 +2,7 @@
 
 use crate::answers::{Answers, OnPath, class_id};
 use crate::facts::FactKind;
-use crate::jvm::{Jvm, find};
+use crate::jvm::Jvm;
 use crate::retained_state::RetainedState;
 use crate::seen::{Counted, Depends, Place, Seen};
 use roaring::RoaringBitmap;
@@ -34,7 +34,7 @@ impl Jvm {
         // What a test asked for by name that this one relies on may have been for this one, too.
         let inherited = &hits - &seen.hits;
         let mut asked = RoaringBitmap::new();
-        for did in self.ended.iter().filter(|did| !did.hits.is_disjoint(&inherited)) {
+        for did in self.tests.ended.iter().filter(|did| !did.hits.is_disjoint(&inherited)) {
             depends.relies_on.insert(did.test);
             asked |= &did.classes;
             facts |= &did.others;
@@ -42,7 +42,7 @@ impl Jvm {
         touched.extend(asked);
         depends.uses_bundles = self.add_classes(&touched, &mut facts);
         if depends.uses_bundles {
-            facts |= &self.bundles;
+            facts |= &self.answers.bundles;
         }
         self.add_bodies(&hits, &mut facts);
         depends.facts = self.answers.facts(facts);
@@ -55,7 +55,7 @@ impl Jvm {
         let mut facts = RoaringBitmap::new();
         for class in seen.class_entries.difference(&seen.loaded) {
             let id = class_id(class, &mut self.names);
-            if self.elsewhere.contains(&id) || class.starts_with("META-INF.") {
+            if self.loaded.elsewhere.contains(&id) || class.starts_with("META-INF.") {
                 continue;
             }
             let kind = match self.index.find_dotted(class) {
@@ -74,12 +74,12 @@ impl Jvm {
         let index = &self.index;
         let Self { calls, names, answers, kinds, .. } = self;
         kinds.update(calls, names);
-        let kept = self.kept.get_or_insert_with(|| RetainedState::of(calls, names));
+        let kept = self.statics.kept.get_or_insert_with(|| RetainedState::of(calls, names));
         let loaded = match seen.untouched {
             Some(_) => seen.loaded.iter().map(|class| class_id(class, names)).collect(),
             None => FxHashSet::default(),
         };
-        let (watched, twice) = (&self.watched, &self.twice);
+        let (watched, twice) = (&self.statics.watched, &self.loaded.twice);
         // What was not there before the test, or is as it was at first, has nothing of earlier ones.
         let can_be_left = |class: NameId, field: NameId| {
             seen.untouched.as_ref().is_none_or(|untouched| {
@@ -102,7 +102,7 @@ impl Jvm {
         let mut roots_done = RoaringBitmap::new();
         loop {
             for &probe in &new_hits {
-                new_classes.extend(find(&self.loaded, probe).map(|loaded| loaded.id));
+                new_classes.extend(self.loaded.find(probe).map(|loaded| loaded.id));
                 if let Some((_, method)) = calls.method(probe) {
                     new_classes.extend(&method.mentions);
                 }
@@ -125,21 +125,21 @@ impl Jvm {
             let makers: RoaringBitmap = roots.iter().copied().collect();
             // Of most static initialisers it is known what ran in them.
             let mut ran_in_them = RoaringBitmap::new();
-            roots.retain(|probe| match self.initialised.get(probe) {
+            roots.retain(|probe| match self.statics.initialised.get(probe) {
                 Some(ran) => {
                     ran_in_them |= ran;
                     false
                 }
                 None => true,
             });
-            let is_told = |probe: &u32| self.initialised.contains_key(probe);
+            let is_told = |probe: &u32| self.statics.initialised.contains_key(probe);
             roots.extend(met.concerned.iter().filter(|probe| !is_told(probe)));
             roots.retain(|&probe| roots_done.insert(probe));
             let mut more = calls.reach(roots.iter().copied(), &self.ran, kinds);
             // What was called by reflection is not known: anything that ran together with it.
             for probe in more.iter().chain(roots).collect::<Vec<_>>() {
                 if calls.method(probe).is_some_and(|(_, method)| method.is_reflective) {
-                    let with_it = self.ended.iter().filter(|did| did.hits.contains(probe));
+                    let with_it = self.tests.ended.iter().filter(|did| did.hits.contains(probe));
                     with_it.for_each(|did| more |= &did.hits);
                 }
             }
@@ -165,13 +165,13 @@ impl Jvm {
             match named.place {
                 OnPath::Library(entry) => drop(libraries.insert(entry)),
                 OnPath::Project => {}
-                OnPath::Missing if !self.elsewhere.contains(&class) => {}
+                OnPath::Missing if !self.loaded.elsewhere.contains(&class) => {}
                 OnPath::Missing | OnPath::Jdk => continue,
             }
             facts.insert(named.fact);
         }
         // A library may keep anything from earlier tests.
-        for loaded in &self.loaded {
+        for loaded in self.loaded.probed() {
             if let Place::Library(entry) = loaded.place
                 && libraries.contains(&entry)
                 && self.ran.range_cardinality(loaded.first..loaded.first + loaded.probes) > 0
@@ -185,11 +185,11 @@ impl Jvm {
     fn add_bodies(&mut self, hits: &RoaringBitmap, facts: &mut RoaringBitmap) {
         let Self { answers, loaded, calls, names, .. } = self;
         for probe in hits {
-            if let Some(&body) = self.bodies.get(&probe) {
+            if let Some(&body) = answers.bodies.get(&probe) {
                 facts.extend(body);
                 continue;
             }
-            let Some(loaded) = find(loaded, probe) else { continue };
+            let Some(loaded) = loaded.find(probe) else { continue };
             let body = match loaded.place {
                 Place::Project => calls.method(probe).map(|(_, method)| {
                     let signature = mutf8::decode(names.get(method.signature)).into_owned();
@@ -198,7 +198,7 @@ impl Jvm {
                 Place::Changed => Some(whole(answers, &loaded.name)),
                 Place::Library(_) | Place::Elsewhere => None,
             };
-            self.bodies.insert(probe, body);
+            answers.bodies.insert(probe, body);
             facts.extend(body);
         }
     }

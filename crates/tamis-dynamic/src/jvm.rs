@@ -4,19 +4,19 @@ use crate::answers::{Answers, class_id};
 use crate::calls::Calls;
 use crate::class::Class;
 use crate::discovery::{Discovery, outermost};
-use crate::divided::Divided;
 use crate::facts::FactKind;
+use crate::loaded_classes::LoadedClasses;
 use crate::loaded_types::LoadedTypes;
-use crate::retained_state::RetainedState;
-use crate::seen::{Depends, Ended, Loaded, Place, Seen, Untouched};
+use crate::seen::{Depends, Ended, Loaded, Place, Seen};
+use crate::statics::Statics;
+use crate::tests_seen::TestsSeen;
 use roaring::RoaringBitmap;
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashSet;
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
-use tamis_classfile::mutf8;
 use tamis_classpath::ClassIndex;
-use tamis_classpath::names::{NameId, Names, dotted};
+use tamis_classpath::names::{Names, dotted};
 use tamis_core::Hash;
 use tamis_jvm_wire::{ClassSeen, Hits, Lookup, StaticState, Window};
 
@@ -24,37 +24,14 @@ use tamis_jvm_wire::{ClassSeen, Hits, Lookup, StaticState, Window};
 pub struct Jvm {
     pub(crate) index: Arc<ClassIndex>,
     pub(crate) names: Names,
-    /// By first probe.
-    pub(crate) loaded: Vec<Loaded>,
-    /// Loaded classes that are not on the classpath.
-    pub(crate) elsewhere: FxHashSet<NameId>,
+    pub(crate) loaded: LoadedClasses,
     pub(crate) calls: Calls,
     /// Everything that ran so far.
     pub(crate) ran: RoaringBitmap,
-    outside: Seen,
-    pub(crate) open: FxHashMap<u32, Seen>,
-    /// Those of the open ones whose methods are told apart.
-    pub(crate) divided: FxHashMap<u32, Divided>,
-    /// What each ended test did by itself.
-    pub(crate) ended: Vec<Ended>,
+    pub(crate) tests: TestsSeen,
     pub(crate) answers: Answers,
-    /// The facts of methods, by their probes; `None` for those of libraries and the like.
-    pub(crate) bodies: FxHashMap<u32, Option<u32>>,
-    /// Bundles in jars that anybody asked for so far, as facts.
-    pub(crate) bundles: RoaringBitmap,
     pub(crate) kinds: LoadedTypes,
-    /// Who can depend on earlier tests; dropped when another class is loaded.
-    pub(crate) kept: Option<RetainedState>,
-    /// What ran in static initialisers, by their probes.
-    pub(crate) initialised: FxHashMap<u32, RoaringBitmap>,
-    /// Classes whose static fields are looked at before each test.
-    pub(crate) watched: FxHashSet<NameId>,
-    /// All classes that were loaded.
-    seen: FxHashSet<NameId>,
-    /// Names of more than one class: which of them is meant cannot be told.
-    pub(crate) twice: FxHashSet<NameId>,
-    /// What was seen of them for the test that begins next.
-    state: Option<Untouched>,
+    pub(crate) statics: Statics,
     discovery: Discovery,
     pub(crate) incomplete: Option<String>,
 }
@@ -67,23 +44,12 @@ impl Jvm {
             answers: Answers::new(Arc::clone(&index), scope),
             index,
             names: Names::default(),
-            loaded: Vec::new(),
-            elsewhere: FxHashSet::default(),
+            loaded: LoadedClasses::default(),
             calls: Calls::default(),
             ran: RoaringBitmap::new(),
-            outside: Seen::default(),
-            open: FxHashMap::default(),
-            divided: FxHashMap::default(),
-            ended: Vec::new(),
-            bodies: FxHashMap::default(),
-            bundles: RoaringBitmap::new(),
+            tests: TestsSeen::default(),
             kinds: LoadedTypes::default(),
-            kept: None,
-            initialised: FxHashMap::default(),
-            watched: FxHashSet::default(),
-            seen: FxHashSet::default(),
-            twice: FxHashSet::default(),
-            state: None,
+            statics: Statics::default(),
             discovery: Discovery::default(),
             incomplete,
         }
@@ -112,24 +78,11 @@ impl Jvm {
         if let (Some(problem), true) = (&seen.problem, place != Place::Elsewhere) {
             self.trouble(&format!("class {name} could not be observed: {problem}"));
         }
-        for open in self.open.values_mut() {
-            open.loaded.insert(name.clone());
-        }
-        for divided in self.divided.values_mut() {
-            divided.part(|_| true).loaded.insert(name.clone());
-        }
+        self.tests.loaded(&name);
         let (first, probes) = (seen.first_probe, seen.probes);
         let id = class_id(&name, &mut self.names);
-        if place == Place::Elsewhere {
-            self.elsewhere.insert(id);
-        }
-        if !self.seen.insert(id) {
-            self.twice.insert(id);
-        }
-        if probes > 0 {
-            self.loaded.push(Loaded { name, id, first, probes, place });
-        }
-        self.kept = None;
+        self.loaded.add(Loaded { name, id, first, probes, place });
+        self.statics.kept = None;
     }
 
     fn place(&mut self, name: &str, seen: &ClassSeen) -> Place {
@@ -176,7 +129,7 @@ impl Jvm {
                         let fact = self.answers.number(FactKind::Resource(entry));
                         if is_bundle {
                             // The JDK keeps what it read.
-                            self.bundles.insert(fact);
+                            self.answers.bundles.insert(fact);
                         }
                         seen.others.insert(fact);
                     }
@@ -190,18 +143,7 @@ impl Jvm {
                 Lookup::Variable(_) | Lookup::AllVariables => {}
             }
         }
-        if window.open.is_empty() {
-            self.outside.absorb(&seen);
-        }
-        for test in &window.open {
-            // A stretch of a test is no test.
-            if let Some(open) = self.open.get_mut(test) {
-                open.absorb(&seen);
-            }
-            if let Some(divided) = self.divided.get_mut(test) {
-                divided.part(|stretch| window.open.contains(&stretch)).absorb(&seen);
-            }
-        }
+        self.tests.absorb(&window.open, &seen);
     }
 
     /// A static initialiser came to its end.
@@ -214,52 +156,37 @@ impl Jvm {
             })
         };
         if !hits.iter().chain([probe]).any(hands_over) {
-            self.initialised.insert(probe, hits);
+            self.statics.initialised.insert(probe, hits);
         }
     }
 
     /// What static fields hold, said right before a test begins.
     pub fn state(&mut self, state: &StaticState) {
-        let names = &mut self.names;
-        let watched = state.watched.iter().map(|class| class_id(class, names));
-        self.watched.extend(watched);
-        let waiting = state.waiting.iter().map(|class| class_id(class, names)).collect();
-        let changed = state.changed.as_ref().map(|changed| {
-            let ids = changed.iter().map(|(class, field)| {
-                (class_id(class, names), names.intern(&mutf8::encode(field)))
-            });
-            Arc::new(ids.collect())
-        });
-        self.state = changed.map(|changed| Untouched { changed, waiting: Arc::new(waiting) });
+        self.statics.look(state, &mut self.names);
     }
 
     /// What was said of static fields was about something that is no test.
     pub fn forget_state(&mut self) {
-        self.state = None;
+        self.statics.next = None;
     }
 
     pub fn began(&mut self, test: u32, class: &str) {
-        let mut seen = Seen { own_class: class.to_owned(), ..self.outside.clone() };
-        seen.untouched = self.state.take().filter(|_| self.open.is_empty());
-        for other in self.open.values_mut() {
-            other.untouched = None;
-        }
-        let ran = seen.hits.iter().filter_map(|probe| find(&self.loaded, probe));
-        let ran = ran.filter(|l| matches!(l.place, Place::Project | Place::Changed));
+        let mut seen = self.tests.beginning(class, self.statics.next.take());
+        let ran = seen.hits.iter().filter_map(|probe| self.loaded.find_own(probe));
         if self.discovery.did_all(ran.map(|l| l.name.as_str())) {
             self.discovery.leave_out(&mut seen.classes, class, &self.index);
             seen.found_only = true;
         }
-        self.open.insert(test, seen);
+        self.tests.open.insert(test, seen);
     }
 
     /// The test ended; its last window was told.
     pub fn ended(&mut self, test: u32) -> Depends {
-        let Some(seen) = self.open.remove(&test) else {
+        let Some(seen) = self.tests.open.remove(&test) else {
             let incomplete = Some("the agent did not tell when it began".to_owned());
             return Depends { incomplete, ..Depends::default() };
         };
-        self.divided.remove(&test);
+        self.tests.divided.remove(&test);
         let depends = self.depends_on(&seen, &FxHashSet::default()).depends;
         self.add_ended(test, &seen);
         depends
@@ -270,18 +197,18 @@ impl Jvm {
         let others = &seen.others | self.class_files_read(seen);
         let classes = seen.classes.iter().filter(|class| **class != seen.own_class);
         let classes = classes.map(|class| class_id(class, &mut self.names)).collect();
-        self.ended.push(Ended { test, hits: seen.hits.clone(), classes, others });
+        self.tests.ended.push(Ended { test, hits: seen.hits.clone(), classes, others });
     }
 
     /// The outermost classes of the project that did something outside of all tests, other than being
     /// initialised: where a framework found no test in one, that was not the whole truth.
     pub fn ran_outside(&self) -> BTreeSet<String> {
-        let did = self.outside.hits.iter().filter(|&probe| {
+        let did = self.tests.outside.hits.iter().filter(|&probe| {
             self.calls.method(probe).is_none_or(|(_, method)| !method.is_initialiser)
         });
-        let classes = did.filter_map(|probe| find(&self.loaded, probe));
-        let ours = classes.filter(|l| matches!(l.place, Place::Project | Place::Changed));
-        ours.map(|l| outermost(&l.name).to_owned()).collect()
+        did.filter_map(|probe| self.loaded.find_own(probe))
+            .map(|l| outermost(&l.name).to_owned())
+            .collect()
     }
 }
 
@@ -290,11 +217,6 @@ fn runs_later(class: &[u8]) -> bool {
     const RUNNERS: [&[u8]; 5] = [b"Execut", b"Future", b"ForkJoin", b"Thread", b"Timer"];
     let is_runner = |part: &&[u8]| class.windows(part.len()).any(|window| window == *part);
     class.starts_with(b"java/") && RUNNERS.iter().any(is_runner)
-}
-
-pub(crate) fn find(loaded: &[Loaded], probe: u32) -> Option<&Loaded> {
-    let at = loaded.partition_point(|l| l.first <= probe).checked_sub(1)?;
-    loaded.get(at).filter(|l| probe < l.first + l.probes)
 }
 
 /// The class that a name given to `Class.forName` or told by reflection stands for, without the brackets

@@ -39,12 +39,15 @@ mod fixed;
 mod generic;
 mod jvm;
 mod known;
+mod loaded_classes;
 mod loaded_types;
 mod reach;
 mod retained_state;
 mod seen;
+mod statics;
 mod tags;
 mod test_methods;
+mod tests_seen;
 
 pub use answers::{Answered, Facts};
 pub use class::{Class, Field, Method};

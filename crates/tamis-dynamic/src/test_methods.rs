@@ -18,7 +18,6 @@
 //! * the class was changed on its way into the JVM, so that nothing of this is known.
 
 use crate::answers::known_class_id;
-use crate::divided::Divided;
 use crate::jvm::Jvm;
 use crate::seen::{Counted, Depends, Seen};
 use rustc_hash::FxHashSet;
@@ -45,30 +44,17 @@ pub struct MethodDepends {
 impl Jvm {
     /// A stretch of a test class that is open began: one of its methods, or the time between.
     pub fn stretch_began(&mut self, of: u32, stretch: u32, method: Option<&str>) {
-        if !self.divided.contains_key(&of) {
-            let Some(seen) = self.open.get(&of) else { return };
-            // What the methods leave to each other is not seen before the class begins.
-            let mut shared = seen.clone();
-            shared.untouched = None;
-            let divided = Divided { shared, open: None, done: Vec::new() };
-            self.divided.insert(of, divided);
-        }
-        if let (Some(divided), Some(method)) = (self.divided.get_mut(&of), method) {
-            divided.open = Some((stretch, method.to_owned(), Seen::default()));
-        }
+        self.tests.stretch_began(of, stretch, method);
     }
 
     pub fn stretch_ended(&mut self, of: u32, stretch: u32) {
-        let Some(divided) = self.divided.get_mut(&of) else { return };
-        if let Some(method) = divided.open.take_if(|(open, ..)| *open == stretch) {
-            divided.done.push(method);
-        }
+        self.tests.stretch_ended(of, stretch);
     }
 
     /// What each method of a test class depends on, which is about to [end](Jvm::ended); or why they
     /// cannot be told apart.
     pub fn methods_ended(&mut self, of: u32) -> Result<Vec<MethodDepends>, String> {
-        let Some(divided) = self.divided.remove(&of) else {
+        let Some(divided) = self.tests.divided.remove(&of) else {
             return Err("its methods were not told".into());
         };
         if divided.open.is_some() {
@@ -84,7 +70,7 @@ impl Jvm {
         self.check_annotations(&divided.shared.own_class, &classes)?;
         let made = self.made(&divided.shared);
         // They are to each other what earlier tests are.
-        let earlier = self.ended.len();
+        let earlier = self.tests.ended.len();
         for (id, _, seen) in &divided.done {
             self.add_ended(*id, seen);
         }
@@ -101,7 +87,7 @@ impl Jvm {
             Ok(MethodDepends { method, stretches, depends: counted.depends })
         });
         let all = all.collect();
-        self.ended.truncate(earlier);
+        self.tests.ended.truncate(earlier);
         all
     }
 
@@ -149,7 +135,7 @@ impl Jvm {
 
     /// Static state of the test class itself is there for its methods to share.
     fn check_statics(&self, method: &str, own: &Seen, test: &str) -> Result<(), String> {
-        let Some(kept) = &self.kept else { return Ok(()) };
+        let Some(kept) = &self.statics.kept else { return Ok(()) };
         let (names, kinds) = (&self.names, &self.kinds);
         let id = |class: &str| known_class_id(class, names);
         let tests = [id(class_of(method)), id(test)];

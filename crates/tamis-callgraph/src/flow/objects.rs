@@ -1,22 +1,72 @@
-//! Objects, and the sets of their fields and elements.
+//! Objects: which there are, and those below a class.
 
-use super::{Flow, MANY_SITES};
-use crate::program::{ClassId, ClassKind, FieldId, MethodId, key};
-use crate::solver::{Node, OUTSIDE};
+use super::Flow;
+use crate::program::{ClassId, ClassKind, MethodId, key};
+use crate::solver::Node;
+use rustc_hash::FxHashMap;
+
+/// Places in one method that make objects of one class: beyond this many they are one.
+const MANY_SITES: u32 = 25;
+
+/// The objects that the program makes, as numbers; the first one is the unknown.
+pub(super) struct Objects {
+    /// The class of each object; the unknown has none.
+    class_of: Vec<ClassId>,
+    /// The one object of classes whose objects are not told apart.
+    by_class: FxHashMap<ClassId, u32>,
+    /// How many objects of a class a method makes.
+    site_counts: FxHashMap<u64, u32>,
+    /// The nodes of all objects below a class, where somebody asks.
+    below: FxHashMap<ClassId, Node>,
+    /// Those of them that any object with a missing supertype belongs to.
+    below_open: Vec<Node>,
+}
+
+impl Default for Objects {
+    fn default() -> Self {
+        Self {
+            class_of: vec![u32::MAX],
+            by_class: FxHashMap::default(),
+            site_counts: FxHashMap::default(),
+            below: FxHashMap::default(),
+            below_open: Vec::new(),
+        }
+    }
+}
+
+impl Objects {
+    pub(super) fn class_of(&self, object: u32) -> ClassId {
+        self.class_of[object as usize]
+    }
+
+    fn add(&mut self, class: ClassId) -> u32 {
+        self.class_of.push(class);
+        self.class_of.len() as u32 - 1
+    }
+
+    /// Whether a method makes objects of a class in so many places that they are one, with this one.
+    fn are_many(&mut self, method: MethodId, class: ClassId) -> bool {
+        let count = self.site_counts.entry(key(method, class)).or_insert(0);
+        *count += 1;
+        *count > MANY_SITES
+    }
+}
 
 impl Flow<'_, '_> {
     pub(super) fn new_object(&mut self, class: ClassId) -> u32 {
-        let object = self.class_of.len() as u32;
-        self.class_of.push(class);
+        let object = self.objects.add(class);
         let found = &self.program.classes[class as usize];
         let incomplete = found.incomplete;
-        let nodes: Vec<Node> =
-            found.supers.iter().filter_map(|above| self.below.get(above).copied()).collect();
+        let nodes: Vec<Node> = found
+            .supers
+            .iter()
+            .filter_map(|above| self.objects.below.get(above).copied())
+            .collect();
         for node in nodes {
             self.solver.add(node, object);
         }
         if incomplete {
-            for node in self.below_open.clone() {
+            for node in self.objects.below_open.clone() {
                 self.solver.add(node, object);
             }
         }
@@ -25,21 +75,16 @@ impl Flow<'_, '_> {
 
     /// The one object of a class.
     pub(super) fn shared_object(&mut self, class: ClassId) -> u32 {
-        if let Some(&known) = self.by_class.get(&class) {
+        if let Some(&known) = self.objects.by_class.get(&class) {
             return known;
         }
         let object = self.new_object(class);
-        self.by_class.insert(class, object);
+        self.objects.by_class.insert(class, object);
         object
     }
 
     pub(super) fn made(&mut self, method: MethodId, class: ClassId) -> u32 {
-        if !self.by_site || self.is_merged(class) {
-            return self.shared_object(class);
-        }
-        let count = self.site_counts.entry(key(method, class)).or_insert(0);
-        *count += 1;
-        if *count > MANY_SITES {
+        if !self.by_site || self.is_merged(class) || self.objects.are_many(method, class) {
             return self.shared_object(class);
         }
         self.new_object(class)
@@ -73,46 +118,19 @@ impl Flow<'_, '_> {
 
     /// The node that holds all objects below a class.
     pub(super) fn below(&mut self, class: ClassId) -> Node {
-        if let Some(&known) = self.below.get(&class) {
+        if let Some(&known) = self.objects.below.get(&class) {
             return known;
         }
         let node = self.solver.node();
-        self.below.insert(class, node);
+        self.objects.below.insert(class, node);
         if self.program.is_open(class) {
-            self.below_open.push(node);
+            self.objects.below_open.push(node);
         }
-        for object in 1..self.class_of.len() as u32 {
-            if self.program.is_subtype(self.class_of[object as usize], class) {
+        for object in 1..self.objects.class_of.len() as u32 {
+            if self.program.is_subtype(self.objects.class_of(object), class) {
                 self.solver.add(node, object);
             }
         }
-        node
-    }
-
-    /// The set of a field: of all objects (0-CFA), of no object in particular (static, or opened).
-    pub(super) fn field(&mut self, field: FieldId) -> Node {
-        self.field_of(OUTSIDE, field)
-    }
-
-    pub(super) fn field_of(&mut self, object: u32, field: FieldId) -> Node {
-        let place = u64::from(object) << 32 | u64::from(field);
-        if let Some(&known) = self.fields.get(&place) {
-            return known;
-        }
-        let node = self.solver.node();
-        self.fields.insert(place, node);
-        if object == OUTSIDE && self.program.fields[field as usize].open {
-            self.add_unknown(node);
-        }
-        node
-    }
-
-    pub(super) fn elements(&mut self, object: u32) -> Node {
-        if let Some(&known) = self.elements.get(&object) {
-            return known;
-        }
-        let node = self.solver.node();
-        self.elements.insert(object, node);
         node
     }
 }

@@ -10,16 +10,16 @@ impl Interpreter<'_, '_> {
     pub(super) fn new_object(&mut self, pc: usize, class: ClassId) {
         let dst = self.body.new_var();
         self.body.ops.push(Op::New { dst, class, site: pc as u32 });
-        self.push(dst);
+        self.state.push(dst);
     }
 
     pub(super) fn nested_arrays(&mut self, pc: usize) -> Read<()> {
         let class = self.class_constant(self.short(pc + 1)?)?;
         let dimensions = self.byte(pc + 3)?;
-        self.numbers(usize::from(dimensions), 0)?;
+        self.state.numbers(usize::from(dimensions), 0)?;
         self.new_object(pc, class);
-        let (mut outer, mut class) = (self.pop()?, class);
-        self.push(outer);
+        let (mut outer, mut class) = (self.state.pop()?, class);
+        self.state.push(outer);
         for _ in 1..dimensions {
             let ClassKind::Array(Some(element)) = self.program.classes[class as usize].kind else {
                 break;
@@ -35,10 +35,10 @@ impl Interpreter<'_, '_> {
 
     pub(super) fn field(&mut self, pc: usize, op: u8) -> Read<()> {
         let (owner, selector) = self.member_constant(self.short(pc + 1)?)?;
-        let slot = self.program.selectors[selector as usize].shape.result;
+        let slot = self.program.selectors[selector].shape.result;
         let reference = slot == Slot::Reference;
-        let src = if matches!(op, 179 | 181) { self.pop_slot(slot)? } else { NO_VAR };
-        let base = if op >= 180 { self.pop()? } else { NO_VAR };
+        let src = if matches!(op, 179 | 181) { self.state.pop_slot(slot)? } else { NO_VAR };
+        let base = if op >= 180 { self.state.pop()? } else { NO_VAR };
         let dst = if reference { self.body.new_var() } else { NO_VAR };
         if op < 180 {
             self.body.ops.push(Op::Initialise { class: owner });
@@ -58,7 +58,7 @@ impl Interpreter<'_, '_> {
             }
         }
         if matches!(op, 178 | 180) {
-            self.push_slot(slot, dst);
+            self.state.push_slot(slot, dst);
         }
         Ok(())
     }
@@ -70,20 +70,20 @@ impl Interpreter<'_, '_> {
             183 => CallKind::Special,
             _ => CallKind::Virtual,
         };
-        let shape = Rc::clone(&self.program.selectors[selector as usize].shape);
+        let shape = Rc::clone(&self.program.selectors[selector].shape);
         let mut args = Vec::with_capacity(shape.parameters.len() + 1);
         for &slot in shape.parameters.iter().rev() {
-            let arg = self.pop_slot(slot)?;
+            let arg = self.state.pop_slot(slot)?;
             args.push(arg);
         }
         if kind != CallKind::Static {
-            let receiver = self.pop()?;
+            let receiver = self.state.pop()?;
             args.push(receiver);
         }
         args.reverse();
         let dst = if shape.result == Slot::Reference { self.body.new_var() } else { NO_VAR };
         self.push_call(kind, class, selector, &args, dst);
-        self.push_slot(shape.result, dst);
+        self.state.push_slot(shape.result, dst);
         Ok(())
     }
 
@@ -97,12 +97,12 @@ impl Interpreter<'_, '_> {
         dst: Var,
     ) {
         if self.program.makes_objects_by_reflection(class, selector) {
-            self.reflected.push(dst);
+            self.unseen.reflected.push(dst);
         }
         // Since Java 11 nestmates call private methods as if they were virtual; nothing overrides them.
         let private = kind == CallKind::Virtual && self.program.is_private(class, selector);
         let kind = if private { CallKind::Special } else { kind };
-        self.loads_services |= self.program.looks_for_providers(class, selector);
+        self.unseen.loads_services |= self.program.looks_for_providers(class, selector);
         // An array's clone is the array, for all that matters here.
         if let ClassKind::Array(_) = self.program.classes[class as usize].kind
             && let Some(&src) = args.first()
@@ -111,7 +111,7 @@ impl Interpreter<'_, '_> {
         {
             self.body.ops.push(Op::Copy { dst, src });
         }
-        self.opens_fields |= self.program.selectors[selector as usize].hints.opens;
+        self.unseen.opens_fields |= self.program.selectors[selector].hints.opens;
         let places = self.body.push_args(args);
         self.body.ops.push(Op::Call { kind, class, selector, args: places, dst });
         self.passed_on(class, selector, args);
@@ -123,7 +123,7 @@ impl Interpreter<'_, '_> {
             if let Some(&receiver) = args.get(at)
                 && is_var(receiver)
             {
-                let shape = Rc::clone(&self.program.selectors[selector as usize].shape);
+                let shape = Rc::clone(&self.program.selectors[selector].shape);
                 let mut args = vec![receiver];
                 for &slot in &shape.parameters {
                     let arg = if slot == Slot::Reference { self.outside_var() } else { NO_VAR };

@@ -81,15 +81,15 @@ impl Interpreter<'_, '_> {
     pub(super) fn find_leaders(&mut self) -> Read<()> {
         let mut pc = 0;
         let mut targets = Vec::new();
-        self.leader[0] = true;
+        self.ways.leader[0] = true;
         while pc < self.code.bytes.len() {
             let len = self.decode(pc, &mut targets)?;
             for &target in &targets {
-                self.leader[target] = true;
+                self.ways.leader[target] = true;
             }
             if matches!(self.code.bytes[pc], 168 | 201) {
-                self.jsr_returns.push(pc + len);
-                if let Some(leader) = self.leader.get_mut(pc + len) {
+                self.ways.jsr_returns.push(pc + len);
+                if let Some(leader) = self.ways.leader.get_mut(pc + len) {
                     *leader = true;
                 }
             }
@@ -97,7 +97,7 @@ impl Interpreter<'_, '_> {
         }
         for handler in &self.code.handlers {
             for at in [handler.start, handler.end, handler.handler] {
-                if let Some(leader) = self.leader.get_mut(usize::from(at)) {
+                if let Some(leader) = self.ways.leader.get_mut(usize::from(at)) {
                     *leader = true;
                 }
             }

@@ -68,7 +68,7 @@ impl Interpreter<'_, '_> {
     fn scan_call(&mut self, pc: usize, kind: CallKind, something: Var) -> Read<()> {
         let (class, selector) = self.member_constant(self.short(pc + 1)?)?;
         // Only what may be handed over to be run is looked at.
-        let args = match &self.program.selectors[selector as usize] {
+        let args = match &self.program.selectors[selector] {
             found if found.hints.runs => vec![something; found.shape.parameters.len() + 1],
             _ => Vec::new(),
         };
@@ -80,9 +80,9 @@ impl Interpreter<'_, '_> {
     fn give(&mut self, index: u16, something: Var) -> Read<()> {
         let site = self.file.pool.dynamic(index)?;
         let selector = self.program.selector_named(site.name, site.descriptor);
-        let shape = Rc::clone(&self.program.selectors[selector as usize].shape);
+        let shape = Rc::clone(&self.program.selectors[selector].shape);
         for &slot in &shape.parameters {
-            self.push_slot(slot, if slot == Slot::Reference { something } else { NO_VAR });
+            self.state.push_slot(slot, if slot == Slot::Reference { something } else { NO_VAR });
         }
         Ok(())
     }
