@@ -33,7 +33,7 @@ fn run_or_explain() -> i32 {
         }
     };
     dispatch(arguments).unwrap_or_else(|error| {
-        eprintln!("tamis: {error:#}");
+        terminal::note(&format!("{error:#}"));
         exit::MISTAKE
     })
 }

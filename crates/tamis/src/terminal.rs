@@ -10,7 +10,7 @@ use tamis_report::json::Line;
 /// One line of tamis's own on standard error, unless the user wants none.
 pub(crate) fn say(options: &Options, what: &str) {
     if !options.common.quiet {
-        eprintln!("tamis: {what}");
+        note(what);
     }
 }
 
@@ -20,8 +20,18 @@ pub(crate) struct Messages;
 
 impl Notices for Messages {
     fn notice(&self, notice: Notice) {
-        eprintln!("tamis: {}", notice.text);
+        note(&notice.text);
     }
+}
+
+/// One line of tamis's own on standard error. A closed one is no error.
+pub(crate) fn note(text: &str) {
+    note_block(&format!("tamis: {text}\n"));
+}
+
+/// Lines of tamis's own on standard error, as they are.
+pub(crate) fn note_block(text: &str) {
+    let _ = std::io::stderr().lock().write_all(text.as_bytes());
 }
 
 /// An answer on standard output; a reader that has seen enough (`| head`) is no error.

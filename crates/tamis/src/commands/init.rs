@@ -20,6 +20,9 @@ pub(crate) fn init(print: bool) -> Result<i32> {
         ),
         Err(e) => return Err(e).with_context(|| format!("{} cannot be written", file.display())),
     }
-    println!("wrote {}; `tamis select` shows what would run", file.display());
+    crate::terminal::print(&format!(
+        "wrote {}; `tamis select` shows what would run\n",
+        file.display()
+    ));
     Ok(0)
 }

@@ -4,6 +4,7 @@
 use super::printed::heading;
 use crate::args::Options;
 use crate::args::call_graph_words::CallGraphArguments;
+use crate::terminal;
 use anyhow::{Result, bail};
 use std::collections::BTreeSet;
 use std::io::Write;
@@ -44,9 +45,9 @@ pub(super) fn impacted(
         }
     }
     if !options.common.json {
-        eprintln!("tamis: {count} methods of {} classes can reach a change", classes.len());
+        terminal::note(&format!("{count} methods of {} classes can reach a change", classes.len()));
     }
-    eprintln!("tamis: {}", method_level::WARNING);
+    terminal::note(method_level::WARNING);
     Ok(0)
 }
 
@@ -65,7 +66,7 @@ pub(super) fn callgraph(
     for (session, module) in sessions.each.iter().zip(&sessions.modules) {
         let answer = call_query::ask(session, module, &level, &query);
         for problem in &answer.problems {
-            eprintln!("tamis: {problem}");
+            terminal::note(problem);
         }
         found |= answer.found;
         if arguments.dot {

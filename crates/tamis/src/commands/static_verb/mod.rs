@@ -32,7 +32,7 @@ pub(crate) fn run(options: &Options, arguments: &StaticArguments) -> Result<i32>
     let store = project.store_folder.as_ref().map_err(|why| anyhow::anyhow!(why.clone()))?;
     let settings = settings(&project, places, &store.join("static"), verb.is_offline());
     let mut sessions = open(&project, places, verb, &settings)?;
-    sessions.notes().for_each(note);
+    sessions.notes().for_each(terminal::note);
     let mut out = BufWriter::new(std::io::stdout().lock());
     let code = answer(&mut sessions, &project, options, arguments, &mut out)?;
     // A reader that has seen enough (`| head`) is no error.
@@ -47,10 +47,6 @@ pub(crate) fn run(options: &Options, arguments: &StaticArguments) -> Result<i32>
     // Only a cache.
     let _ = project.fingerprinter.flush();
     Ok(code)
-}
-
-fn note(text: &str) {
-    eprintln!("tamis: {text}");
 }
 
 fn settings(
@@ -79,7 +75,7 @@ fn open(
     if matches!(verb, StaticVerb::CatchUp) {
         worker::leave_the_terminal();
     }
-    let waiting = || note("waiting for another tamis that works on the same state");
+    let waiting = || terminal::note("waiting for another tamis that works on the same state");
     let lock = sessions::lock(&settings.state, verb.access(), waiting)
         .with_context(|| format!("{} cannot be locked", settings.state.display()))?;
     let home = project.paths.home();
@@ -142,16 +138,16 @@ fn select(
         // Before the state is touched the answer is out.
         out.flush().ok();
         let announced = sessions.announce(&selections, level.is_some());
-        announced.context("the state could not be written")?.into_iter().for_each(note);
+        announced.context("the state could not be written")?.into_iter().for_each(terminal::note);
     }
     let all = selections.iter().map(|s| s.tests.len()).sum::<usize>();
     let run = selections.iter().flat_map(|s| &s.tests).filter(|t| t.run.is_some()).count();
     if !options.common.quiet && !options.common.json && !arguments.plain {
-        note(&format!("{run} of {all} test classes are selected"));
-        eprint!("{}", printed::grouped(&selections));
+        terminal::note(&format!("{run} of {all} test classes are selected"));
+        terminal::note_block(&printed::grouped(&selections));
     }
     if level.is_some() && run < all {
-        note(method_level::WARNING);
+        terminal::note(method_level::WARNING);
     }
     Ok(i32::from(options.common.quiet && run > 0))
 }
@@ -167,8 +163,8 @@ fn record(
         Some(file) => sessions.passed(&names(file)?)?,
         None => sessions.reported(&arguments.reports, project.root())?,
     };
-    finished.iter().flat_map(|module| &module.notes).for_each(|text| note(text));
-    sessions.record(&finished, arguments.by_methods())?.into_iter().for_each(note);
+    finished.iter().flat_map(|module| &module.notes).for_each(|text| terminal::note(text));
+    sessions.record(&finished, arguments.by_methods())?.into_iter().for_each(terminal::note);
     for module in finished.iter().filter(|_| !options.common.quiet) {
         let passed = module.tests.values().filter(|passed| **passed).count();
         let (name, all) = (&module.module, module.tests.len());

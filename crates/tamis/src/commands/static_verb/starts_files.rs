@@ -2,6 +2,7 @@
 
 use crate::args::Options;
 use crate::args::static_words::{CompareArguments, ExportArguments, ExportFormat};
+use crate::terminal;
 use anyhow::{Context as _, Result, bail};
 use std::io::Write;
 use std::path::Path;
@@ -74,7 +75,7 @@ pub(super) fn compare(
         }
     }
     if !options.common.quiet && !options.common.json {
-        eprintln!("tamis: {} types with different tests", differences.len());
+        terminal::note(&format!("{} types with different tests", differences.len()));
     }
     Ok(0)
 }
