@@ -445,3 +445,25 @@ fn a_source_that_changes_while_go_runs_proves_nothing() {
     module.run(&ALL).passed();
     module.run(&ALL).passed().ran("settled", &[]);
 }
+
+#[test]
+fn the_keys_of_a_suite_reach_the_packages_inside_its_command() {
+    let suite =
+        "[[suite]]\nname = \"go\"\nrun = \"go test ./...\"\nrun-all-on = [\"schema.sql\"]\n";
+    let files = [("tamis.toml", suite), ("schema.sql", "1\n")];
+    let Some(module) = Module::new().map(|module| module.with(&files)) else { return };
+    let project = &module.project;
+    let ran = || {
+        let got = project.tamis(&["--json"]);
+        assert_eq!(got.code, 0, "{}", got.stderr);
+        names(&packages(&got), true)
+    };
+    let all: BTreeSet<String> = PACKAGES.map(str::to_owned).into();
+    assert_eq!(ran(), all);
+    assert_eq!(ran(), BTreeSet::new());
+    project.write("schema.sql", "2\n");
+    assert_eq!(ran(), all, "a file that counts for every test of the suite");
+    project.write("tamis.toml", format!("{suite}always-run = [\"*\"]\n"));
+    assert_eq!(ran(), all, "the suite is never skipped, nor is what is in it");
+    assert_eq!(ran(), all);
+}
