@@ -10,10 +10,10 @@ use anyhow::{Context as _, Result};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tamis_core::decide::Demand;
-use tamis_core::{Scope, Silent, TestKey, Tool, Unit};
+use tamis_core::{Scope, Silent, TestKey, Tool};
 use tamis_project::Project;
 use tamis_session::{
-    Claim, Frontend, Invocation, KnownScope, Model, Session, SessionOptions, UsualModel,
+    Claim, Frontend, Invocation, KnownScope, Model, ScopeUnits, Session, SessionOptions, UsualModel,
 };
 use tamis_store::Store;
 
@@ -83,7 +83,7 @@ impl Claim for GoCommand {
         always.map_or(Demand::None, |why| Demand::Effect(why.to_owned()))
     }
 
-    fn units(&self, project: &Project) -> Option<Vec<(Arc<dyn KnownScope>, Vec<Unit>)>> {
+    fn units(&self, project: &Project) -> Option<Vec<ScopeUnits>> {
         let listing = saved_listings::current(project, &self.test, &self.at).ok()?;
         let scope = GoScope::new(project, &self.test, self.at.folder(), listing);
         let units = scope.listing.packages().iter().map(GoScope::unit).collect();

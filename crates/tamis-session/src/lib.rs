@@ -27,7 +27,7 @@ mod usual;
 
 pub use frontend::{
     Ability, Claim, CommandContext, Frontend, Frontends, GraphDecision, GraphStrategy, Invocation,
-    KnownScope, Model, Services, Start,
+    KnownScope, Model, ScopeUnits, Services, Start,
 };
 pub use join::{Joiner, Seen};
 pub use joined::{JoinedObservations, together};
