@@ -6,14 +6,15 @@ use crate::language::GoLanguage;
 use crate::saved_listings;
 use crate::scope::{GO, GoScope};
 use crate::tool_paths::{ToolPath, tool_paths};
+use crate::whole::WholeCommand;
 use anyhow::{Context as _, Result};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tamis_core::decide::Demand;
-use tamis_core::{Scope, Silent, TestKey, Tool, Unit};
+use tamis_core::{Scope, Silent, TestKey, Tool};
 use tamis_project::Project;
 use tamis_session::{
-    Claim, Frontend, Invocation, KnownScope, Model, Session, SessionOptions, UsualModel,
+    Claim, Frontend, Invocation, KnownScope, Model, ScopeUnits, Session, SessionOptions, UsualModel,
 };
 use tamis_store::Store;
 
@@ -31,7 +32,10 @@ impl Frontend for GoFrontend {
         let at = Surroundings::new(&invocation.folder, invocation.environment.iter().cloned());
         match claim(&invocation.words, &at) {
             Claimed::Packages(test) => Some(Box::new(GoCommand::new(test, at))),
-            Claimed::Whole { .. } | Claimed::Other => None,
+            Claimed::Whole { why } => {
+                Some(Box::new(WholeCommand::new(why, invocation.words.clone())))
+            }
+            Claimed::Other => None,
         }
     }
 
@@ -80,7 +84,7 @@ impl Claim for GoCommand {
         always.map_or(Demand::None, |why| Demand::Effect(why.to_owned()))
     }
 
-    fn units(&self, project: &Project) -> Option<Vec<(Arc<dyn KnownScope>, Vec<Unit>)>> {
+    fn units(&self, project: &Project) -> Option<Vec<ScopeUnits>> {
         let listing = saved_listings::current(project, &self.test, &self.at).ok()?;
         let scope = GoScope::new(project, &self.test, self.at.folder(), listing);
         let units = scope.listing.packages().iter().map(GoScope::unit).collect();

@@ -16,6 +16,7 @@ use crate::saved_listings;
 use crate::scope::GoScope;
 use crate::shim_process::{Introduction, SHIM_VERB};
 use crate::tool_paths::ToolPath;
+use crate::whole::NothingCovered;
 use anyhow::Result;
 use std::collections::HashSet;
 use std::ffi::OsString;
@@ -25,7 +26,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use tamis_core::record::Run;
 use tamis_core::{Outcome, PortablePath, Question, Taint, Unit};
-use tamis_observe::{Cover, CoveredPaths};
+use tamis_observe::CoveredPaths;
 use tamis_project::{Project, given};
 use tamis_session::{
     Confirmed, Invocation, Language, Ledger, Place, Process, ProcessModel, Services, Start,
@@ -250,13 +251,5 @@ impl ProcessModel for TestBinary {
 
     fn ended(&mut self, _: u32, _: &Unit) -> UnitEvidence {
         UnitEvidence { facts: self.facts.clone(), incomplete: None }
-    }
-}
-
-struct NothingCovered;
-
-impl CoveredPaths for NothingCovered {
-    fn cover(&self, _: &[u8]) -> Cover {
-        Cover::None
     }
 }

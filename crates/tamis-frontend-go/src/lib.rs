@@ -57,6 +57,7 @@ mod shim;
 mod shim_process;
 mod structure;
 mod tool_paths;
+mod whole;
 
 pub use ask::GoError;
 pub use command::{Claim, GoTest, claim};

@@ -46,6 +46,9 @@ pub enum Ability {
     Static,
 }
 
+/// A scope with units of it.
+pub type ScopeUnits = (Arc<dyn KnownScope>, Vec<Unit>);
+
 /// A command of a front end.
 pub trait Claim: fmt::Debug + Send + Sync {
     /// The tools whose units this command runs.
@@ -67,7 +70,7 @@ pub trait Claim: fmt::Debug + Send + Sync {
 
     /// The units that the command would decide about now, by scope, where that can be known without running
     /// it; `None`: those that earlier runs recorded.
-    fn units(&self, _: &Project) -> Option<Vec<(Arc<dyn KnownScope>, Vec<Unit>)>> {
+    fn units(&self, _: &Project) -> Option<Vec<ScopeUnits>> {
         None
     }
 

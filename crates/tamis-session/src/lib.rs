@@ -30,7 +30,7 @@ mod threads;
 mod usual;
 
 pub use command::{CommandContext, Invocation, Start};
-pub use frontend::{Ability, Claim, Frontend, Frontends};
+pub use frontend::{Ability, Claim, Frontend, Frontends, ScopeUnits};
 pub use join::{Joiner, Seen};
 pub use joined::{JoinedObservations, together};
 pub use ledger::{Collected, Ledger, NOT_COLLECTED, Place, proof_of};
