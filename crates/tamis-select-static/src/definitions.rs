@@ -131,18 +131,50 @@ impl<'w> Resource<'w> {
     }
 }
 
+/// The libraries of a classpath, in its order.
+#[derive(Debug, Default)]
+pub struct LibraryEntries {
+    pub contents: Vec<Hash>,
+    paths: Vec<PathBuf>,
+    /// Whether their types and resources are among the definitions.
+    pub are_loaded: bool,
+    /// For each entry of the classpath whether it is a library, where a library stands before an
+    /// entry of the project; empty otherwise, because the project then wins in any case.
+    pub mixed_order: Vec<bool>,
+}
+
+impl LibraryEntries {
+    fn add(&mut self, path: &Path, content: Hash) {
+        self.mixed_order.push(true);
+        self.contents.push(content);
+        self.paths.push(path.to_path_buf());
+    }
+
+    /// All entries of the classpath are known.
+    fn finish_order(&mut self) {
+        if self.mixed_order.is_sorted() {
+            self.mixed_order.clear();
+        }
+    }
+
+    /// Where they are, with their content.
+    pub fn iter(&self) -> impl Iterator<Item = (&Path, Hash)> {
+        self.paths.iter().map(PathBuf::as_path).zip(self.contents.iter().copied())
+    }
+
+    /// Reads them, each once per content for all projects.
+    fn blocks(&self, caches: &Caches) -> Vec<Result<Block, String>> {
+        let all = self.contents.par_iter().zip(&self.paths);
+        all.map(|(&content, path)| caches.jars.block(content, Some(path))).collect()
+    }
+}
+
 #[derive(Debug)]
 pub struct Definitions {
     pub names: Names,
     places: Vec<Option<Place>>,
     parts: Vec<Part>,
-    /// Content of the libraries in classpath order.
-    pub library_contents: Vec<Hash>,
-    library_paths: Vec<PathBuf>,
-    pub libraries_loaded: bool,
-    /// For each entry of the classpath whether it is a library, where a library stands before an
-    /// entry of the project; empty otherwise, because the project then wins in any case.
-    pub mixed_order: Vec<bool>,
+    pub libraries: LibraryEntries,
     /// Types that both the project and a library define, with the library's fingerprint.
     pub twice: BTreeMap<NameId, Hash>,
     pub environment: Hash,
@@ -169,10 +201,7 @@ impl Definitions {
             names: Names::default(),
             places: Vec::new(),
             parts: Vec::new(),
-            library_contents: Vec::new(),
-            library_paths: Vec::new(),
-            libraries_loaded: false,
-            mixed_order: Vec::new(),
+            libraries: LibraryEntries::default(),
             twice: BTreeMap::new(),
             environment: Hash::of_parts(module.environment.iter().map(String::as_bytes)),
             naming: module.naming.clone(),
@@ -195,28 +224,24 @@ impl Definitions {
         for ((path, origin), loaded) in entries.into_iter().zip(loaded) {
             match loaded {
                 Loaded::Folder(folder) => {
-                    definitions.mixed_order.push(false);
+                    definitions.libraries.mixed_order.push(false);
                     definitions.blind.extend(folder.blind);
                     definitions.files_read += folder.read;
                     definitions.newest_ns = definitions.newest_ns.max(folder.newest_ns);
                     definitions.add(folder.block, origin, path);
                 }
                 Loaded::Jar(block) => {
-                    definitions.mixed_order.push(false);
+                    definitions.libraries.mixed_order.push(false);
                     definitions.add(block, origin, path);
                 }
                 Loaded::Library(content) => {
-                    definitions.mixed_order.push(true);
-                    definitions.library_contents.push(content);
-                    definitions.library_paths.push(path.clone());
+                    definitions.libraries.add(path, content);
                 }
                 Loaded::Nothing => {}
                 Loaded::Failed(why) => definitions.blind.push(format!("{}: {why}", path.display())),
             }
         }
-        if definitions.mixed_order.is_sorted() {
-            definitions.mixed_order.clear();
-        }
+        definitions.libraries.finish_order();
         definitions
     }
 
@@ -278,26 +303,16 @@ impl Definitions {
 
     /// Opens the libraries, each once per content for all projects.
     pub fn load_libraries(&mut self, caches: &Caches) {
-        if std::mem::replace(&mut self.libraries_loaded, true) {
+        if std::mem::replace(&mut self.libraries.are_loaded, true) {
             return;
         }
-        let blocks: Vec<Result<Block, String>> = self
-            .library_contents
-            .par_iter()
-            .zip(&self.library_paths)
-            .map(|(&content, path)| caches.jars.block(content, Some(path)))
-            .collect();
-        for (block, path) in blocks.into_iter().zip(self.library_paths.clone()) {
+        let blocks = self.libraries.blocks(caches);
+        for (block, path) in blocks.into_iter().zip(self.libraries.paths.clone()) {
             match block {
                 Ok(block) => self.add(block, Origin::Library, &path),
                 Err(why) => self.blind.push(format!("{}: {why}", path.display())),
             }
         }
-    }
-
-    /// The libraries in classpath order with their content.
-    pub fn libraries(&self) -> impl Iterator<Item = (&Path, Hash)> {
-        self.library_paths.iter().map(PathBuf::as_path).zip(self.library_contents.iter().copied())
     }
 
     /// The nodes that are defined now.

@@ -66,7 +66,7 @@ fn kept_file(session: &Session, digest: Hash) -> PathBuf {
 /// The folders and jars of a module: those of the project, and libraries.
 fn entries<'m>(module: &'m TestModule, session: &Session) -> (Vec<&'m Path>, Vec<&'m Path>) {
     let libraries: BTreeSet<&Path> =
-        session.definitions.libraries().map(|(path, _)| path).collect();
+        session.definitions.libraries.iter().map(|(path, _)| path).collect();
     let all = module.test_classes.iter().chain(&module.classes).chain(&module.classpath);
     all.map(PathBuf::as_path).partition(|path| !libraries.contains(path))
 }

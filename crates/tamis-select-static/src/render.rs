@@ -90,7 +90,8 @@ pub fn artifacts(
         "jar-checksums",
         session
             .definitions
-            .libraries()
+            .libraries
+            .iter()
             .map(|(p, h)| format!("{},{:032x}", p.display(), h.0))
             .collect(),
     )

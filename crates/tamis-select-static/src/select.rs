@@ -194,8 +194,8 @@ impl Session {
     /// Whether the libraries are not those of an earlier state.
     pub(crate) fn libraries_differ(&self, digest: Hash) -> bool {
         self.snapshots.get(&digest).is_none_or(|(old, _)| {
-            old.libraries != self.definitions.library_contents
-                || old.mixed_order != self.definitions.mixed_order
+            old.libraries != self.definitions.libraries.contents
+                || old.mixed_order != self.definitions.libraries.mixed_order
         })
     }
 
@@ -218,8 +218,8 @@ impl Session {
     fn library_changes(&mut self, digest: Hash) -> Result<BTreeMap<NameId, Change>, String> {
         let Some((snapshot, _)) = self.snapshots.get(&digest) else { return Ok(BTreeMap::new()) };
         let old = snapshot.libraries.clone();
-        let moved = snapshot.mixed_order != self.definitions.mixed_order;
-        if old == self.definitions.library_contents && !moved {
+        let moved = snapshot.mixed_order != self.definitions.libraries.mixed_order;
+        if old == self.definitions.libraries.contents && !moved {
             return Ok(BTreeMap::new());
         }
         if self.settings.libraries == Libraries::Exclude {

@@ -214,10 +214,10 @@ pub fn digest(definitions: &Definitions) -> Hash {
         let whole = definitions.fingerprint(node).map_or(0, |h| h.0);
         bytes.extend_from_slice(&whole.to_le_bytes());
     }
-    for library in &definitions.library_contents {
+    for library in &definitions.libraries.contents {
         bytes.extend_from_slice(&library.0.to_le_bytes());
     }
-    bytes.extend(definitions.mixed_order.iter().map(|&l| u8::from(l)));
+    bytes.extend(definitions.libraries.mixed_order.iter().map(|&l| u8::from(l)));
     bytes.extend_from_slice(&definitions.environment.0.to_le_bytes());
     Hash::of(&bytes)
 }
@@ -225,8 +225,8 @@ pub fn digest(definitions: &Definitions) -> Hash {
 /// The state of all definitions, to be kept.
 pub fn snapshot(definitions: &Definitions) -> Snapshot {
     let mut snapshot = Snapshot {
-        libraries: definitions.library_contents.clone(),
-        mixed_order: definitions.mixed_order.clone(),
+        libraries: definitions.libraries.contents.clone(),
+        mixed_order: definitions.libraries.mixed_order.clone(),
         environment: definitions.environment.0,
         ..Snapshot::default()
     };

@@ -295,7 +295,7 @@ fn a_library_upgrade_is_compared_class_by_class() {
     jar(&library("2", "1").compile(&jdk()), &second);
     project.module.classpath = vec![first.clone()];
     assert_eq!(project.run().len(), 3);
-    assert!(!project.open().definitions.libraries_loaded);
+    assert!(!project.open().definitions.libraries.are_loaded);
 
     project.module.classpath = vec![second.clone()];
     let decisions = project.select();
