@@ -8,6 +8,7 @@ use crate::scope::{GO, GoScope};
 use crate::tool_paths::{ToolPath, tool_paths};
 use crate::whole::WholeCommand;
 use anyhow::{Context as _, Result};
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tamis_core::decide::Demand;
@@ -26,6 +27,10 @@ impl Frontend for GoFrontend {
     fn tools(&self) -> &'static [Tool] {
         const TOOLS: &[Tool] = &[GO];
         TOOLS
+    }
+
+    fn may_claim(&self, words: &[OsString]) -> bool {
+        words.iter().any(|word| word == "test")
     }
 
     fn claim(&self, invocation: &Invocation) -> Option<Box<dyn Claim>> {

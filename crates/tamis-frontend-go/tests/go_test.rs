@@ -41,7 +41,8 @@ fn main() {
 fn as_shim(log: &Path, words: &[OsString]) -> i32 {
     let note = |text: String| {
         let mut file = OpenOptions::new().create(true).append(true).open(log)?;
-        writeln!(file, "{text}")
+        // In one call: several shims write at once.
+        file.write_all(format!("{text}\n").as_bytes())
     };
     let cwd = std::env::current_dir().unwrap();
     let program = words[0].to_string_lossy().into_owned();

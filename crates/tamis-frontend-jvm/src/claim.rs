@@ -29,6 +29,10 @@ impl Frontend for JvmFrontend {
         TOOLS
     }
 
+    fn may_claim(&self, words: &[OsString]) -> bool {
+        Launcher::of(words).is_some()
+    }
+
     fn claim(&self, invocation: &Invocation) -> Option<Box<dyn Claim>> {
         let words = invocation.words.clone();
         Some(Box::new(JvmCommand { launcher: Launcher::of(&words)?, words }))

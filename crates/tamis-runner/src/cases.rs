@@ -126,6 +126,9 @@ fn claimed(
     folder: &std::path::Path,
     variables: &[(OsString, OsString)],
 ) -> Option<Arc<dyn Claim>> {
+    if !call.frontends.may_claim(words) {
+        return None;
+    }
     let invocation = Invocation {
         words: words.to_vec(),
         environment: environment(variables),

@@ -14,6 +14,7 @@ use crate::options::SessionOptions;
 use crate::scope::KnownScope;
 use crate::session::Session;
 use anyhow::Result;
+use std::ffi::OsString;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -26,6 +27,12 @@ use tamis_store::Store;
 pub trait Frontend: fmt::Debug + Send + Sync {
     /// The tools whose scopes belong to it.
     fn tools(&self) -> &'static [Tool];
+
+    /// Whether a command could be its own, by its words alone: asked for each test of a suite before its
+    /// surroundings are gathered.
+    fn may_claim(&self, _words: &[OsString]) -> bool {
+        true
+    }
 
     /// Takes a command whose units it can distinguish; `None` for other commands. Nothing is started.
     fn claim(&self, invocation: &Invocation) -> Option<Box<dyn Claim>>;
@@ -103,6 +110,11 @@ pub struct Frontends(Vec<Box<dyn Frontend>>);
 impl Frontends {
     pub fn new(all: Vec<Box<dyn Frontend>>) -> Self {
         Self(all)
+    }
+
+    /// Whether any front end could take a command with these words.
+    pub fn may_claim(&self, words: &[OsString]) -> bool {
+        self.0.iter().any(|frontend| frontend.may_claim(words))
     }
 
     /// The first front end that takes the command.

@@ -91,7 +91,7 @@ mod tests {
     fn call(stderr: &str) -> Call {
         let decision = |name: &str, what: &str| {
             format!(
-                "{{\"event\":\"decision\",\"name\":\"{name}\",\"decision\":\"{what}\",\"reason\":\"r\"}}\n"
+                "{{\"event\":\"decision\",\"test\":\"t\",\"suite\":\"s\",\"folder\":\".\",\"name\":\"{name}\",\"decision\":\"{what}\",\"reason\":\"r\"}}\n"
             )
         };
         let stdout =

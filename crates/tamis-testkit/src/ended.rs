@@ -123,12 +123,12 @@ mod tests {
 
     #[test]
     fn decisions_are_read_from_json_lines() {
-        let line = r#"{"event":"decision","name":"t","decision":"run","cause":"c","reason":"r","way":["a","b"]}"#;
-        let other = r#"{"event":"summary"}"#;
+        let line = r#"{"event":"decision","test":"s::t","suite":"s","name":"t","folder":".","decision":"run","cause":"changed","reason":"r","way":["a","b"]}"#;
+        let other = r#"{"event":"read","file":"f","test":"s::t"}"#;
         let stdout = format!("{line}\n{other}\n").into_bytes();
         let got = Ended { stdout, stderr: String::new(), code: 0 };
-        let decided = Decided { runs: true, cause: "c".into(), reason: "r: a -> b".into() };
+        let decided = Decided { runs: true, cause: "changed".into(), reason: "r: a -> b".into() };
         assert_eq!(got.decisions(), BTreeMap::from([("t".to_owned(), decided)]));
-        assert_eq!(got.events("summary").len(), 1);
+        assert_eq!(got.events("read").len(), 1);
     }
 }
