@@ -12,6 +12,9 @@ use tamis_frontend_go::{Claim, GoTest, Listing, Package, Surroundings, claim, li
 use tamis_fs::{Fingerprinter, Options};
 
 fn main() {
+    // A runner in the background may have switched it off, and no shell can switch that on again.
+    // SAFETY: the usual disposition, before any thread is there.
+    unsafe { libc::signal(libc::SIGQUIT, libc::SIG_DFL) };
     let words: Vec<OsString> = std::env::args_os().collect();
     if words.get(1).is_some_and(|word| word == "--shim") {
         std::process::exit(as_shim(Path::new(&words[2]), &words[3..]));
