@@ -98,6 +98,8 @@ struct Runner<'a> {
     reports: Vec<TestReport>,
     not_started: Option<(String, i32)>,
     recorded: bool,
+    /// Why the last test that could not be recorded was not.
+    not_recorded: Option<String>,
     /// Units that were distinguished inside commands.
     inside: Vec<TestReport>,
     /// Whether what is observed is recorded.
@@ -129,6 +131,7 @@ impl<'a> Runner<'a> {
             reports: planned.iter().map(TestReport::of).collect(),
             not_started: None,
             recorded: false,
+            not_recorded: None,
             inside: Vec::new(),
             collects: false,
         }
@@ -254,7 +257,12 @@ impl<'a> Runner<'a> {
         let recorded = match store.map(|store| store.append(run)) {
             Some(Ok(_)) => true,
             Some(Err(error)) => {
-                self.call.notices().warn(format!("{} was not recorded: {error}", run.test));
+                // What keeps one test from being recorded mostly keeps all of them.
+                let error = error.to_string();
+                if self.not_recorded.as_ref() != Some(&error) {
+                    self.call.notices().warn(format!("{} was not recorded: {error}", run.test));
+                }
+                self.not_recorded = Some(error);
                 false
             }
             None => false,
@@ -369,14 +377,14 @@ fn incomplete(taints: &[Taint]) -> Vec<String> {
 fn finish_store(project: &Project, store: Option<&Store>, recorded: bool) {
     // Losing this cache costs time only.
     let _ = project.fingerprinter.flush();
-    let Some(store) = store.filter(|_| recorded) else { return };
+    let Some(store) = store.filter(|store| recorded && store.read_only().is_none()) else { return };
     let stamp = store.dir().join("collected");
     let age = std::fs::metadata(&stamp).and_then(|m| m.modified()).ok();
     let recent = age.is_some_and(|t| {
         SystemTime::now().duration_since(t).is_ok_and(|d| d < Duration::from_secs(24 * 3600))
     });
     if !recent || store.size_on_disk() > project.settings.keep.max_size {
-        let _ = std::fs::write(&stamp, "");
+        let _ = tamis_private::write(&stamp, b"");
         let _ = store.collect_garbage(&gc_policy(project));
     }
 }
