@@ -111,6 +111,7 @@ impl Jvm {
 
     pub fn window(&mut self, window: &Window) {
         let hits: RoaringBitmap = window.hits.iter().collect();
+        self.know_all(&(&hits - &self.ran));
         self.ran |= &hits;
         let mut seen = Seen { hits, ..Seen::default() };
         for lookup in window.lookups.iter() {
@@ -144,6 +145,13 @@ impl Jvm {
             }
         }
         self.tests.absorb(&window.open, &seen);
+    }
+
+    /// A class is reported before its methods can run. Without its class a method would count for no test.
+    fn know_all(&mut self, ran_first: &RoaringBitmap) {
+        if ran_first.iter().any(|probe| self.loaded.find(probe).is_none()) {
+            self.trouble("a method ran whose class the agent did not report");
+        }
     }
 
     /// A static initialiser came to its end.
