@@ -21,8 +21,8 @@ pub(crate) struct Probed {
     pub(crate) methods: Vec<Vec<u8>>,
 }
 
-/// Puts a probe into every method with code, in file order, and the hooks. `first_of` is told how
-/// many probes there are and gives the id of the first.
+/// Puts a probe into every method with code, in file order, and the hooks. `first_of` gets the
+/// number of probes and gives the id of the first.
 pub(crate) fn probe(
     file: &[u8],
     hook_of: HookOf,
@@ -50,7 +50,7 @@ pub(crate) fn probe(
     Ok(Probed { bytes: Some(bytes), first, probes, methods: signatures })
 }
 
-/// Tells when a static initialiser begins and ends. One that cannot be told about is left alone, and
+/// Tells when a static initialiser begins and ends. One that cannot be reported is left alone, and
 /// tamis finds out what it can have used from what it calls.
 fn add_ends(editor: &mut Editor<'_>, method: usize, probe: u32) -> Result<(), String> {
     let probe = probe.to_string();

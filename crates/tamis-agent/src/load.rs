@@ -6,7 +6,7 @@
 //! starts from what came out here, probes included, and does not ask again. Only a redefinition,
 //! which brings new bytes, comes here a second time.
 //!
-//! Classes of the boot and the platform loader are the JDK: they are neither told nor changed.
+//! Classes of the boot and the platform loader are the JDK: they are neither reported nor changed.
 //! Hidden classes are not offered by the JVM.
 
 use crate::agent::Agent;

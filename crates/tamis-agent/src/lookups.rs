@@ -82,7 +82,7 @@ impl Lookups {
         let _ = self.classes.set([hooks, string]);
     }
 
-    /// Ends a window: everything since the last time, and the hooks forget what they told. `None` if
+    /// Ends a window: everything since the last time, and the hooks forget what they reported. `None` if
     /// they could not be made to.
     pub(crate) fn end_window(&self, jni: Jni) -> Option<tamis_jvm_wire::Lookups> {
         let Some(&[hooks, string]) = self.classes.get() else { return Some(self.drain()) };

@@ -7,7 +7,7 @@
 //! 2. A newer run that did not pass and was not completely observed may well hold: run.
 //! 3. If no record holds, run; the newest record gives the reason.
 //!
-//! Nothing else leads to a skip. What this does not see: inputs that nobody observes (time,
+//! Nothing else leads to a skip. What this does not see: inputs that are not observed (time,
 //! randomness, the network); those are for the settings (`always-run`).
 
 use crate::record::{Outcome, ProofId, RecordId};

@@ -10,7 +10,7 @@ pub(crate) struct LoadedClasses {
     /// order and may report the classes in the other.
     probed: Vec<Loaded>,
     all: FxHashSet<NameId>,
-    /// Names of more than one class: which of them is meant cannot be told.
+    /// Names of more than one class: which of them is meant is not known.
     pub(crate) twice: FxHashSet<NameId>,
     /// Those that are not on the classpath.
     pub(crate) elsewhere: FxHashSet<NameId>,

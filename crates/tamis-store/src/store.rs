@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use tamis_core::{RecordSummary, TestKey};
 
-/// How many records of one test are kept unless told otherwise.
+/// How many records of one test are kept unless another number is given.
 const KEEP_PER_TEST: usize = 16;
 
 /// An open store. Clones share one connection and take turns; threads that should not wait for

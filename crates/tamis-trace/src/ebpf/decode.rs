@@ -326,7 +326,7 @@ fn from_sent_base<'a>(
     record: &Record<'_>,
 ) -> Found<PathArg<'a>> {
     if name.path.starts_with(b"/") {
-        // Where its own working directory was before cannot be told from where it is now.
+        // Where its own working directory was before cannot be distinguished from where it is now.
         let moved = own::find(name.path).is_some_and(|link| link.target == Target::Directory);
         let marks = if moved { name.marks & !OWN_LINK } else { name.marks };
         return absolute(call, &Name { marks, ..*name }, record.result, Last::Follow);
