@@ -405,6 +405,7 @@ impl Fingerprinter {
             Scheme::Json => by_meaning(file, Format::Json),
             Scheme::Toml => by_meaning(file, Format::Toml),
             Scheme::Text => by_meaning(file, Format::Text),
+            Scheme::GitIndex => by_meaning(file, Format::GitIndex),
             Scheme::Bytecode => bytecode(file, content),
             Scheme::Command(id) => self.run_command(id, path).map(content),
             // The others were answered without reading.
