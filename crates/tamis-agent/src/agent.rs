@@ -6,6 +6,7 @@
 use crate::classes::Classes;
 use crate::jdk::Jdk;
 use crate::jvm::{Jni, Jvmti, Object};
+use crate::late::Late;
 use crate::link::Link;
 use crate::lookups;
 use crate::open_tests::{Boundary, MethodBegins, Tests};
@@ -35,6 +36,7 @@ pub(crate) struct Agent {
     pub(crate) classes: Classes,
     pub(crate) lookups: lookups::Lookups,
     pub(crate) prepared: Prepared,
+    pub(crate) late: Late,
     /// Not in a build tool.
     pub(crate) jdk: Option<Jdk>,
     /// A global reference; set before the program's first class is loaded.
@@ -88,6 +90,7 @@ impl Agent {
             classes: Classes::default(),
             lookups: lookups::Lookups::default(),
             prepared: Prepared::default(),
+            late: Late::default(),
             jdk,
             platform_loader: OnceLock::new(),
             desk: Mutex::new(Desk {

@@ -16,6 +16,7 @@
 //! ```text
 //! Agent_OnLoad    options, connection, events on
 //! VMInit          probes and hook classes into the boot loader, greeting
+//! VMInit, last    after all other agents: from here on classes are changed behind them ([`late`])
 //! ClassFileLoad   hash, probes, hooks
 //! (hooks)         boundaries of tests, questions of build tools
 //! VMDeath         what is left, farewell
@@ -29,6 +30,7 @@ mod hooked;
 mod instrument;
 mod jdk;
 mod jvm;
+mod late;
 mod link;
 mod load;
 mod lookups;
@@ -105,6 +107,7 @@ fn start(vm: Vm, options: *const c_char) -> Option<()> {
     };
     // Without events there is no greeting, and tamis knows.
     let agent = Agent::install(jvmti, jdk, options, link)?;
+    let _ = agent.late.in_vm(vm);
     listen(agent).ok()
 }
 
@@ -138,6 +141,8 @@ extern "system" fn on_vm_init(_: *mut c_void, jni: Jni, _: Object) {
         if let Err(problem) = defined {
             agent.trouble(&problem);
         }
+        // Without it the first environment goes on.
+        let _ = agent.late.await_others();
     });
 }
 
@@ -198,6 +203,33 @@ extern "system" fn on_class_file_load(
     }
     guarded((), |agent| {
         fstat::on_class();
+        // SAFETY: what the JVM gives to this event.
+        let (name, bytes) = unsafe { (text(name), slice(bytes, length)) };
+        let offer = Offer { jni, redefined, loader, name, bytes };
+        if let Some(changed) = load::on_original(agent, offer) {
+            // SAFETY: as above.
+            unsafe { replace(agent, jvmti, &changed, new_length, new_bytes) };
+        }
+    });
+}
+
+/// A class of the program, as other agents leave it.
+extern "system" fn on_class_behind_others(
+    jvmti: Jvmti,
+    jni: Jni,
+    redefined: Object,
+    loader: Object,
+    name: *const c_char,
+    _: Object,
+    length: i32,
+    bytes: *const u8,
+    new_length: *mut i32,
+    new_bytes: *mut *mut u8,
+) {
+    if loader.is_null() {
+        return;
+    }
+    guarded((), |agent| {
         // SAFETY: what the JVM gives to this event.
         let (name, bytes) = unsafe { (text(name), slice(bytes, length)) };
         let offer = Offer { jni, redefined, loader, name, bytes };
