@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// What Gradle is told to run besides the user's own scripts.
+/// What Gradle runs besides the user's own scripts.
 const INIT: &str = include_str!("gradle/init.gradle");
 
 const SETTINGS: [&str; 2] = ["settings.gradle", "settings.gradle.kts"];
@@ -144,7 +144,7 @@ fn ask(folder: &Path, program: &Path) -> Result<String, BuildError> {
     let place =
         tamis_private::TempFolder::new().map_err(|e| failed(format!("no temp folder: {e}")))?;
     let (script, answer) = (place.path().join("init.gradle"), place.path().join("answer"));
-    let said = std::fs::write(&script, INIT).and_then(|()| {
+    let output = std::fs::write(&script, INIT).and_then(|()| {
         let mut property = std::ffi::OsString::from("-Dtamis.modules.answer=");
         property.push(&answer);
         Command::new(program)
@@ -157,17 +157,17 @@ fn ask(folder: &Path, program: &Path) -> Result<String, BuildError> {
             .output()
     });
     let text = std::fs::read_to_string(&answer).unwrap_or_default();
-    let said = said.map_err(|e| {
+    let output = output.map_err(|e| {
         failed(format!(
             "{} cannot be started ({e}); install it, or add a wrapper",
             program.display()
         ))
     })?;
-    if !said.status.success() || !text.ends_with(END) {
-        let why = String::from_utf8_lossy(&said.stderr);
+    if !output.status.success() || !text.ends_with(END) {
+        let why = String::from_utf8_lossy(&output.stderr);
         let first = why.lines().map(str::trim).filter(|l| !l.is_empty()).take(4);
         let why = first.collect::<Vec<_>>().join(" ");
-        return Err(failed(format!("{} ({})", why, said.status)));
+        return Err(failed(format!("{} ({})", why, output.status)));
     }
     Ok(text)
 }

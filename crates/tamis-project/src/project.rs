@@ -53,7 +53,8 @@ impl Project {
             Store::refuse_newer(folder)?;
         }
         let tmpdir = std::env::var_os("TMPDIR").map(PathBuf::from);
-        let places = Places::new(paths.clone(), store_folder.clone().ok(), tmpdir.as_deref());
+        let places = Places::new(paths.clone(), store_folder.clone().ok(), tmpdir.as_deref())
+            .with_tools(&settings, &|name| std::env::var(name).ok());
         let rules = PathRules::new(&settings, &places).map_err(anyhow::Error::msg)?;
         let rules = Arc::new(rules);
         let commands = FingerprintCommands::new(&settings, paths.root());

@@ -4,7 +4,7 @@
 //! child of its own, or it would take the status that somebody else waits for; the caller gives it
 //! a thread of its own.
 //!
-//! Stops other than calls are passed on as if nobody watched: signals are delivered, a stop by
+//! Stops other than calls are passed on as if the process were not watched: signals are delivered, a stop by
 //! SIGSTOP stays one until SIGCONT.
 
 use crate::decode::Call;
