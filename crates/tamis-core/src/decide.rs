@@ -10,7 +10,7 @@
 //! 3. If no record holds, run. The reason is what differs from a record: here the newest; who knows
 //!    how many answers of each differ takes the nearest one.
 //!
-//! Nothing else leads to a skip. What this does not see: inputs that nobody observes (time,
+//! Nothing else leads to a skip. What this does not see: inputs that are not observed (time,
 //! randomness, the network); those are for the settings (`always-run`).
 
 use crate::record::{Outcome, ProofId, RecordId};

@@ -79,9 +79,9 @@ impl Default for Options {
 pub struct Answer {
     pub value: Value,
     pub detail: Detail,
-    /// What `lstat` said when the value was taken; `None` where nothing is, or it failed.
+    /// What `lstat` gave when the value was taken; `None` where nothing is, or it failed.
     pub identity: Option<Identity>,
-    /// Why the state could not be told. The value is then equal to no other value, ever.
+    /// Why the state could not be found out. The value is then equal to no other value, ever.
     pub error: Option<String>,
 }
 
