@@ -3,7 +3,7 @@
 use crate::call::Call;
 use crate::cases::{self, Case};
 use crate::collect_every;
-use crate::engines::Engines;
+use crate::engines::{self, Engines};
 use crate::execute::{Executed, Job, Streams};
 use crate::failures;
 use crate::plan;
@@ -16,6 +16,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::{Duration, Instant, SystemTime};
 use tamis_core::record::Run;
+use tamis_core::taints::{self, TaintGroup};
 use tamis_core::{Note, Planned, Taint, TestKey};
 use tamis_project::{Project, World};
 use tamis_report::{Event, Mode, RunReport, Shape, TestReport, exit};
@@ -144,8 +145,8 @@ impl<'a> Runner<'a> {
             return Ok(Engines::none());
         }
         let selected = cases.iter().zip(planned).filter(|(_, p)| p.decision.is_run());
-        let tests = selected.map(|(case, p)| (case, p.evidence.newest.as_ref()));
-        Engines::new(self.call.options.engine, &self.call.project.settings, tests)
+        let tests: Vec<&Case> = selected.map(|(case, _)| case).collect();
+        Engines::new(self.call.options.engine, &self.call.project.settings, self.store, &tests)
     }
 
     fn run_selected(
@@ -173,7 +174,7 @@ impl<'a> Runner<'a> {
                     while let Some(n) = queue.next(stop) {
                         let _ = send.send(News::Started(n));
                         let case = &cases[n];
-                        let engine = engines.of(case, planned[n].evidence.newest.as_ref());
+                        let engine = engines.of(case);
                         let job = Job { call, world, engine, case, streams, session, stop };
                         let failed = |failed| drop(send.send(News::Failed(n, Box::new(failed))));
                         let result = execute_and_rerun(job, most_reruns, failed);
@@ -283,6 +284,9 @@ impl<'a> Runner<'a> {
         };
         let run = &ended.run;
         let recorded = ended.is_reported && self.recorded || !ended.is_reported && self.record(run);
+        if let Some(store) = self.store.filter(|_| recorded) {
+            engines::remember(store, run);
+        }
         if let Some(bytes) = ended.output.as_deref() {
             self.emit(&Event::Output { bytes });
         }
@@ -368,9 +372,10 @@ impl<'a> Runner<'a> {
 }
 
 /// Why a run was not observed completely, in words. That it was flaky is shown otherwise.
-fn incomplete(taints: &[Taint]) -> Vec<String> {
-    let seen = taints.iter().filter(|taint| !matches!(taint, Taint::Flaky { .. }));
-    seen.map(ToString::to_string).collect()
+fn incomplete(all: &[Taint]) -> Vec<String> {
+    let groups = taints::by_kind(all);
+    let seen = groups.iter().filter(|group| !matches!(group.first(), Taint::Flaky { .. }));
+    seen.map(TaintGroup::text).collect()
 }
 
 /// Housekeeping after the results are out.

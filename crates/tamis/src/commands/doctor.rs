@@ -112,7 +112,9 @@ fn habits(project: &Project) -> Result<Vec<CheckLine>> {
     }
     for test in store.tests()? {
         let key = &test.key;
-        test.last.taints.iter().for_each(|taint| habit(format!("{key} runs every time: {taint}")));
+        tamis_core::taints::lines(&test.last.taints)
+            .iter()
+            .for_each(|taint| habit(format!("{key} runs every time: {taint}")));
         test.last.notes.iter().for_each(|note| habit(format!("{key} {note}")));
     }
     for reader in store.readers_of_leftovers()? {
