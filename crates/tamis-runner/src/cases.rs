@@ -12,7 +12,7 @@ use tamis_core::record::Observed;
 use tamis_core::{Hash, Question, TestKey, Value};
 use tamis_project::{Project, World, given};
 use tamis_session::{Choice, Claim, CommandContext, Invocation};
-use tamis_settings::{Each, Suite};
+use tamis_settings::{Each, NameFilter, Suite};
 
 /// One test, ready to be decided about and run.
 #[derive(Debug, Clone)]
@@ -244,6 +244,14 @@ pub fn wanted_name(words: &[OsString]) -> String {
     }
 }
 
+/// Whether a test with records has exactly this name.
+pub fn is_recorded(project: &Project, words: &[OsString]) -> bool {
+    let Ok(Some(store)) = project.existing_store(&tamis_core::Silent) else { return false };
+    let wanted = wanted_name(words);
+    let named = |key: &TestKey| key.unit.name() == wanted || key.to_string() == wanted;
+    store.tests().is_ok_and(|tests| tests.iter().any(|test| named(&test.key)))
+}
+
 /// The test that a user means: by its full name, by the command in this folder, or by a part of the
 /// name that no other test has.
 pub fn find<'k>(
@@ -257,6 +265,7 @@ pub fn find<'k>(
     if let Some(here) = exact.iter().find(|k| k.folder == folder) {
         return Ok((**here).clone());
     }
+    let all = keys.clone();
     let mut found: Vec<&TestKey> = match exact[..] {
         [] => keys.into_iter().filter(|k| k.to_string().contains(wanted)).collect(),
         _ => exact.into_iter().copied().collect(),
@@ -272,7 +281,7 @@ pub fn find<'k>(
         found.retain(ends);
     }
     match found[..] {
-        [] => bail!("no test is called {wanted:?}; `tamis status` lists the tests"),
+        [] => bail!("no test is called {wanted:?}{}", hint(wanted, &all)),
         [one] => Ok(one.clone()),
         _ => {
             let mut names: Vec<String> = found.iter().map(|k| format!("  {k}")).collect();
@@ -283,11 +292,30 @@ pub fn find<'k>(
                 names.push(format!("  ... and {more} more"));
             }
             bail!(
-                "{wanted:?} could be any of these tests; say more of the name:\n{}",
+                "{wanted:?} could be any of these tests; give more of the name:\n{}",
                 names.join("\n")
             )
         }
     }
+}
+
+/// The names that somebody may have meant, or where all are listed.
+pub(crate) fn hint(wanted: &str, keys: &[&TestKey]) -> String {
+    let names: Vec<String> = keys.iter().map(ToString::to_string).collect();
+    match tamis_report::nearest(wanted, names.iter().map(String::as_str))[..] {
+        [] if names.is_empty() => "; no test is recorded here yet".into(),
+        [] => "; `tamis status` lists the tests".into(),
+        [one] => format!("; did you mean {one}?"),
+        ref several => format!("; did you mean one of these?\n  {}", several.join("\n  ")),
+    }
+}
+
+/// What `--only` asks for in vain, and the names that may have been meant.
+pub(crate) fn not_found(only: &NameFilter, keys: &[TestKey]) -> String {
+    let keys: Vec<&TestKey> = keys.iter().collect();
+    let texts = only.patterns().iter();
+    let texts = texts.map(|text| format!("--only {text}{}", hint(text, &keys)));
+    texts.collect::<Vec<_>>().join("\n")
 }
 
 #[cfg(test)]
@@ -330,7 +358,7 @@ mod tests {
         assert_eq!(find("s::tests/b.sh", ".", &keys).unwrap(), keys[2]);
         assert_eq!(find("check", ".", &keys).unwrap(), keys[0]);
         let error = find("tests", ".", &keys).unwrap_err().to_string();
-        assert!(error.contains("s::tests/a.sh") && error.contains("say more"), "{error}");
+        assert!(error.contains("s::tests/a.sh") && error.contains("give more"), "{error}");
         assert!(find("none", ".", &keys).is_err());
     }
 

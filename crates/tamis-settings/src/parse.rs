@@ -223,13 +223,13 @@ fn read_tamis<'t>(mut section: Section<'t>, settings: &mut Settings, found: &'t 
         [("warn", Contact::Warn), ("always-run", Contact::AlwaysRun), ("ignore", Contact::Ignore)];
     settings.network = section.choice("network", &contacts).unwrap_or(settings.network);
     settings.services = section.choice("services", &contacts).unwrap_or(settings.services);
-    let example = "allow-services = [\"127.0.0.1:5432\", \"/run/foo.sock\"]";
+    let example = "allow-services = [\"localhost:5432\", \"/run/foo.sock\"]";
     for service in section.strings("allow-services", example) {
         if is_service(service.text) {
             settings.allow_services.push(service.text.to_owned());
         } else {
             let message = format!(
-                "`{}` is neither address:port nor the path of a socket; for example: {example}",
+                "`{}` is neither host:port nor the path of a socket; for example: {example}",
                 service.text
             );
             section.problem(service.span(), message);
