@@ -2,7 +2,7 @@
 
 use crate::call::Call;
 use crate::words;
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Context as _, Result, anyhow, bail};
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -203,8 +203,19 @@ fn items(call: Call<'_>, suite: &Suite, folder: &std::path::Path) -> Result<Vec<
         Each::Once => return Ok(vec![suite.single_name()]),
         Each::Items(items) => tamis_settings::items::expand(items, folder)
             .with_context(|| format!("suite {}", suite.name))?,
-        Each::Command(words) => printed_lines(suite, words, folder)?,
+        Each::Command(words) => {
+            let text = printed(suite, words, folder)?;
+            text.lines().map(|line| line.trim().to_owned()).collect()
+        }
+        Each::Json(words, keys) => {
+            let text = printed(suite, words, folder)?;
+            let names = tamis_settings::items::json_names(&text, keys);
+            names.map_err(|why| anyhow!("{} {why}", each_command(suite, words)))?
+        }
     };
+    let mut seen = std::collections::HashSet::new();
+    let items: Vec<String> =
+        items.into_iter().filter(|item| !item.is_empty() && seen.insert(item.clone())).collect();
     if items.is_empty() {
         let text = format!("suite {} has no tests: `each` gives nothing", suite.name);
         call.notices().warn(text);
@@ -212,9 +223,13 @@ fn items(call: Call<'_>, suite: &Suite, folder: &std::path::Path) -> Result<Vec<
     Ok(items)
 }
 
-/// The lines that the `each` command prints.
-fn printed_lines(suite: &Suite, words: &[String], folder: &std::path::Path) -> Result<Vec<String>> {
-    let what = || format!("suite {}: the `each` command {}", suite.name, words::join(words));
+fn each_command(suite: &Suite, words: &[String]) -> String {
+    format!("suite {}: the `each` command {}", suite.name, words::join(words))
+}
+
+/// What the `each` command prints.
+fn printed(suite: &Suite, words: &[String], folder: &std::path::Path) -> Result<String> {
+    let what = || each_command(suite, words);
     let (program, rest) = words.split_first().with_context(what)?;
     let output = std::process::Command::new(program)
         .args(rest)
@@ -227,13 +242,8 @@ fn printed_lines(suite: &Suite, words: &[String], folder: &std::path::Path) -> R
     if !output.status.success() {
         bail!("{} ended with {}", what(), output.status);
     }
-    let text = String::from_utf8(output.stdout)
-        .with_context(|| format!("{} printed something that is no UTF-8", what()))?;
-    let mut lines: Vec<String> =
-        text.lines().map(str::trim).filter(|l| !l.is_empty()).map(str::to_owned).collect();
-    let mut seen = std::collections::HashSet::new();
-    lines.retain(|line| seen.insert(line.clone()));
-    Ok(lines)
+    String::from_utf8(output.stdout)
+        .with_context(|| format!("{} printed something that is no UTF-8", what()))
 }
 
 /// Words given by the user as a text to find a test by.

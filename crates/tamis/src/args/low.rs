@@ -296,7 +296,7 @@ pub(crate) enum Verb {
     Modules(ModulesArguments),
     /// Java without running it: what changed in class files, and which test classes can reach it
     Static(super::static_words::StaticArguments),
-    /// Help about a verb, or about options, exit-codes, engines or strategies
+    /// Help about a verb, or about options, exit-codes, engines, strategies or tool-state
     Help(HelpArguments),
     /// Print the completions of a shell: bash, zsh or fish
     Completions(CompletionsArguments),
@@ -414,7 +414,8 @@ pub(crate) struct CleanArguments {
 
 #[derive(Debug, Args)]
 pub(crate) struct HelpArguments {
-    /// A verb (static select, where it has verbs of its own), or options, exit-codes, engines, strategies
+    /// A verb (static select, where it has verbs of its own), or options, exit-codes,
+    /// engines, strategies, tool-state
     #[arg(value_name = "TOPIC")]
     pub(crate) topic: Vec<String>,
 }

@@ -27,7 +27,7 @@ Keep in order:
   forget       drop the records of one test, so that it runs next time
   clean        drop all records of this project, or the old ones
 More:
-  help         help VERB; help options, exit-codes, engines, strategies
+  help         help VERB; options, exit-codes, engines, strategies, tool-state
   completions  for bash, zsh and fish
   man          the manual page
 
