@@ -11,4 +11,4 @@ mod world;
 
 pub use project::{ObserverRules, Project, cache_folder, notice_set_aside};
 pub use stdin::{FACT as STANDARD_INPUT, Input, observed as standard_input};
-pub use world::{RestoreScopes, ScopeFacts, World, given};
+pub use world::{NoScopes, RestoreScopes, ScopeFacts, World, given};
