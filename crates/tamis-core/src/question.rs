@@ -43,6 +43,8 @@ pub enum Scheme {
     Class,
     /// The bytes, unless a user's command says that the file is no input; the hash names the command.
     Filter(Hash),
+    /// The index of git by its entries, without what git writes anew to be quicker.
+    GitIndex,
 }
 
 impl Scheme {
@@ -74,6 +76,7 @@ impl Scheme {
             Self::Names => (13, 0),
             Self::Class => (14, 0),
             Self::Filter(h) => (15, h.0),
+            Self::GitIndex => (24, 0),
         }
     }
 
@@ -95,6 +98,7 @@ impl Scheme {
             13 => Self::Names,
             14 => Self::Class,
             15 => Self::Filter(Hash(parameter)),
+            24 => Self::GitIndex,
             _ => return None,
         })
     }
@@ -119,6 +123,7 @@ impl fmt::Display for Scheme {
             Self::Names => "names",
             Self::Class => "class",
             Self::Filter(_) => "filter",
+            Self::GitIndex => "git-index",
         })
     }
 }
@@ -183,7 +188,7 @@ mod tests {
                 known += 1;
             }
         }
-        assert_eq!(known, 16);
+        assert_eq!(known, 17);
     }
 
     #[test]

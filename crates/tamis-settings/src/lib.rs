@@ -13,6 +13,7 @@
 //! | [`paths`] | which paths count as input, and how their fingerprint is taken |
 //! | [`condition`] | the small expressions of `if` in a rule |
 //! | [`file_glob`] | the files that `run-all-on` means |
+//! | [`tools`] | what everyday tools write down for themselves |
 //! | [`items`] | the items of a suite that are written as globs |
 //! | [`modules`] | what a project says about changed and affected modules |
 //! | [`init`] | a first `tamis.toml` for a project |
@@ -29,6 +30,7 @@ pub mod paths;
 mod problem;
 mod reader;
 pub mod settings;
+pub mod tools;
 mod units;
 mod words;
 

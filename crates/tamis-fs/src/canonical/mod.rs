@@ -6,6 +6,7 @@
 //! difference counts.
 
 mod class;
+mod git_index;
 mod json;
 mod text;
 mod toml;
@@ -23,6 +24,7 @@ pub(crate) enum Format {
     Toml,
     Text,
     Class,
+    GitIndex,
 }
 
 impl Format {
@@ -33,6 +35,7 @@ impl Format {
             Self::Toml => toml::hash(bytes),
             Self::Text => Some(text::hash(bytes)),
             Self::Class => class::hash(bytes),
+            Self::GitIndex => git_index::hash(bytes),
         };
         match parsed {
             Some(hash) => Hash::of_parts([self.domain(), b"parsed", &hash.0.to_le_bytes()]),
@@ -52,6 +55,7 @@ impl Format {
             Self::Toml => b"toml",
             Self::Text => b"text",
             Self::Class => b"class",
+            Self::GitIndex => b"git-index",
         }
     }
 }
@@ -61,11 +65,12 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    const ALL: [Format; 5] = [Format::Xml, Format::Json, Format::Toml, Format::Text, Format::Class];
+    const ALL: [Format; 6] =
+        [Format::Xml, Format::Json, Format::Toml, Format::Text, Format::Class, Format::GitIndex];
 
     #[test]
     fn what_does_not_parse_counts_by_its_bytes() {
-        for format in [Format::Xml, Format::Json, Format::Toml, Format::Class] {
+        for format in ALL.into_iter().filter(|format| *format != Format::Text) {
             let broken: &[u8] = b"<a> [ {\xff";
             assert_eq!(format.hash(broken), format.fallback(Hash::of(broken)), "{format:?}");
             assert_ne!(format.hash(b"<a> [ { "), format.hash(b"<a> [ {"), "{format:?}");

@@ -149,7 +149,7 @@ impl Observer<'_> {
         }
     }
 
-    /// Whether nobody else changed the path during the run.
+    /// Whether nothing else changed the path during the run.
     fn is_stable(&self, file: &Path, entry: &Entry, asked: &Asked, before: &Answer) -> bool {
         if asked.late.as_ref().is_some_and(|late| !self.moved_by_tree_only(file, entry, late)) {
             return false;
@@ -247,7 +247,7 @@ impl Observer<'_> {
     }
 }
 
-/// The answer that a path gave before the tree changed it, as far as that can be told now. It may have an
+/// The answer that a path gave before the tree changed it, as far as that is known now. It may have an
 /// error: then it is none.
 pub(crate) fn take(
     fingerprinter: &Fingerprinter,
