@@ -263,7 +263,8 @@ impl<'a> Runner<'a> {
     /// Writes a record; whether there is one now.
     fn record(&mut self, run: &Run) -> bool {
         // A run that was not observed counts only if it did not pass: no older record may hide that.
-        let store = self.store.filter(|_| self.collects || !run.outcome.passed());
+        let counts = self.collects || !run.outcome.passed();
+        let store = self.store.filter(|store| counts && store.read_only().is_none());
         let recorded = match store.map(|store| store.append(run)) {
             Some(Ok(_)) => true,
             Some(Err(error)) => {

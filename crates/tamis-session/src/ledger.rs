@@ -286,7 +286,7 @@ impl<'e> Ledger<'e> {
     }
 
     fn fill_report(&mut self, at: usize, run: &Run, reruns: Option<Reruns>) {
-        let recorded = self.store.is_some();
+        let recorded = self.store.as_ref().is_some_and(|store| store.read_only().is_none());
         let report = &mut self.collected.reports[at];
         report.outcome = Some(run.outcome);
         report.reruns = reruns;

@@ -21,6 +21,7 @@ mod probe;
 pub mod proc;
 mod process;
 pub mod ptrace;
+mod request;
 mod serve;
 mod shepherd;
 mod socket;

@@ -4,7 +4,7 @@
 use crate::filter::{Filter, Verdict};
 use crate::listener::{receive, respond};
 use crate::process::Process;
-use crate::tracer::request;
+use crate::request::request;
 use std::io;
 use std::sync::OnceLock;
 

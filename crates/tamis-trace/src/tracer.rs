@@ -9,6 +9,7 @@
 
 use crate::decode::Call;
 use crate::nudge::Nudge;
+use crate::request::request;
 use crate::serve::Server;
 use crate::syscalls::{self, NATIVE_ARCHITECTURE};
 use crate::tracees::Tracees;
@@ -149,18 +150,4 @@ fn next_change() -> io::Result<Option<(libc::pid_t, i32)>> {
         error if error.kind() == io::ErrorKind::Interrupted => Ok(None),
         error => Err(error),
     }
-}
-
-/// One ptrace request.
-pub(crate) fn request(
-    what: libc::c_uint,
-    pid: libc::pid_t,
-    address: usize,
-    data: usize,
-) -> io::Result<()> {
-    // SAFETY: callers pass pointers to live memory of the size that the request wants.
-    if unsafe { libc::ptrace(what, pid, address, data) } < 0 {
-        return Err(io::Error::last_os_error());
-    }
-    Ok(())
 }
