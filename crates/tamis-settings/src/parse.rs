@@ -243,9 +243,9 @@ fn read_tamis<'t>(mut section: Section<'t>, settings: &mut Settings, found: &'t 
         settings.ignore.extend(path_glob(&section, "ignore", pattern));
     }
     let default_ignore = section.boolean("default-ignore");
-    settings.default_ignore = default_ignore.unwrap_or(settings.default_ignore);
+    settings.built_in.ignore = default_ignore.unwrap_or(settings.built_in.ignore);
     let default_rules = section.boolean("default-rules");
-    settings.default_rules = default_rules.unwrap_or(settings.default_rules);
+    settings.built_in.rules = default_rules.unwrap_or(settings.built_in.rules);
     if let Some(inner) = inner_table(&mut section, "environment", ENVIRONMENT, found) {
         settings.environment = read_environment(inner);
     }
