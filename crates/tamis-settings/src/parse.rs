@@ -252,9 +252,9 @@ fn read_tamis<'t>(mut section: Section<'t>, settings: &mut Settings, found: &'t 
         settings.ignore.extend(path_glob(&section, "ignore", pattern));
     }
     let default_ignore = section.boolean("default-ignore");
-    settings.default_ignore = default_ignore.unwrap_or(settings.default_ignore);
+    settings.built_in.ignore = default_ignore.unwrap_or(settings.built_in.ignore);
     let default_rules = section.boolean("default-rules");
-    settings.default_rules = default_rules.unwrap_or(settings.default_rules);
+    settings.built_in.rules = default_rules.unwrap_or(settings.built_in.rules);
     settings.always_run = read_always_run(&mut section, "always-run = [\"*SmokeTest\"]");
     settings.run_all_on = read_run_all_on(&mut section);
     if let Some(inner) = inner_table(&mut section, "environment", ENVIRONMENT, found) {

@@ -38,10 +38,8 @@ pub struct Settings {
     /// `ignore`: globs of paths that are no input. A pattern that matches a folder takes in
     /// everything below it.
     pub ignore: Vec<String>,
-    /// `default-ignore`: /proc, /sys, /dev and temp folders are no input. Default: true.
-    pub default_ignore: bool,
-    /// `default-rules`: the built-in rules (Python byte code). Default: true.
-    pub default_rules: bool,
+    /// `default-ignore`, `default-rules`: what is built in.
+    pub built_in: BuiltIn,
     /// `always-run`: globs on the names of tests that are never skipped: commands, items of suites, and
     /// the tests inside commands.
     pub always_run: NameGlobs,
@@ -74,8 +72,7 @@ impl Default for Settings {
             services: Contact::AlwaysRun,
             allow_services: Vec::new(),
             ignore: Vec::new(),
-            default_ignore: true,
-            default_rules: true,
+            built_in: BuiltIn::default(),
             always_run: NameGlobs::default(),
             run_all_on: Vec::new(),
             environment: EnvironmentPolicy::default(),
@@ -85,6 +82,21 @@ impl Default for Settings {
             suites: Vec::new(),
             modules: ModuleSettings::default(),
         }
+    }
+}
+
+/// Filters and rules that hold without being written down.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BuiltIn {
+    /// `default-ignore`: /proc, /sys, /dev and temp folders are no input. Default: true.
+    pub ignore: bool,
+    /// `default-rules`: Python byte code, git's index. Default: true.
+    pub rules: bool,
+}
+
+impl Default for BuiltIn {
+    fn default() -> Self {
+        Self { ignore: true, rules: true }
     }
 }
 
@@ -286,8 +298,8 @@ impl Settings {
             patterns
         };
         list("ignore", sorted(&self.ignore));
-        list("default-ignore", vec![self.default_ignore.to_string()]);
-        list("default-rules", vec![self.default_rules.to_string()]);
+        list("default-ignore", vec![self.built_in.ignore.to_string()]);
+        list("default-rules", vec![self.built_in.rules.to_string()]);
         list("environment ignore", sorted(self.environment.ignored()));
         list("environment count", sorted(self.environment.counted()));
         if let Some(only) = self.environment.only() {
