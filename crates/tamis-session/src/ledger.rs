@@ -303,7 +303,7 @@ impl<'e> Ledger<'e> {
         report.reruns = reruns;
         report.wall = Duration::from_micros(run.wall_us);
         report.inputs = recorded.then_some(run.observed.len() as u64);
-        report.taints = run.taints.iter().map(ToString::to_string).collect();
+        report.taints = tamis_core::taints::lines(&run.taints);
         report.notes = run.notes.iter().map(ToString::to_string).collect();
     }
 

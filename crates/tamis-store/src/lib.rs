@@ -35,6 +35,7 @@ mod error;
 mod evidence;
 mod explain;
 mod files;
+mod format;
 mod gc;
 mod index;
 mod intern;
