@@ -125,7 +125,7 @@ mod tests {
         screen.draw("status");
         screen.command("still");
         let cell = screen.0.screen().cell(0, 5).unwrap();
-        assert_eq!((cell.contents(), cell.fgcolor()), ("t".into(), vt100::Color::Idx(1)));
+        assert_eq!((cell.contents(), cell.fgcolor()), ("t", vt100::Color::Idx(1)));
         let cell = screen.0.screen().cell(5, 0).unwrap();
         assert_eq!(cell.fgcolor(), vt100::Color::Default);
     }

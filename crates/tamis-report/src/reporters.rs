@@ -175,6 +175,10 @@ impl Reporter for TerminalReporter {
             Event::Stopped => self.stop(),
             Event::Summary { report, shape } if !self.quiet => {
                 let (style, out) = (self.style, &mut self.messages);
+                if report.interrupted && (self.size)().is_some() {
+                    // The terminal shows ^C where the cursor was.
+                    writeln!(out)?;
+                }
                 match (shape, report.tests.first()) {
                     (Shape::Command, Some(test)) => text::single(test, style, out)
                         .and_then(|()| text::still_failing(report, style, out)),
