@@ -26,7 +26,7 @@ pub mod value;
 pub use decide::{Cause, Decision};
 pub use key::{Module, Scope, TestKey, Tool, ToolScope, Unit};
 pub use mark::Mark;
-pub use notice::{Notice, Notices, Silent, Weight};
+pub use notice::{Notice, Notices, Silent, Step, Weight};
 pub use path::{PathMap, PortablePath};
 pub use plan::{Difference, Evidence, Planned, Way};
 pub use question::{Question, Scheme};

@@ -2,6 +2,8 @@
 //!
 //! Libraries never print. They hand a [`Notice`] to whoever shows it.
 
+use crate::{Planned, TestKey};
+
 /// How much a remark matters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Weight {
@@ -17,9 +19,21 @@ pub struct Notice {
     pub text: String,
 }
 
+/// How far the tests inside a command are.
+#[derive(Debug, Clone, Copy)]
+pub enum Step<'a> {
+    /// It is decided about one of them.
+    Decided(&'a Planned),
+    /// One of them ended; whether it passed.
+    Ended(&'a TestKey, bool),
+}
+
 /// Shows remarks.
 pub trait Notices: Sync {
     fn notice(&self, notice: Notice);
+
+    /// Shows how far the tests inside a command are.
+    fn step(&self, _: Step<'_>) {}
 
     fn remark(&self, text: String) {
         self.notice(Notice { weight: Weight::Remark, text });

@@ -120,9 +120,15 @@ fn sentence(first: &Taint, n: &str) -> Option<String> {
         Taint::Unresolved(_) => format!("{n} paths could not be resolved"),
         Taint::LeftRunning(_) => format!("left {n} processes running"),
         Taint::RunningService(_) if is_loopback(first) => {
-            format!("{n} loopback connections to processes that were already running")
+            format!(
+                "{n} loopback connections to processes that were already running (allow-services in \
+                 tamis.toml accepts them)"
+            )
         }
-        Taint::RunningService(_) => format!("talked to {n} processes that were already running"),
+        Taint::RunningService(_) => format!(
+            "talked to {n} processes that were already running (allow-services in tamis.toml \
+             accepts them)"
+        ),
         Taint::SecondTracer(_) => format!("{n} programs trace or filter system calls themselves"),
         _ => return None,
     })
@@ -162,9 +168,10 @@ mod tests {
         assert_eq!(
             lines(&taints),
             [
-                "1,098 loopback connections to processes that were already running: \
-                 127.0.0.1:30000, 127.0.0.1:30001, 127.0.0.1:30002 and 1,095 more",
-                "talked to a process that was already running: /run/docker.sock",
+                "1,098 loopback connections to processes that were already running (allow-services in \
+                 tamis.toml accepts them): 127.0.0.1:30000, 127.0.0.1:30001, 127.0.0.1:30002 and 1,095 more",
+                "talked to a process that was already running: /run/docker.sock (allow-services = \
+                 [\"/run/docker.sock\"] in tamis.toml accepts it)",
                 "read its standard input, which cannot be compared",
             ]
         );

@@ -6,7 +6,8 @@
 use crate::model::{Mode, RunReport, TestReport};
 use std::io;
 use std::sync::{Mutex, PoisonError};
-use tamis_core::{Notice, Notices, TestKey};
+use std::time::Duration;
+use tamis_core::{Notice, Notices, Step, TestKey};
 
 /// A bare command is shown otherwise than many tests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,7 +28,11 @@ pub enum Event<'a> {
         tests: usize,
         shape: Shape,
         collected: bool,
+        /// How long that took when they last ran; `None` where it is not known of each.
+        expected: Option<Duration>,
     },
+    /// About a test inside a command.
+    Inside(Step<'a>),
     Started {
         key: &'a TestKey,
     },
@@ -99,6 +104,10 @@ impl Reporters {
 impl Notices for Reporters {
     fn notice(&self, notice: Notice) {
         let _ = self.emit(&Event::Noticed(&notice));
+    }
+
+    fn step(&self, step: Step<'_>) {
+        let _ = self.emit(&Event::Inside(step));
     }
 }
 

@@ -18,6 +18,7 @@
 //! Names and outputs come from foreign programs. On a terminal control characters are shown
 //! escaped, in XML and JSON what the format forbids is replaced.
 
+mod bottom;
 pub mod event;
 pub mod exit;
 pub mod human;
@@ -32,10 +33,12 @@ pub mod reason;
 pub mod reporters;
 pub mod style;
 pub mod text;
+mod watch;
 
 #[cfg(test)]
 mod samples;
 
+pub use bottom::Size;
 pub use event::{Event, Reporter, Reporters, Shape};
 pub use model::{Counts, Mode, Reruns, RunReport, StillFailing, TestReport};
 pub use nearest::nearest;

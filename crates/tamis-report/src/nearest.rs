@@ -20,10 +20,11 @@ fn distance(wanted: &str, name: &str) -> Option<usize> {
     if !wanted.is_empty() && name.contains(wanted) {
         return Some(0);
     }
-    let last = name.rsplit(['/', '.', ':', '#']).next().unwrap_or_default();
     let near = |name: &str| strsim::damerau_levenshtein(wanted, name);
-    let stem = name.rsplit('/').next().and_then(|file| file.split('.').next());
-    let nearest = [Some(name.as_str()), Some(last), stem].into_iter().flatten().map(near).min()?;
+    let file = name.rsplit('/').next().unwrap_or_default();
+    let stem = file.split('.').next().unwrap_or_default();
+    let parts = name.split(|c: char| !c.is_alphanumeric()).filter(|part| part.len() > 2);
+    let nearest = [name.as_str(), stem].into_iter().chain(parts).map(near).min()?;
     let allowed = (wanted.chars().count() / 3).clamp(1, 3);
     (nearest <= allowed).then_some(nearest)
 }
@@ -50,6 +51,7 @@ mod tests {
             nearest("FoTest", ["com.acme.FooTest", "com.acme.BarTest"]),
             ["com.acme.FooTest"]
         );
+        assert_eq!(nearest("usres", ["tests/test_users.sh"]), ["tests/test_users.sh"]);
         assert_eq!(nearest("tets_a", ["deep/test_a.py"]), ["deep/test_a.py"]);
     }
 }

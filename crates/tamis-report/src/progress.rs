@@ -33,6 +33,9 @@ pub struct Progress {
     running: Vec<(TestKey, Instant)>,
     drawn: bool,
     last_draw: Option<Instant>,
+    /// How long all of it took when it last ran.
+    expected: Option<Duration>,
+    began: Option<Instant>,
 }
 
 impl Progress {
@@ -52,7 +55,14 @@ impl Progress {
             running: Vec::new(),
             drawn: false,
             last_draw: None,
+            expected: None,
+            began: None,
         }
+    }
+
+    /// The same, with how long it took when it last ran.
+    pub fn expecting(self, expected: Option<Duration>) -> Self {
+        Self { expected, ..self }
     }
 
     /// The terminal has another width now.
@@ -61,6 +71,7 @@ impl Progress {
     }
 
     pub fn started(&mut self, key: &TestKey, now: Instant, out: &mut dyn Write) -> io::Result<()> {
+        self.began.get_or_insert(now);
         self.running.push((key.clone(), now));
         self.tick(now, out)
     }
@@ -120,6 +131,9 @@ impl Progress {
         if self.failed > 0 {
             line += &format!(" {} failed,", self.failed);
         }
+        if let (Some(began), Some(expected)) = (self.began, self.expected) {
+            line += &left(now.saturating_duration_since(began), expected);
+        }
         line += &format!(" {} running", self.running.len());
         for (n, (key, start)) in self.running.iter().enumerate() {
             line += if n == 0 { ": " } else { ", " };
@@ -130,6 +144,15 @@ impl Progress {
             }
         }
         line
+    }
+}
+
+/// ` 12 s, about 30 s left,`.
+fn left(elapsed: Duration, expected: Duration) -> String {
+    let time = human::elapsed(elapsed);
+    match expected.checked_sub(elapsed).filter(|left| *left >= SLOW) {
+        Some(left) => format!(" {time}, about {} left,", human::elapsed(left)),
+        None => format!(" {time},"),
     }
 }
 

@@ -1,13 +1,16 @@
 //! The reporters for people, programs and CI systems.
 
+use crate::bottom::Size;
 use crate::event::{Event, Reporter, Shape};
+use crate::model::TestReport;
 use crate::progress::Progress;
-use crate::style::Style;
-use crate::{json, junit, markdown, text};
+use crate::style::{Role, Style};
+use crate::watch::Watch;
+use crate::{human, json, junit, markdown, text};
 use std::io::{self, BufWriter, Write};
 use std::path::PathBuf;
-use std::time::Instant;
-use tamis_core::Weight;
+use std::time::{Duration, Instant};
+use tamis_core::{Step, Weight};
 
 type Sink = Box<dyn Write + Send>;
 
@@ -16,11 +19,14 @@ pub struct TerminalReporter {
     pub messages: Sink,
     pub outputs: Sink,
     pub style: Style,
-    /// The width of the terminal behind the messages; `None` where it is none.
-    pub columns: Option<usize>,
+    /// Columns and rows of the terminal behind the messages; `None` where it is none.
+    pub size: fn() -> Option<Size>,
     /// Only warnings and the tests' own output.
     pub quiet: bool,
     pub progress: Option<Progress>,
+    /// Reasons of tests that have to run and were not shown yet.
+    reasons: Vec<TestReport>,
+    watch: Option<Watch>,
 }
 
 impl std::fmt::Debug for TerminalReporter {
@@ -40,25 +46,121 @@ impl TerminalReporter {
         }
     }
 
-    fn begin(&mut self, tests: usize, shape: Shape, collected: bool) {
-        if shape == Shape::Suites && !self.quiet {
-            self.progress = Some(match self.columns {
-                Some(columns) if collected => Progress::terminal(tests, columns, self.style),
+    /// Messages and progress go to one place, the tests' output to another.
+    pub fn new(messages: Sink, outputs: Sink, style: Style, size: fn() -> Option<Size>) -> Self {
+        let (reasons, quiet) = (Vec::new(), false);
+        Self { messages, outputs, style, size, quiet, progress: None, reasons, watch: None }
+    }
+
+    fn begin(
+        &mut self,
+        tests: usize,
+        shape: Shape,
+        collected: bool,
+        expected: Option<Duration>,
+    ) -> io::Result<()> {
+        if self.quiet {
+            return Ok(());
+        }
+        let size = (self.size)();
+        let reasons = std::mem::take(&mut self.reasons);
+        if shape == Shape::Suites {
+            self.progress = Some(match size {
+                Some((columns, _)) if collected => {
+                    Progress::terminal(tests, columns, self.style).expecting(expected)
+                }
                 _ => Progress::lines(tests, self.style),
             });
         }
+        if size.is_none() {
+            return Ok(());
+        }
+        match (shape, reasons.as_slice()) {
+            (Shape::Command, [one]) => {
+                let name = human::one_line(&one.key.to_string());
+                self.watch = Some(Watch::new(name, Instant::now(), expected));
+                text::beginning(one, self.style, &mut self.messages)
+            }
+            _ => {
+                let tests = human::counted(tests as u64, "test", "tests");
+                let tamis = self.style.paint(Role::Strong, "tamis:");
+                writeln!(self.messages, "{tamis} running {tests}")?;
+                text::reasons(reasons, &mut self.messages)
+            }
+        }
+    }
+
+    /// What is decided about a test inside a command, or that it ended.
+    fn inside(&mut self, step: Step<'_>) {
+        if self.quiet || (self.size)().is_none() {
+            return;
+        }
+        if let Step::Decided(planned) = step
+            && planned.decision.is_run()
+        {
+            self.reasons.push(TestReport::of(planned));
+        }
+        if let Some(watch) = &mut self.watch {
+            watch.step(step);
+        }
+    }
+
+    /// A remark or warning; after it, the reasons of what was decided before it.
+    fn noticed(&mut self, text: &str) -> io::Result<()> {
+        self.draw(Progress::erase)?;
+        writeln!(self.messages, "tamis: {text}")?;
+        if self.watch.is_some() {
+            let reasons = std::mem::take(&mut self.reasons);
+            text::reasons(reasons, &mut self.messages)?;
+        }
+        Ok(())
+    }
+
+    fn tick(&mut self) -> io::Result<()> {
+        let (now, size) = (Instant::now(), (self.size)());
+        if let Some((columns, _)) = size {
+            self.progress.iter_mut().for_each(|progress| progress.resize(columns));
+        }
+        if let Some(watch) = &mut self.watch {
+            watch.tick(now, size, &mut self.messages)?;
+        }
+        self.draw(|progress, out| progress.tick(now, out))
+    }
+
+    fn stop(&mut self) -> io::Result<()> {
+        if let Some(mut watch) = self.watch.take() {
+            watch.end(&mut self.messages)?;
+        }
+        self.draw(Progress::erase)?;
+        self.progress = None;
+        Ok(())
+    }
+}
+
+impl Drop for TerminalReporter {
+    /// Also where tamis fails, the terminal is as it was before.
+    fn drop(&mut self) {
+        let _ = self.stop();
     }
 }
 
 impl Reporter for TerminalReporter {
     fn event(&mut self, event: &Event<'_>) -> io::Result<()> {
         match event {
-            Event::Running { tests, shape, collected } => {
-                self.begin(*tests, *shape, *collected);
+            Event::Planned { tests, .. } => {
+                self.reasons =
+                    tests.iter().filter(|test| test.decision.is_run()).cloned().collect();
+                Ok(())
+            }
+            Event::Running { tests, shape, collected, expected } => {
+                self.begin(*tests, *shape, *collected, *expected)
+            }
+            Event::Inside(step) => {
+                self.inside(*step);
                 Ok(())
             }
             Event::Started { key } => self.draw(|p, out| p.started(key, Instant::now(), out)),
-            Event::Tick => self.draw(|p, out| p.tick(Instant::now(), out)),
+            Event::Tick => self.tick(),
             Event::Output { bytes } => {
                 self.draw(Progress::erase)?;
                 self.outputs.write_all(bytes)?;
@@ -68,23 +170,22 @@ impl Reporter for TerminalReporter {
                 self.draw(|p, out| p.finished(test, Instant::now(), out))
             }
             Event::Noticed(notice) if notice.weight > Weight::Remark || !self.quiet => {
-                self.draw(Progress::erase)?;
-                writeln!(self.messages, "tamis: {}", notice.text)
+                self.noticed(&notice.text)
             }
-            Event::Stopped => {
-                self.draw(Progress::erase)?;
-                self.progress = None;
-                Ok(())
-            }
+            Event::Stopped => self.stop(),
             Event::Summary { report, shape } if !self.quiet => {
                 let (style, out) = (self.style, &mut self.messages);
+                if report.interrupted && (self.size)().is_some() {
+                    // The terminal shows ^C where the cursor was.
+                    writeln!(out)?;
+                }
                 match (shape, report.tests.first()) {
                     (Shape::Command, Some(test)) => text::single(test, style, out)
                         .and_then(|()| text::still_failing(report, style, out)),
                     _ => text::summary(report, style, out),
                 }
             }
-            Event::Planned { .. } | Event::Noticed(_) | Event::Summary { .. } => Ok(()),
+            Event::Noticed(_) | Event::Summary { .. } => Ok(()),
         }
     }
 }

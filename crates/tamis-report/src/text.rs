@@ -228,6 +228,28 @@ pub(crate) fn taint_text(test: &TestReport) -> Option<String> {
     })
 }
 
+/// Why tests are about to run, in groups.
+pub(crate) fn reasons(tests: Vec<TestReport>, out: &mut dyn Write) -> io::Result<()> {
+    let report = RunReport { tests, mode: Mode::Select, ..RunReport::default() };
+    groups("because", "reason", &report.reasons(), |reason| report.example(reason), out)
+}
+
+/// Writes the one line for a single command that is about to run.
+pub(crate) fn beginning(test: &TestReport, style: Style, out: &mut dyn Write) -> io::Result<()> {
+    let (tamis, name) =
+        (style.paint(Role::Strong, "tamis:"), human::one_line(&test.key.to_string()));
+    writeln!(out, "{tamis} running {name} {}", why(test))
+}
+
+/// `for the first time`, `because src/a.c changed`.
+fn why(test: &TestReport) -> String {
+    match &test.decision {
+        Decision::Run(Cause::New) => "for the first time".to_owned(),
+        Decision::Run(Cause::Requested) => "as asked".to_owned(),
+        _ => format!("because {}", human::one_line(&test.reason)),
+    }
+}
+
 /// Writes the one line for a single command.
 pub fn single(test: &TestReport, style: Style, out: &mut dyn Write) -> io::Result<()> {
     let name = human::one_line(&test.key.to_string());
@@ -243,11 +265,7 @@ pub fn single(test: &TestReport, style: Style, out: &mut dyn Write) -> io::Resul
         }
         return writeln!(out, "{line}");
     }
-    let why = match &test.decision {
-        Decision::Run(Cause::New) => "for the first time".to_owned(),
-        Decision::Run(Cause::Requested) => "as asked".to_owned(),
-        _ => format!("because {}", human::one_line(&test.reason)),
-    };
+    let why = why(test);
     let Some(outcome) = test.outcome else {
         return writeln!(out, "{line}{name} did not run to an end; it was started {why}");
     };

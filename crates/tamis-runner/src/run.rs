@@ -161,7 +161,8 @@ impl<'a> Runner<'a> {
         let jobs = self.jobs().min(selected);
         let streams = self.streams(jobs);
         let (shape, collected) = (self.shape, streams == Streams::Collect);
-        self.emit(&Event::Running { tests: selected, shape, collected });
+        let expected = expected(planned, jobs);
+        self.emit(&Event::Running { tests: selected, shape, collected, expected });
         let queue = Queue::new(schedule::order(planned, jobs), cases);
         let (send, news) = mpsc::channel();
         let call = self.call;
@@ -385,6 +386,14 @@ impl<'a> Runner<'a> {
         }
         Shape::Suites
     }
+}
+
+/// How long the tests that run took when they last did; `None` where one of them never did.
+fn expected(planned: &[Planned], jobs: usize) -> Option<Duration> {
+    let run = planned.iter().filter(|planned| planned.decision.is_run());
+    let times = run.map(|p| p.evidence.newest.as_ref().map(|r| Duration::from_micros(r.wall_us)));
+    let all = times.sum::<Option<Duration>>()?;
+    u32::try_from(jobs).ok().map(|jobs| all / jobs.max(1))
 }
 
 /// The tests that have records; of a store that cannot be read, none.

@@ -13,7 +13,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tamis_core::record::{Observed, ProofId, Run};
-use tamis_core::{Decision, Notices, Outcome, Planned, Question, RecordId, TestKey, Unit};
+use tamis_core::{Decision, Notices, Outcome, Planned, Question, RecordId, Step, TestKey, Unit};
 use tamis_project::{NoScopes, Project, World};
 use tamis_report::{Reruns, TestReport};
 use tamis_store::Store;
@@ -169,6 +169,7 @@ impl<'e> Ledger<'e> {
 
     /// Takes up a decision into the reports; gives the place of its report.
     pub fn add_planned(&mut self, planned: &Planned) -> usize {
+        self.notices.step(Step::Decided(planned));
         self.add_report(TestReport::of(planned))
     }
 
@@ -226,6 +227,7 @@ impl<'e> Ledger<'e> {
         let report = &mut self.collected.reports[at];
         let failed = report.failed() || !passed;
         report.outcome = Some(if failed { Outcome::Failed(1) } else { Outcome::Passed });
+        self.notices.step(Step::Ended(&report.key, !failed));
         report.wall += Duration::from_micros(wall_us);
     }
 
@@ -250,6 +252,7 @@ impl<'e> Ledger<'e> {
         if let Some(at) = at {
             self.fill_report(at, &run, repeated);
         }
+        self.notices.step(Step::Ended(&run.test, run.outcome.passed()));
         self.runs.insert(run.test.clone(), run);
         self.waiting.records.push((written, at));
         if self.waiting.records.len() >= AT_ONCE {

@@ -2,7 +2,7 @@
 //! below it that are projects of their own.
 //!
 //! Finds that give one test per file, package or binary become suites. A find that is one command for
-//! everything (make) becomes a suite when nothing finer was found in its folder, else it is written as a
+//! everything (make) becomes a suite when nothing else was found in its folder, else it is written as a
 //! comment, so that no test is in two suites. The text is a starting point for the user to read: it
 //! explains what was found and what the alternatives are. Nothing is run.
 //!
@@ -35,7 +35,7 @@ pub fn init(root: &Path) -> String {
         text.push_str(NOTHING_FOUND);
     }
     for project in &projects {
-        let fine = project.iter().any(|find| find.grain == Grain::PerItem);
+        let fine = project.iter().any(|find| find.grain != Grain::WholeIfAlone);
         for find in project {
             let in_use = find.grain != Grain::WholeIfAlone || !fine;
             text.push('\n');

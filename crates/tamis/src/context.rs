@@ -68,13 +68,11 @@ pub(crate) fn frontends() -> Frontends {
 }
 
 fn messages(options: &Options) -> TerminalReporter {
-    let json = options.common.json;
-    TerminalReporter {
-        messages: Box::new(std::io::stderr()),
-        outputs: if json { Box::new(std::io::stderr()) } else { Box::new(std::io::stdout()) },
-        style: terminal::style(options),
-        columns: terminal::columns(),
-        quiet: options.common.quiet,
-        progress: None,
-    }
+    let stdout = || -> Box<dyn std::io::Write + Send> { Box::new(std::io::stdout()) };
+    let outputs = if options.common.json { Box::new(std::io::stderr()) } else { stdout() };
+    let style = terminal::style(options);
+    let mut reporter =
+        TerminalReporter::new(Box::new(std::io::stderr()), outputs, style, terminal::size);
+    reporter.quiet = options.common.quiet;
+    reporter
 }

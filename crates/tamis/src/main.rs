@@ -82,9 +82,11 @@ fn dispatch(arguments: Arguments) -> anyhow::Result<i32> {
 /// One line about an option behind a command that runs for the first time, where tamis may have been meant.
 fn advise(options: &Options, arguments: &Arguments) {
     let Some(words) = arguments.target() else { return };
-    let Some(misplaced) = args::misplaced(words, &|_| true) else { return };
+    let Some(any) = args::misplaced(words, &|_| true) else { return };
+    let rare = args::misplaced(words, &args::is_rare);
     let recorded = |words: &[OsString]| commands::is_test(arguments, words);
-    if !recorded(words) && (misplaced.is_rare() || recorded(&misplaced.command)) {
+    let meant = rare.or_else(|| recorded(&any.command).then_some(any));
+    if let Some(misplaced) = meant.filter(|_| !recorded(words)) {
         let (option, program) = (&misplaced.option, words[0].display());
         let instead = &misplaced.instead;
         terminal::say(

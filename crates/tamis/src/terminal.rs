@@ -67,9 +67,18 @@ fn chosen(options: &Options, terminal: bool) -> Style {
     if coloured { Style::coloured() } else { Style::plain() }
 }
 
-/// The width of the terminal behind standard error; `None` where it is none.
-pub(crate) fn columns() -> Option<usize> {
+/// Columns and rows of the terminal behind standard error; `None` where there is none, it cannot move the
+/// cursor, or tamis runs in the background.
+pub(crate) fn size() -> Option<tamis_report::Size> {
     let stderr = std::io::stderr();
-    let size = || terminal_size::terminal_size_of(&stderr);
-    stderr.is_terminal().then(|| size().map_or(80, |(width, _)| usize::from(width.0)))
+    let moves = std::env::var_os("TERM").is_some_and(|term| !term.is_empty() && term != "dumb");
+    if !moves || !stderr.is_terminal() {
+        return None;
+    }
+    let foreground = rustix::termios::tcgetpgrp(&stderr);
+    if foreground.is_ok_and(|group| group != rustix::process::getpgrp()) {
+        return None;
+    }
+    let size = terminal_size::terminal_size_of(&stderr);
+    Some(size.map_or((80, 24), |(width, height)| (usize::from(width.0), usize::from(height.0))))
 }

@@ -25,10 +25,17 @@ pub(super) fn maven(place: Place<'_>) -> Option<Find> {
     Some(by_itself(find.comment(&["Maven."]), &format!("{program} test"), "test class"))
 }
 
+/// Whether the folder or one directly below it has test sources where Java builds have them.
+fn has_java_tests(place: Place<'_>) -> bool {
+    let below = std::fs::read_dir(place.folder).into_iter().flatten().flatten();
+    let mut folders = below.map(|entry| entry.path()).chain([place.folder.to_path_buf()]);
+    folders.any(|folder| folder.join("src/test").is_dir())
+}
+
 pub(super) fn gradle(place: Place<'_>) -> Option<Find> {
     let has = place.has("build.gradle") || place.has("build.gradle.kts");
     let part = ["settings.gradle", "settings.gradle.kts"].iter().any(|f| place.above_has(f, ""));
-    if !has || part {
+    if !has || part || place.folder != place.root && !has_java_tests(place) {
         return None;
     }
     let program = if place.has("gradlew") { "./gradlew" } else { "gradle" };

@@ -190,7 +190,7 @@ fn of_folder(place: Place<'_>) -> Vec<Find> {
     let mut finds: Vec<Find> = more.iter().chain(&ANYWHERE).filter_map(|f| f(place)).collect();
     // A Makefile below the root is mostly a part of the one above.
     finds.extend(builds::make(place).filter(|_| is_root));
-    finds.sort_by_key(|find| find.grain != Grain::PerItem);
+    finds.sort_by_key(|find| (find.grain != Grain::PerItem, find.grain == Grain::WholeIfAlone));
     for find in &mut finds {
         find.folder = if is_root { ".".into() } else { relative.to_owned() };
     }

@@ -55,7 +55,9 @@ pub(super) fn tap(place: Place<'_>) -> Option<Find> {
 
 pub(super) fn bats(place: Place<'_>) -> Option<Find> {
     let patterns = owned(&["*.bats", "test/**/*.bats", "tests/**/*.bats", "spec/**/*.bats"]);
-    files(place, "bats", "Bats files", &patterns, |_| "bats {}".into())
+    let own = place.text("package.json").is_some_and(|text| text.contains("\"bats\""));
+    let program = if own { "node_modules/.bin/bats" } else { "bats" };
+    files(place, "bats", "Bats files", &patterns, |_| format!("{program} {{}}"))
 }
 
 /// Files that make a folder a Python project of its own.

@@ -27,7 +27,10 @@ pub(super) fn package_json(place: Place<'_>) -> Option<Find> {
     let find = by_file.unwrap_or_else(|| {
         let run = if program == "bun" { "bun run test".into() } else { format!("{program} test") };
         let comment = ["package.json has a test script: all its tests are one test."];
-        Find::new("node", run, Grain::Whole).comment(&comment)
+        let of_others = ["bats", "pytest", "cargo ", "go test", "ctest", "make ", "mvn ", "prove"];
+        let others = of_others.iter().any(|other| script.contains(other));
+        let grain = if others { Grain::WholeIfAlone } else { Grain::Whole };
+        Find::new("node", run, grain).comment(&comment)
     });
     let installed = package.get("devDependencies").is_none()
         || place.folder.ancestors().any(|folder| folder.join("node_modules").is_dir());

@@ -218,6 +218,19 @@ fn the_folders_of_a_monorepo() {
 }
 
 #[test]
+fn what_others_run_already_is_not_in_use() {
+    let names = |files: &[(&str, &str)]| -> Vec<String> {
+        suites(files).into_iter().map(|(name, _)| name).collect()
+    };
+    assert_eq!(names(&[("go.mod", ""), ("Makefile", "test:\n")]), ["go"]);
+    let bats = r#"{"scripts":{"test":"bats test"},"devDependencies":{"bats":"1"}}"#;
+    let files = [("package.json", bats), ("test/a.bats", "")];
+    assert_eq!(suites(&files), [pair("bats", "node_modules/.bin/bats {}")]);
+    assert!(names(&[("support/build.gradle", "")]).is_empty(), "no tests there");
+    assert_eq!(names(&[("app/build.gradle", ""), ("app/src/test/A.java", "")]), ["gradle-app"]);
+}
+
+#[test]
 fn python_of_its_own_environment_and_runner() {
     let files = [("tests/test_a.py", "import unittest\n"), (".venv/bin/python", "")];
     assert_eq!(one(&files), pair("unittest", ".venv/bin/python -m unittest {}"));

@@ -97,12 +97,10 @@ pub(crate) struct Misplaced {
     pub(crate) instead: String,
 }
 
-impl Misplaced {
-    /// Whether few commands have an option of this name.
-    pub(crate) fn is_rare(&self) -> bool {
-        let rare = ["--only", "--granularity", "--no-command-skip", "--flaky-ok", "--no-collect"];
-        rare.contains(&self.option.as_str()) || self.option == "--collect-every"
-    }
+/// Whether few commands have an option of this name.
+pub(crate) fn is_rare(option: &str) -> bool {
+    let rare = ["--only", "--granularity", "--no-command-skip", "--flaky-ok", "--no-collect"];
+    rare.contains(&option) || option == "--collect-every"
 }
 
 /// The first option behind a command that has the name of one of tamis's and for which `of_tamis` holds.

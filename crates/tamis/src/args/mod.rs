@@ -13,7 +13,7 @@ mod teach;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use behind::{misplaced, parse, verb_meant};
+pub(crate) use behind::{is_rare, misplaced, parse, verb_meant};
 pub(crate) use low::{
     Arguments, Color, DepsArguments, EngineWord, Granularity, GraphUnit, ModulesArguments,
     SelectArguments, SelectName, Shell, Verb, WhyNotArguments,

@@ -3,7 +3,7 @@
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
-use tamis_testkit::{Project, ended, ended_with_input};
+use tamis_testkit::{Project, ended, ended_with_input, need};
 
 #[test]
 fn the_exit_code_is_the_command_s_own() {
@@ -32,6 +32,54 @@ fn the_exit_code_is_the_command_s_own() {
     assert_eq!(got.code, 1);
     assert!(got.stderr.contains("failed with exit code 7"), "{}", got.stderr);
     assert_eq!(project.tamis(&["--only", "0"]).code, 0, "nothing selected is success");
+}
+
+/// What a terminal gets of a call in a window of 24 rows.
+fn on_a_terminal(project: &Project, term: &str, words: &str) -> String {
+    let binary = project.binary();
+    let line = format!("stty rows 24 cols 80; exec {} {words}", binary.get_program().display());
+    let mut command = project.command("script");
+    command.env("TERM", term).args(["-qec", &line, "/dev/null"]);
+    String::from_utf8_lossy(&ended(&mut command).stdout).into_owned()
+}
+
+#[test]
+fn a_terminal_gets_the_reason_first_and_a_line_that_goes_away() {
+    if !need("script") {
+        return;
+    }
+    let project = Project::with(&[("slow.sh", "#!/bin/sh\necho begin\nsleep 4\necho end\n")]);
+    let shown = on_a_terminal(&project, "xterm", "--all ./slow.sh");
+    let at = |part: &str| shown.find(part).unwrap_or_else(|| panic!("no {part:?} in {shown:?}"));
+    assert!(at(" running ./slow.sh as asked") < at("begin"), "{shown:?}");
+    assert!(at("\u{1b}[1;23r") < at(" s: ./slow.sh") && at(" s: ./slow.sh") < at("\u{1b}[r"));
+    assert!(at("end") < at("\u{1b}[r") && at("\u{1b}[r") < at(" ran ./slow.sh"), "{shown:?}");
+    // A terminal that cannot move its cursor gets nothing of it, and neither does a pipe.
+    let shown = on_a_terminal(&project, "dumb", "--all ./slow.sh");
+    assert!(!shown.contains('\u{1b}') && !shown.contains("running ./slow.sh"), "{shown:?}");
+    let got = project.tamis(&["--all", "./slow.sh"]);
+    assert_eq!(got.text(), "begin\nend\n");
+    assert!(!got.stderr.contains("running") && !got.stderr.contains('\u{1b}'), "{}", got.stderr);
+}
+
+#[test]
+fn slips_are_answered_with_what_was_meant() {
+    let project = Project::with(&[("check.sh", "#!/bin/sh\ntrue\n")]);
+    let got = project.tamis(&["statsu"]);
+    assert_eq!(got.code, 127);
+    assert!(got.stderr.contains("did you mean `tamis status`?"), "{}", got.stderr);
+    let got = project.tamis(&["mvn", "test", "--only", "X"]);
+    assert_eq!(got.code, 125);
+    assert!(got.stderr.contains("tamis --only X mvn test"), "{}", got.stderr);
+    project.tamis(&["./check.sh"]);
+    assert_eq!(project.tamis(&["why", "./check.sh", "--json"]).lines().len(), 1);
+    let got = project.tamis(&["why", "./chekc.sh"]);
+    assert!(got.stderr.contains("did you mean ./check.sh?"), "{}", got.stderr);
+    // An option behind a command is the command's; the line about it comes once.
+    let got = project.tamis(&["./check.sh", "--all"]);
+    assert_eq!(got.code, 0);
+    assert!(got.stderr.contains("write `tamis --all ./check.sh`"), "{}", got.stderr);
+    assert!(!project.tamis(&["./check.sh", "--all"]).stderr.contains("write `tamis"));
 }
 
 #[test]
