@@ -14,4 +14,6 @@ mod machine;
 mod modules;
 mod paper_cases;
 mod property;
+mod pytest;
+mod pytest_kept;
 mod static_select;
