@@ -15,6 +15,7 @@ class Test(Owner):
         self.groups = set()
         self.evidence = None
         self.has_written = False
+        self.is_watched = True
 
     def reported(self, report):
         self.failed = self.failed or bool(report.failed)
@@ -103,13 +104,15 @@ class Gathering:
 
     def add_state(self):
         """Adds who changed what this test can see."""
-        by_tests, by_imports = self.mentioned(("test",)), self.mentioned(("import",))
+        by_tests, by_imports = self.mentioned(("test",)), None
         for root, known in self.plugin.writers.items():
             if not self._sees(root):
                 continue
             for labels, writers in known.items():
                 for owner in writers:
-                    mentioned = by_imports if owner.kind == "import" else by_tests
+                    mentioned = by_tests
+                    if owner.kind != "test":
+                        by_imports = mentioned = by_imports or self.mentioned(("import",))
                     gated = mentioned is not None and labels and (root in self.names or root == "libraries")
                     if owner is not self.test and not (gated and mentioned.isdisjoint(labels)):
                         self.test.groups.add(owner)
@@ -137,29 +140,40 @@ def report(plugin, test, wall):
     """Sends what a test used; it is incomplete where that is not all."""
     writes = plugin.link
     why = None
-    if not plugin.watch.is_watching():
+    if not test.is_watched:
         why = "it took the place of the plugin that watches which functions run"
+    if plugin.is_too_slow:
+        why = "what stays in the process between tests takes too long to compare"
+        if test.passed or test.failed:
+            writes.send(_message(plugin, test, wall, why))
+        return
     gathering = gather(plugin, test)
     process = plugin.after_test(test)
     if test.has_written:
         test.evidence = (gathering.windows, gathering.files, gathering.names)
     if not test.passed and not test.failed:
         return
-    message = {
-        "test": test.item.nodeid,
-        "passed": not test.failed,
-        "wall": wall,
-        "windows": sorted(gathering.windows),
-        "modules": sorted(gathering.files),
-        "looks": _looks(plugin, str(test.item.path)),
-        "whole": not plugin.watch.by_function,
-        "incomplete": why,
-    }
+    message = _message(plugin, test, wall, why)
+    message["windows"] = sorted(gathering.windows)
+    message["modules"] = sorted(gathering.files)
     if any(owner.forked for owner in gathering.owners.values()):
         message["all"] = _reach(plugin, gathering)
     if process:
         message["process"] = process
     writes.send(message)
+
+
+def _message(plugin, test, wall, why):
+    return {
+        "test": test.item.nodeid,
+        "passed": not test.failed,
+        "wall": wall,
+        "windows": [],
+        "modules": [],
+        "looks": _looks(plugin, str(test.item.path)),
+        "whole": not plugin.watch.by_function,
+        "incomplete": why,
+    }
 
 
 def _reach(plugin, gathering):

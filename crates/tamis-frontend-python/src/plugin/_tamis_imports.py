@@ -10,9 +10,9 @@ import os
 import sys
 import threading
 
-from _tamis_watch import Owner
+from _tamis_watch import Owner, guarded
 
-_get_ident = threading.get_ident
+_get_ident, _frame = threading.get_ident, sys._getframe
 
 
 class Everything:
@@ -73,7 +73,7 @@ class Imports:
         def import_module(name, package=None):
             __tracebackhide__ = True
             module = by_name(name, package)
-            caller = sys._getframe(1).f_globals
+            caller = _frame(1).f_globals
             found = getattr(module, "__name__", name)
             imported(name if name in names else found, caller, (), 0)
             return module
@@ -126,7 +126,7 @@ class Imports:
 
     def find_spec(self, name, path=None, target=None):
         watch = self.watch
-        if watch.owner is watch.everybody or _get_ident() != self.main:
+        if watch.is_broken or watch.owner is watch.everybody or _get_ident() != self.main:
             return None
         finders = sys.meta_path[sys.meta_path.index(self) + 1 :] if self in sys.meta_path else []
         if not all(hasattr(finder, "find_spec") for finder in finders):
@@ -156,7 +156,7 @@ class Imports:
         window = self.window
 
         def _load_unlocked(spec):
-            opened = window(spec)
+            opened = window(spec) or _NoWindow
             try:
                 return original(spec)
             finally:
@@ -170,7 +170,7 @@ class Imports:
 
         def exec_module(self, module):
             __tracebackhide__ = True
-            opened = window(getattr(module, "__spec__", None))
+            opened = window(getattr(module, "__spec__", None)) or _NoWindow
             try:
                 return original(self, module)
             finally:
@@ -178,6 +178,7 @@ class Imports:
 
         loader.exec_module = _as_importlib(exec_module)
 
+    @guarded
     def window(self, spec):
         watch = self.watch
         name, origin = getattr(spec, "name", None), getattr(spec, "origin", None)

@@ -98,7 +98,7 @@ class ForeignState:
         self.look()
 
     def look(self):
-        self.spaces = []
+        self.spaces, self.count = [], len(sys.modules)
         for name, module in list(sys.modules.items()):
             if type(module) is types.ModuleType and name not in self.modules and not name.startswith(_AROUND):
                 self.spaces.append(vars(module))
@@ -108,13 +108,15 @@ class ForeignState:
     def changes(self):
         """Sets of labels; names that are new, and modules in modules, are no change."""
         now = gc.get_referents(*self.spaces)
-        same = len(now) == len(self.refs) and all(map(operator.is_, now, self.refs))
+        if len(now) == len(self.refs) and all(map(operator.is_, now, self.refs)):
+            if len(sys.modules) != self.count:
+                self.look()
+            return []
         found = []
-        if not same:
-            for space, before in zip(self.spaces, self.copies):
-                for name, value in before.items():
-                    now = space.get(name, before)
-                    if now is not value and type(now) is not types.ModuleType:
-                        found.append(frozenset((name,)))
+        for space, before in zip(self.spaces, self.copies):
+            for name, value in before.items():
+                now = space.get(name, before)
+                if now is not value and type(now) is not types.ModuleType:
+                    found.append(frozenset((name,)))
         self.look()
         return found

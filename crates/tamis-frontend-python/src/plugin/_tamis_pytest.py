@@ -17,8 +17,11 @@ from _tamis_imports import Imports
 from _tamis_link import Link
 from _tamis_state import State
 from _tamis_process import ForeignState, ProcessState
-from _tamis_watch import Owner, Watch
+from _tamis_watch import Owner, Watch, guarded
 
+_WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
+_abspath = os.path.abspath
+_now, _frame = time.perf_counter, sys._getframe
 hookimpl = pluggy.HookimplMarker("pytest")
 
 #: Options that change which tests run, where, or what is printed, and not what a test does.
@@ -53,10 +56,12 @@ class Plugin:
         self.fixtures = {}
         self.making = []
         self.writers = {}
+        self.wrote = {}
         self.test = None
         self.deselected = 0
         self.asked = False
         self.is_complete = False
+        self.began, self.spent, self.is_too_slow = _now(), 0.0, False
 
     # The beginning.
 
@@ -67,6 +72,7 @@ class Plugin:
         self.imports.on_imported = self.imported
         sys.addaudithook(self.audit)
 
+    @guarded
     def pytest_is_there(self):
         """All of pytest's own modules can be imported now."""
         import _pytest.assertion.rewrite as rewrite
@@ -105,13 +111,19 @@ class Plugin:
 
         kind.execute = around
 
+    @guarded
     def audit(self, event, args):
         if event == "open":
             path = args[0]
+            if self.test is not None and type(path) is str and isinstance(args[2], int):
+                self.opened(path, bool(args[2] & _WRITES))
             if type(path) is str and path.endswith(".py") and not _is_import():
                 file = self.watch.file(path)
                 if file is not None:
                     self.watch.owner.read.add(file)
+        elif event == "sqlite3.connect":
+            if self.test is not None and isinstance(args[0], str) and args[0] != ":memory:":
+                self.opened(args[0], True)
         elif event in ("os.listdir", "os.scandir"):
             folder = self.watch.folder(args[0])
             if folder is not None:
@@ -120,6 +132,19 @@ class Plugin:
         elif event in ("os.fork", "os.forkpty"):
             self.watch.owner.forked = True
 
+    def opened(self, path, writes):
+        """Who opens a file that an earlier test of this process wrote depends on that test."""
+        if path.endswith(".pyc") or "/.pytest_cache/" in path or path.startswith("/dev/"):
+            return
+        writers = self.wrote.setdefault(_abspath(path), set()) if writes else self.wrote.get(_abspath(path))
+        if writers is None:
+            return
+        self.test.groups.update(writer for writer in writers if writer is not self.test)
+        if writes:
+            writers.add(self.test)
+            self.test.has_written = True
+
+    @guarded
     def configured(self, config):
         """The first configuration of this process is the user's; others are made by tests of plugins."""
         self.config = config
@@ -168,6 +193,7 @@ class Plugin:
 
     # Collection.
 
+    @guarded
     def selected(self, session, items):
         option = self.config.option
         if any(getattr(option, name, False) for name in OTHER_PURPOSE):
@@ -193,6 +219,7 @@ class Plugin:
             items[:] = [item for item, runs in zip(items, answer) if runs]
             self.config.hook.pytest_deselected(items=proven)
 
+    @guarded
     def collects(self, collector):
         import _pytest.nodes as nodes
 
@@ -203,6 +230,7 @@ class Plugin:
             self.collected.setdefault(str(collector.path), []).append(owner)
         return owner
 
+    @guarded
     def has_collected(self, owner):
         """What pytest itself looks at on its way counts by what it finds, which is compared each time.
 
@@ -218,6 +246,7 @@ class Plugin:
                 if inner.kind == "foreign":
                     self.watch.for_everybody(inner)
 
+    @guarded
     def before_first_test(self):
         self.state.changes()
         self.process = ProcessState(self.config, self.imports.files)
@@ -226,12 +255,29 @@ class Plugin:
             self.state.add("config." + name, getattr(self.config, name, None))
         self.watch.between()
 
+    @guarded
+    def ended(self, test, wall):
+        began = _now()
+        report_test(self, test, wall)
+        self.spend(_now() - began)
+
+    def spend(self, seconds):
+        """Comparing may take longer than the tests: then nothing is compared any more, and no test is proven."""
+        self.spent += seconds
+        if self.spent > 20 and self.spent > 0.7 * (_now() - self.began):
+            self.is_too_slow = True
+
     # State.
 
+    @guarded
     def imported(self, name, owner):
+        if self.is_too_slow:
+            return
+        began = _now()
         for root, changed in self.state.changes(besides=(name,)).items():
             self.write(root, changed, owner)
         self.state.add_module(name)
+        self.spend(_now() - began)
 
     def write(self, root, changed, owner):
         """Remembers who changed what, by the labels of it."""
@@ -239,6 +285,7 @@ class Plugin:
         for labels in set(changed):
             known.setdefault(labels, []).append(owner)
 
+    @guarded
     def used(self, definition):
         known = id(definition)
         if self.making:
@@ -246,12 +293,14 @@ class Plugin:
         if self.test is not None:
             self.test.uses.add(known)
 
+    @guarded
     def made(self, definition, owner):
         self.fixtures[id(definition)] = (definition, owner)
         result = getattr(definition, "cached_result", None)
         if result is not None and result[0] is not None:
             self.state.add(id(definition), result[0])
 
+    @guarded
     def after_test(self, test):
         changed = self.state.changes()
         process = self.process.changes()
@@ -260,7 +309,7 @@ class Plugin:
         foreign = self.foreign.changes()
         if foreign:
             changed["libraries"] = foreign
-        test.has_written = bool(changed)
+        test.has_written = test.has_written or bool(changed)
         for root, labels in changed.items():
             self.write(root, labels, test)
         return process
@@ -283,7 +332,7 @@ def connect(here, session):
 
 def _is_import():
     """Whether a file is opened to be compiled, by the import system or by pytest for its rewriting."""
-    frame = sys._getframe(2)
+    frame = _frame(3)
     for _ in range(5):
         if frame is None:
             return False
@@ -300,7 +349,7 @@ def _is_import():
 
 def _is_search():
     """Whether a folder is listed to find distributions or conftests; a fact says what counts of such a list."""
-    frame = sys._getframe(2)
+    frame = _frame(3)
     for _ in range(12):
         if frame is None:
             return False
@@ -316,7 +365,7 @@ def _is_search():
 
 
 def _is_ours(config):
-    return the is not None and the.config is config
+    return the is not None and the.config is config and not the.watch.is_broken
 
 
 # Hooks.
@@ -339,7 +388,7 @@ def pytest_make_collect_report(collector):
     if not _is_ours(collector.config):
         yield
         return
-    owner = the.collects(collector)
+    owner = the.collects(collector) or Owner("walk")
     the.watch.push(owner)
     try:
         yield
@@ -380,7 +429,7 @@ def pytest_fixture_setup(fixturedef, request):
 
 @hookimpl(tryfirst=True)
 def pytest_fixture_post_finalizer(fixturedef, request):
-    if the is not None:
+    if the is not None and the.config is request.config:
         the.state.roots.pop(id(fixturedef), None)
 
 
@@ -389,19 +438,21 @@ def pytest_runtest_protocol(item, nextitem):
     if not _is_ours(item.config) or not the.asked:
         yield
         return
-    test = Test(item)
-    the.test = test
+    test = the.test = Test(item)
     the.watch.between()
     the.watch.resume()
     the.watch.push(test)
-    began = time.perf_counter()
+    began = _now()
     try:
         yield
     finally:
-        wall = time.perf_counter() - began
+        wall = _now() - began
         the.watch.pop()
         the.test = None
-        report_test(the, test, int(wall * 1e6))
+        test.is_watched = the.watch.is_watching()
+        the.watch.rest()
+        the.ended(test, int(wall * 1e6))
+        the.watch.resume()
 
 
 @hookimpl(hookwrapper=True)
@@ -420,7 +471,7 @@ def pytest_runtest_logreport(report):
 
 @hookimpl(tryfirst=True)
 def pytest_sessionfinish(session, exitstatus):
-    if not _is_ours(session.config):
+    if the is None or the.config is not session.config:
         return
     if int(exitstatus) == 5 and (the.deselected or the.link.ask({"deselected": True})):
         session.exitstatus = 0
@@ -428,7 +479,7 @@ def pytest_sessionfinish(session, exitstatus):
 
 @hookimpl(trylast=True)
 def pytest_unconfigure(config):
-    if _is_ours(config):
+    if the is not None and the.config is config:
         the.watch.end()
         the.watch.stop()
         the.link.bye()

@@ -245,9 +245,13 @@ class State:
         self.kinds = Kinds()
         self.roots = {}
         self.namespaces = set()
+        self.noted = 0
         self.homes = {}
 
     def note_modules(self):
+        if len(sys.modules) == self.noted:
+            return
+        self.noted = len(sys.modules)
         names = {id(vars(module)) for module in list(sys.modules.values()) if isinstance(module, types.ModuleType)}
         self.namespaces |= names
 

@@ -17,6 +17,22 @@ def _is_installed(path):
     return any(part.endswith("-packages") or part.startswith("python3") for part in path.split("/"))
 
 
+def guarded(method):
+    """A mistake of ours must not be one of the test run: it goes on without us, and tamis is told why."""
+
+    def call(self, *arguments, **named):
+        watch = getattr(self, "watch", self)
+        if watch.is_broken:
+            return None
+        try:
+            return method(self, *arguments, **named)
+        except Exception as error:
+            watch.fail(error)
+            return None
+
+    return call
+
+
 class Owner:
     """Whose windows these are; `inner` are owners whose windows opened inside of it."""
 
@@ -43,6 +59,7 @@ class Watch:
         self.stack = [self.everybody]
         self.number = 0
         self.is_left = False
+        self.is_broken = False
         self.by_function = False
         self.profile = None
 
@@ -84,11 +101,20 @@ class Watch:
     def owner(self):
         return self.stack[-1]
 
+    def fail(self, error):
+        """From here on nothing is known."""
+        self.is_broken = self.is_left = True
+        try:
+            self.link.trouble("the plugin failed: %s: %s" % (type(error).__name__, error))
+        except Exception:
+            self.link.stream = None
+
     def leave(self):
         """No windows any more: nothing is tested in this process."""
         self.end()
         self.is_left = True
 
+    @guarded
     def begin(self):
         if self.is_left:
             return
@@ -97,6 +123,7 @@ class Watch:
         self.link.mark(self.number, True)
         self.restart()
 
+    @guarded
     def end(self):
         if self.is_left:
             return
@@ -118,6 +145,7 @@ class Watch:
             owner.lists = {}
         self.link.send(message)
 
+    @guarded
     def push(self, owner):
         outer = self.owner
         self.end()
@@ -126,11 +154,14 @@ class Watch:
         self.stack.append(owner)
         self.begin()
 
+    @guarded
     def pop(self):
         self.end()
-        self.stack.pop()
+        if len(self.stack) > 1:
+            self.stack.pop()
         self.begin()
 
+    @guarded
     def between(self):
         """A time between tests begins: it counts for later ones where code of the project runs in it."""
         self.end()
@@ -139,8 +170,13 @@ class Watch:
         self.stack[-1] = Owner("between")
         self.begin()
 
+    def rest(self):
+        """What we do ourselves is not watched."""
+        if self.profile is not None and sys.getprofile() is self.profile:
+            sys.setprofile(None)
+
     def resume(self):
-        """A test may have taken our place and not have left it as it was."""
+        """Also where a test has taken our place and not left it as it was."""
         if self.profile is not None and sys.getprofile() is None:
             sys.setprofile(self.profile)
 
