@@ -227,13 +227,13 @@ fn read_tamis<'t>(mut section: Section<'t>, settings: &mut Settings, found: &'t 
         [("warn", Contact::Warn), ("always-run", Contact::AlwaysRun), ("ignore", Contact::Ignore)];
     settings.network = section.choice("network", &contacts).unwrap_or(settings.network);
     settings.services = section.choice("services", &contacts).unwrap_or(settings.services);
-    let example = "allow-services = [\"127.0.0.1:5432\", \"/run/foo.sock\"]";
+    let example = "allow-services = [\"localhost:5432\", \"/run/foo.sock\"]";
     for service in section.strings("allow-services", example) {
         if is_service(service.text) {
             settings.allow_services.push(service.text.to_owned());
         } else {
             let message = format!(
-                "`{}` is neither address:port nor the path of a socket; for example: {example}",
+                "`{}` is neither host:port nor the path of a socket; for example: {example}",
                 service.text
             );
             section.problem(service.span(), message);
@@ -488,8 +488,19 @@ fn read_each<'t>(section: &Section<'t>, value: &'t Value<'t>, found: &'t Found) 
             inner.missing(format!("`each` needs a `command`; for example: {example}"));
         }
         let words = command.and_then(|command| inner.command("command", command, example));
+        let keys = inner.value("json").and_then(|value| match as_text(value) {
+            Some(keys) if !keys.text.is_empty() => Some(keys.text.to_owned()),
+            _ => {
+                let message = "`json` is the way to the names; for example: json = \"tests.name\"";
+                inner.problem(value.span(), message);
+                None
+            }
+        });
         inner.finish(|_| None);
-        return words.map(Each::Command);
+        return words.map(|words| match keys {
+            Some(keys) => Each::Json(words, keys),
+            None => Each::Command(words),
+        });
     }
     if !matches!(value.get_ref(), DeValue::String(_) | DeValue::Array(_)) {
         let is = type_name(value.get_ref());

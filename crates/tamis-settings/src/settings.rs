@@ -205,6 +205,8 @@ pub enum Each {
     Items(Vec<Item>),
     /// The lines that this command prints.
     Command(Vec<String>),
+    /// Texts in the JSON that this command prints.
+    Json(Vec<String>, String),
 }
 
 /// One entry of `each`.

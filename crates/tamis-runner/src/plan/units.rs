@@ -52,8 +52,9 @@ fn by_graph(
         anyhow::bail!("no graph of its classes is known");
     };
     let decided = decided?;
-    let unit = |mut planned: Planned| {
-        if let Some(filtered) = filtered(request.options, &planned.key) {
+    let wanted = request.options.wanted(decided.planned.iter().map(|planned| &planned.key));
+    let unit = |(mut planned, wanted): (Planned, bool)| {
+        if let Some(filtered) = filtered(request.options, &planned.key, wanted) {
             return filtered;
         }
         if let Some(cause) = cause_of(demand) {
@@ -63,7 +64,7 @@ fn by_graph(
         PlannedUnit::Decided(Box::new(planned), None)
     };
     Ok(Plan {
-        units: decided.planned.into_iter().map(unit).collect(),
+        units: decided.planned.into_iter().zip(wanted).map(unit).collect(),
         graph: Some(decided.strategy),
         remarks: decided.remarks,
     })
@@ -88,8 +89,9 @@ fn by_evidence(
         Some(store) => parts::plans(call, store, &world, scope.as_ref(), &asked, &planned)?,
         None => Default::default(),
     };
-    let unit = |planned: Planned| {
-        if let Some(filtered) = filtered(options, &planned.key) {
+    let wanted = options.wanted(planned.iter().map(|planned| &planned.key));
+    let unit = |(planned, wanted): (Planned, bool)| {
+        if let Some(filtered) = filtered(options, &planned.key, wanted) {
             return filtered;
         }
         let parts = plans.remove(&planned.key.unit);
@@ -97,7 +99,8 @@ fn by_evidence(
         let decided = |planned| PlannedUnit::Decided(Box::new(planned), parts);
         planned.map_or(PlannedUnit::NotAskedFor, decided)
     };
-    Ok(Plan { units: planned.into_iter().map(unit).collect(), ..Plan::default() })
+    let units = planned.into_iter().zip(wanted).map(unit).collect();
+    Ok(Plan { units, ..Plan::default() })
 }
 
 /// What is wanted of one unit: a second try, the user's wish, else the settings'.
@@ -112,10 +115,10 @@ fn demand_of(call: Call<'_>, request: &Request<'_>, key: &TestKey, demand: &Dema
 }
 
 /// A unit that is not decided about: it is done, or was not asked for.
-fn filtered(options: &SessionOptions, key: &TestKey) -> Option<PlannedUnit> {
+fn filtered(options: &SessionOptions, key: &TestKey, wanted: bool) -> Option<PlannedUnit> {
     match () {
         () if options.is_done(key) => Some(PlannedUnit::Done),
-        () if !options.wants(key) => Some(PlannedUnit::NotAskedFor),
+        () if !wanted => Some(PlannedUnit::NotAskedFor),
         () => None,
     }
 }

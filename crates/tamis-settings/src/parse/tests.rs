@@ -228,7 +228,7 @@ fn wrong_values_of_tamis() {
         ),
         (
             "allow-services = ['5432']",
-            "`5432` is neither address:port nor the path of a socket; for example: allow-services = [\"127.0.0.1:5432\", \"/run/foo.sock\"]",
+            "`5432` is neither host:port nor the path of a socket; for example: allow-services = [\"localhost:5432\", \"/run/foo.sock\"]",
         ),
         (
             "ignore = '*.log'",
