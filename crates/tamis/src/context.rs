@@ -6,6 +6,7 @@ use anyhow::Result;
 use std::path::PathBuf;
 use tamis_frontend_go::GoFrontend;
 use tamis_frontend_jvm::JvmFrontend;
+use tamis_frontend_python::PytestFrontend;
 use tamis_project::Project;
 use tamis_report::Reporters;
 use tamis_report::event::Reporter;
@@ -64,7 +65,7 @@ impl Context {
 
 /// The front ends of this tamis.
 pub(crate) fn frontends() -> Frontends {
-    Frontends::new(vec![Box::new(JvmFrontend), Box::new(GoFrontend)])
+    Frontends::new(vec![Box::new(JvmFrontend), Box::new(GoFrontend), Box::new(PytestFrontend)])
 }
 
 fn messages(options: &Options) -> TerminalReporter {

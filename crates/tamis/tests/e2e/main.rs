@@ -16,4 +16,6 @@ mod machine;
 mod modules;
 mod paper_cases;
 mod property;
+mod pytest;
+mod pytest_kept;
 mod static_select;

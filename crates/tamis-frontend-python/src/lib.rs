@@ -1,0 +1,25 @@
+//! pytest: each test function by itself.
+//!
+//! 1. [`PytestFrontend`] takes a command line that runs pytest (`words`). Its processes get a folder by
+//!    PYTHONPATH (`plugin_files`), in which a `sitecustomize` waits until pytest is imported; nothing is
+//!    installed, and no file of the user is touched. An interpreter that does not take PYTHONPATH does not
+//!    notice any of it: everything runs as one command then, which is said.
+//! 2. The plugin (`src/plugin`) collects as ever, asks which of the tests need to run, and reports for each
+//!    one that ran what it used: windows of the tracer and of functions, and modules (`messages`).
+//! 3. [`model`](model::PytestModel) makes records of that. Sources of the project count by what their syntax
+//!    trees say (`fingerprint`): the body of each function, and a module without them. All other files count
+//!    as the tracer saw them.
+//!
+//! Collection is not saved: whenever pytest has to start, it imports all test files, so that a new test, a new
+//! parameter or a new file is seen without a record of it. What is not seen: docs/python.md.
+
+mod fingerprint;
+mod frontend;
+mod messages;
+mod model;
+mod plugin_files;
+mod scope;
+mod windows;
+mod words;
+
+pub use frontend::PytestFrontend;

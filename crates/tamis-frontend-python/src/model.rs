@@ -1,0 +1,405 @@
+//! A command that runs pytest, while it runs.
+//!
+//! Each pytest process (one, or each worker of xdist) is a host with windows. It asks which of its tests need
+//! to run; the answer about a test is given once in a command, so that all workers get the same. A test's
+//! record is made when the tracer has seen the end of its windows. A source that changed since the command
+//! was prepared may not be what was imported: the tests that use it are not recorded as complete.
+
+use crate::messages::{Ask, Message, TestEnded, WindowClosed};
+use crate::plugin_files;
+use crate::scope::{Kind, PytestScope, Sources};
+use crate::windows::Windows;
+use anyhow::Result;
+use rustc_hash::FxHashMap;
+use std::collections::BTreeSet;
+use std::ffi::OsString;
+use std::io::Write as _;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{SystemTime, UNIX_EPOCH};
+use tamis_core::record::{Observed, Run};
+use tamis_core::{Outcome, PathMap, Question, Taint, TestKey, Unit, Value};
+use tamis_observe::{Cover, CoveredPaths, Observations, Openings, WindowEnded};
+use tamis_project::given;
+use tamis_session::{
+    Invocation, KnownScope, Ledger, Model, NOT_COLLECTED, Place, Services, Start, Units,
+};
+use tamis_wire::{FromProcess, Hello};
+
+#[derive(Debug, Default)]
+pub(crate) struct PytestModel {
+    root: PathBuf,
+    session: PathBuf,
+    sources: Arc<Sources>,
+    units: Units,
+    answers: FxHashMap<TestKey, bool>,
+    hosts: FxHashMap<u32, Host>,
+    /// Sources with a change after this moment are not known.
+    began: (i64, i64),
+    remarked: BTreeSet<String>,
+}
+
+#[derive(Debug)]
+struct Host {
+    answers: UnixStream,
+    scope: Option<Arc<PytestScope>>,
+    windows: Windows,
+    /// What ran in windows, until the scope is known.
+    early: Vec<WindowClosed>,
+    openings: Vec<(u32, Openings)>,
+    waiting: Vec<(TestEnded, SystemTime)>,
+    /// Why nothing is complete from here on.
+    trouble: Option<String>,
+}
+
+impl Host {
+    fn new(answers: UnixStream) -> Self {
+        Self {
+            answers,
+            scope: None,
+            windows: Windows::default(),
+            early: Vec::new(),
+            openings: Vec::new(),
+            waiting: Vec::new(),
+            trouble: None,
+        }
+    }
+
+    /// What ran and was looked at, as facts of the scope.
+    fn settle(&mut self, root: &Path) {
+        let Some(scope) = self.scope.clone() else { return };
+        for window in std::mem::take(&mut self.early) {
+            let mut facts: FxHashMap<Arc<str>, Value> = FxHashMap::default();
+            facts.extend(window.bodies.iter().map(|(file, name)| body_fact(&scope, file, name)));
+            facts.extend(window.read.iter().map(|file| scope.fact(Kind::Bytes, file)));
+            for kind in [Kind::Distributions, Kind::Conftests] {
+                facts.extend(window.lists.iter().map(|folder| scope.fact(kind, folder)));
+            }
+            self.windows.add_facts(window.window, facts.into_iter().map(as_observed));
+            for folder in &window.lists {
+                let folder = if folder == "." { root.to_path_buf() } else { root.join(folder) };
+                let folder = PathMap::new(root.to_path_buf(), None).to_portable(&folder);
+                self.windows.leave_out_names(window.window, folder);
+            }
+        }
+        for (number, openings) in std::mem::take(&mut self.openings) {
+            let looked = openings.keys().filter_map(|path| relative(root, path));
+            let facts: Vec<_> = looked.map(|file| scope.fact(Kind::Look, &file)).collect();
+            self.windows.add_facts(number, facts.into_iter().map(as_observed));
+        }
+    }
+
+    fn take_finished(&mut self, last: bool) -> Vec<(TestEnded, SystemTime)> {
+        let seen = self.windows.last;
+        let all = std::mem::take(&mut self.waiting).into_iter();
+        let is_ready = |(test, _): &(TestEnded, _)| {
+            last || test.windows.last().is_none_or(|window| *window <= seen)
+        };
+        let (ready, waiting) = all.partition(is_ready);
+        self.waiting = waiting;
+        ready
+    }
+}
+
+fn as_observed((fact, value): (Arc<str>, Value)) -> Observed {
+    given(Question::Fact(fact), value)
+}
+
+/// A file of the project, as facts name it.
+fn relative(root: &Path, path: &[u8]) -> Option<String> {
+    let path = Path::new(std::ffi::OsStr::from_bytes(path));
+    path.strip_prefix(root).ok()?.to_str().map(str::to_owned)
+}
+
+/// The function that ran, or its module where the code belongs to no function.
+fn body_fact(scope: &PytestScope, file: &str, name: &str) -> (Arc<str>, Value) {
+    let facts = scope.sources.facts(file);
+    match facts.as_ref().and_then(|facts| facts.function(name)) {
+        Some(function) => scope.fact(Kind::Function, &format!("{file}::{function}")),
+        None => scope.fact(Kind::Module, file),
+    }
+}
+
+impl PytestModel {
+    fn ask(&mut self, services: &mut Services<'_, '_>, pid: u32, ask: Ask) {
+        let scope = PytestScope::new(Arc::clone(&self.sources), &ask.folder, &ask.scope);
+        let scope = Arc::new(scope);
+        let known: Arc<dyn KnownScope> = Arc::clone(&scope) as _;
+        services.ledger.collected.scopes += 1;
+        let key = |node: &String| known.key(PytestScope::unit(node));
+        let new: BTreeSet<Unit> = (ask.ask.iter())
+            .filter(|node| !self.answers.contains_key(&key(node)))
+            .map(|node| PytestScope::unit(node))
+            .collect();
+        let new: Vec<Unit> = new.into_iter().collect();
+        match self.units.decide(services.ledger, &known, &new) {
+            Ok(run) => {
+                let decided = new.into_iter().zip(run);
+                self.answers.extend(decided.map(|(unit, run)| (known.key(unit), run)));
+            }
+            Err(error) => self.remark(services, format!("nothing was decided: {error:#}")),
+        }
+        if let Some(why) = ask.everything {
+            self.remark(services, format!("all tests run: {why}"));
+            self.answers.values_mut().for_each(|run| *run = true);
+        }
+        let run: Vec<bool> =
+            ask.ask.iter().map(|n| self.answers.get(&key(n)).copied().unwrap_or(true)).collect();
+        if let Some(host) = self.hosts.get_mut(&pid) {
+            host.scope = Some(scope);
+            host.settle(&self.root);
+            answer(&mut host.answers, &run);
+        }
+    }
+
+    fn remark(&mut self, services: &Services<'_, '_>, text: String) {
+        if self.remarked.insert(text.clone()) {
+            services.ledger.remark(text);
+        }
+    }
+
+    fn payload(&mut self, services: &mut Services<'_, '_>, pid: u32, bytes: &[u8]) {
+        let message = Message::read(bytes);
+        let Some(host) = self.hosts.get_mut(&pid) else { return };
+        match message {
+            Ok(Message::Ask(ask)) => self.ask(services, pid, ask),
+            Ok(Message::Window(window)) => {
+                host.early.push(window);
+                host.settle(&self.root);
+            }
+            Ok(Message::Test(test)) => {
+                host.waiting.push((*test, SystemTime::now()));
+                self.record_finished(services.ledger, pid, false);
+            }
+            Ok(Message::Deselected { .. }) => {
+                let deselected = self.answers.values().any(|run| !run);
+                answer(&mut host.answers, &deselected);
+            }
+            Err(why) => drop(host.trouble.get_or_insert(why)),
+        }
+    }
+
+    fn record_finished(&mut self, ledger: &mut Ledger<'_>, pid: u32, last: bool) {
+        let Some(host) = self.hosts.get_mut(&pid) else { return };
+        let finished = host.take_finished(last);
+        for (test, ended) in finished {
+            self.record(ledger, pid, &test, ended);
+        }
+    }
+
+    fn record(&self, ledger: &mut Ledger<'_>, pid: u32, test: &TestEnded, ended: SystemTime) {
+        let Some(host) = self.hosts.get(&pid) else { return };
+        let Some(scope) = host.scope.clone() else { return };
+        let known: Arc<dyn KnownScope> = Arc::clone(&scope) as _;
+        let mut run = run_of(known.key(PytestScope::unit(&test.test)), test, ended);
+        if !ledger.options().collect {
+            return self.record_unobserved(ledger, run);
+        }
+        let mut together = host.windows.together(&test.windows);
+        for fact in self.module_facts(&scope, test) {
+            together.add(&as_observed(fact));
+        }
+        ledger.surroundings().iter().for_each(|observed| together.add(observed));
+        together.forget(|path| self.is_own(&ledger.project().paths.to_absolute(path)));
+        let incomplete = test.incomplete.clone().or_else(|| host.trouble.clone());
+        together.taints.extend(incomplete.map(Taint::Unobserved));
+        if let Some(changed) = self.changed_source(&together.observed) {
+            ledger.collected.changed += 1;
+            let why = format!("{changed} changed while the tests ran, or just before");
+            together.taints.insert(Taint::Unobserved(why));
+        }
+        if let Some(own) = test.windows.last().and_then(|window| host.windows.get(*window)) {
+            run.notes.clone_from(&own.notes);
+            run.left_behind.clone_from(&own.left_behind);
+        }
+        run.observed = together.observed;
+        run.taints = together.taints.into_iter().collect();
+        self.hand_over(ledger, run);
+    }
+
+    fn record_unobserved(&self, ledger: &mut Ledger<'_>, mut run: Run) {
+        if run.outcome.passed() && !ledger.options().failed_before(&run.test) {
+            if let Some(at) = self.units.place(&run.test) {
+                ledger.report_outcome(at, true, run.wall_us);
+            }
+            return;
+        }
+        run.taints.push(Taint::Unobserved(NOT_COLLECTED.into()));
+        self.hand_over(ledger, run);
+    }
+
+    fn hand_over(&self, ledger: &mut Ledger<'_>, run: Run) {
+        let place = self.units.place(&run.test).map_or(Place::Nowhere, Place::At);
+        ledger.record(run, place, None, false);
+    }
+
+    /// The modules that a test can reach, and what would count if it was there.
+    fn module_facts(&self, scope: &PytestScope, test: &TestEnded) -> Vec<(Arc<str>, Value)> {
+        let kind = if test.whole { Kind::Code } else { Kind::Module };
+        let modules = test.modules.iter().map(|file| scope.fact(kind, file));
+        let looks = test.looks.iter().map(|file| scope.fact(Kind::Look, file));
+        let all = test.all.iter().map(|file| scope.fact(Kind::Code, file));
+        modules.chain(looks).chain(all).collect()
+    }
+
+    /// A source among the facts that is not as it was when the command was prepared.
+    fn changed_source(&self, observed: &[Observed]) -> Option<String> {
+        let facts = observed.iter().filter_map(|observed| match &observed.question {
+            Question::Fact(fact) => PytestScope::file_of(fact),
+            _ => None,
+        });
+        let files: BTreeSet<&str> = facts.collect();
+        let changed = |file: &&str| {
+            let there = std::fs::symlink_metadata(self.root.join(file));
+            there.is_ok_and(|there| (there.ctime(), there.ctime_nsec()) >= self.began)
+        };
+        files.into_iter().find(changed).map(str::to_owned)
+    }
+
+    /// What pytest keeps for its next run, byte code, and the plugin itself.
+    fn is_own(&self, path: &Path) -> bool {
+        path.starts_with(&self.session)
+            || path.iter().any(|part| part == ".pytest_cache" || part == "__pycache__")
+    }
+}
+
+fn run_of(key: TestKey, test: &TestEnded, ended: SystemTime) -> Run {
+    let ended = ended.duration_since(UNIX_EPOCH).unwrap_or_default().as_millis() as u64;
+    Run {
+        test: key,
+        outcome: if test.passed { Outcome::Passed } else { Outcome::Failed(1) },
+        started_ms: ended.saturating_sub(test.wall / 1000),
+        wall_us: test.wall,
+        cpu_us: 0,
+        engine: "pytest".into(),
+        observed: Vec::new(),
+        taints: Vec::new(),
+        notes: Vec::new(),
+        left_behind: Vec::new(),
+    }
+}
+
+/// Answers a process; one that is gone needs no answer.
+fn answer(stream: &mut UnixStream, value: &impl serde::Serialize) {
+    let Ok(text) = serde_json::to_vec(value) else { return };
+    let length = (text.len() as u32).to_le_bytes();
+    let _ = stream.write_all(&[&length[..], &text].concat());
+}
+
+/// The clock by which the kernel stamps files.
+fn kernel_time() -> (i64, i64) {
+    let mut now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: the clock writes to a timespec that is ours.
+    let failed = unsafe { libc::clock_gettime(libc::CLOCK_REALTIME_COARSE, &raw mut now) } != 0;
+    if failed { (0, 0) } else { (now.tv_sec, now.tv_nsec) }
+}
+
+impl Model for PytestModel {
+    fn prepare(
+        &mut self,
+        services: &mut Services<'_, '_>,
+        invocation: &mut Invocation,
+    ) -> Result<Start> {
+        let session = services.session;
+        self.began = kernel_time();
+        self.root = services.ledger.project().root().to_path_buf();
+        self.session = session.folder().to_path_buf();
+        self.sources = Arc::new(Sources::new(&self.root));
+        let root = self.root.canonicalize().unwrap_or_else(|_| self.root.clone());
+        let parts = [session.library().into(), session.socket(), session.token().into(), root];
+        let parts: Vec<OsString> = parts.map(PathBuf::into_os_string).into();
+        let text = parts.join(std::ffi::OsStr::new("\n"));
+        let folder = plugin_files::place(session.folder());
+        plugin_files::add_to(&mut invocation.environment, &folder, text);
+        Ok(Start::Run)
+    }
+
+    fn covered(&self) -> Arc<dyn CoveredPaths + Send + Sync> {
+        Arc::new(ProjectSources(self.root.clone()))
+    }
+
+    fn connected(
+        &mut self,
+        services: &mut Services<'_, '_>,
+        _: Option<usize>,
+        hello: Hello,
+        answers: UnixStream,
+    ) {
+        services.ledger.collected.launched += 1;
+        self.hosts.insert(hello.pid, Host::new(answers));
+    }
+
+    fn message(&mut self, services: &mut Services<'_, '_>, pid: u32, message: FromProcess) {
+        match message {
+            FromProcess::Payload(payload) => self.payload(services, pid, &payload.0),
+            FromProcess::Trouble(why) => {
+                if let Some(host) = self.hosts.get_mut(&pid) {
+                    host.trouble.get_or_insert(why);
+                }
+            }
+            FromProcess::Hello(_) | FromProcess::Began(_) | FromProcess::Ended(_) => {}
+            FromProcess::Bye => {}
+        }
+    }
+
+    fn gone(&mut self, _: &mut Services<'_, '_>, _: u32) {}
+
+    fn window(&mut self, services: &mut Services<'_, '_>, window: WindowEnded) {
+        match window {
+            WindowEnded::Outside { host, observations, undecided } => {
+                if let Some(host) = self.hosts.get_mut(&host) {
+                    host.windows.add_outside(observations);
+                    host.windows.add_outside(undecided);
+                }
+            }
+            WindowEnded::Unit { host: pid, test, mut observations, mut openings, children } => {
+                let Some(host) = self.hosts.get_mut(&pid) else { return };
+                for child in children {
+                    add(&mut observations, child.undecided);
+                    openings.extend(child.openings);
+                }
+                host.windows.add(test, observations);
+                host.windows.last = host.windows.last.max(test);
+                host.openings.push((test, openings));
+                host.settle(&self.root);
+                self.record_finished(services.ledger, pid, false);
+            }
+        }
+    }
+
+    fn finish(mut self: Box<Self>, services: &mut Services<'_, '_>) {
+        let hosts: Vec<u32> = self.hosts.keys().copied().collect();
+        for host in hosts {
+            self.record_finished(services.ledger, host, true);
+        }
+    }
+}
+
+fn add(all: &mut Observations, more: Observations) {
+    all.observed.extend(more.observed);
+    all.taints.extend(more.taints);
+}
+
+/// Sources of the project, which count by their functions.
+struct ProjectSources(PathBuf);
+
+impl CoveredPaths for ProjectSources {
+    fn cover(&self, path: &[u8]) -> Cover {
+        let name = Path::new(std::ffi::OsStr::from_bytes(path));
+        let is_source = path.ends_with(b".py") && name.starts_with(&self.0);
+        let below = name.strip_prefix(&self.0).unwrap_or(name);
+        match is_source && !below.iter().any(is_installed) {
+            true => Cover::Counted,
+            false => Cover::None,
+        }
+    }
+}
+
+/// Libraries inside of the project's folder; the plugin has the same rule (`_tamis_watch.py`).
+fn is_installed(part: &std::ffi::OsStr) -> bool {
+    let part = part.as_bytes();
+    part.ends_with(b"-packages") || part.starts_with(b"python3")
+}

@@ -1,0 +1,122 @@
+"""What stays in the process and belongs to no module of the project. PYTEST_DONT_REWRITE"""
+
+import gc
+import logging
+import operator
+import os
+import signal
+import sys
+import threading
+import types
+import warnings
+
+#: Attributes of pytest's configuration that are its own.
+_PYTESTS = {
+    "option", "invocation_params", "pluginmanager", "stash", "trace", "hook", "args", "args_source", "cache",
+    "known_args_namespace", "inicfg", "workerinput", "workeroutput", "invocation_dir", "rootdir", "inifile",
+    "workerconfig",
+}  # fmt: skip
+#: Libraries that work on behalf of pytest, and change while it runs.
+_AROUND = ("_pytest", "pytest", "pluggy", "xdist", "execnet", "sys", "builtins", "_tamis", "importlib", "_frozen")
+
+
+class ProcessState:
+    """What belongs to no module: compared as values before each test."""
+
+    def __init__(self, config, modules):
+        self.config, self.modules = config, modules
+        self.threads = threading.active_count()
+        self.known = [name for name in modules if name in sys.modules]
+        self.seen = self.look()
+
+    def look(self):
+        import contextvars
+        import locale
+
+        decimal = sys.modules.get("decimal")
+        socket = sys.modules.get("socket")
+        variables = {name: value for name, value in os.environ.items() if name != "PYTEST_CURRENT_TEST"}
+        return {
+            "environment": variables,
+            "folder": self._folder(),
+            "path": list(sys.path),
+            "hooks": (list(map(id, sys.meta_path)), list(map(id, sys.path_hooks)), id(sys.excepthook)),
+            "builtins": [(name, id(value)) for name, value in vars(sys.modules["builtins"]).items() if name != "_"],
+            "warnings": list(map(repr, warnings.filters)),
+            "locale": self._quietly(lambda: locale.setlocale(locale.LC_ALL)),
+            "decimal": repr(decimal.getcontext()) if decimal else None,
+            "sockets": socket.getdefaulttimeout() if socket else None,
+            "signals": [id(signal.getsignal(number)) for number in range(1, 32)],
+            "context": [(id(key), id(value)) for key, value in contextvars.copy_context().items()],
+            "logging": self._logging(),
+            "modules": [(name, id(sys.modules.get(name))) for name in self.known],
+            "configuration": [(name, id(vars(self.config)[name])) for name in self.own_attributes()],
+            "limits": (sys.getrecursionlimit(), sys.getswitchinterval()),
+        }
+
+    def own_attributes(self):
+        """What the project keeps in pytest's configuration."""
+        return [name for name in vars(self.config) if name not in _PYTESTS and not name.startswith("_")]
+
+    @staticmethod
+    def _quietly(function):
+        try:
+            return function()
+        except Exception:
+            return None
+
+    def _folder(self):
+        return self._quietly(os.getcwd)
+
+    def _logging(self):
+        """Loggers by what was set; one that is new and as new ones are is none."""
+        loggers = {"": logging.root, **logging.root.manager.loggerDict}
+        found = {"disable": logging.root.manager.disable}
+        for name, logger in loggers.items():
+            if isinstance(logger, logging.Logger):
+                handlers = [(id(handler), handler.level) for handler in logger.handlers]
+                settings = (logger.level, logger.propagate, logger.disabled, handlers, len(logger.filters))
+                if settings != (0, True, False, [], 0):
+                    found[name] = settings
+        return found
+
+    def changes(self):
+        now = self.look()
+        # A module that was not there had its state from the beginning.
+        changed = [name for name in now if now[name] != self.seen[name] and self.seen[name] is not None]
+        self.seen = now
+        if threading.active_count() > self.threads:
+            changed.append("threads")
+        return changed
+
+
+class ForeignState:
+    """The names of libraries: what a test put in the place of one of their functions, and left there."""
+
+    def __init__(self, modules):
+        self.modules = modules
+        self.look()
+
+    def look(self):
+        self.spaces, self.count = [], len(sys.modules)
+        for name, module in list(sys.modules.items()):
+            if type(module) is types.ModuleType and name not in self.modules and not name.startswith(_AROUND):
+                self.spaces.append(vars(module))
+        self.copies = list(map(dict.copy, self.spaces))
+        self.refs = gc.get_referents(*self.spaces)
+
+    def changes(self):
+        """Sets of labels; names that are new, and modules in modules, are no change."""
+        now = gc.get_referents(*self.spaces)
+        if len(now) == len(self.refs) and all(map(operator.is_, now, self.refs)):
+            if len(sys.modules) != self.count:
+                self.look()
+            return []
+        found = []
+        for space, before in zip(self.spaces, self.copies):
+            for name, value in before.items():
+                now = space.get(name, before)
+                if now is not value and type(now) is not types.ModuleType:
+                    found.append(frozenset((name,)))
+        self.look()
+        return found

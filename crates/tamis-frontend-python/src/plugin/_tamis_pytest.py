@@ -1,0 +1,486 @@
+"""tamis inside of pytest: which tests there are, which need to run, and what each of them used. PYTEST_DONT_REWRITE
+
+What a test used is its own window, those of its fixtures of wider scopes, of the modules that it can reach by
+imports, of the collection of its file, and of everything before the first test. Besides, the windows of earlier
+tests that left something changed in this process which this test can see (_tamis_state).
+"""
+
+import hashlib
+import os
+import sys
+import time
+
+import pluggy
+from _tamis_evidence import Test
+from _tamis_evidence import report as report_test
+from _tamis_imports import Imports
+from _tamis_link import Link
+from _tamis_state import State
+from _tamis_process import ForeignState, ProcessState
+from _tamis_watch import Owner, Watch, guarded
+
+_WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
+_abspath = os.path.abspath
+_now, _frame = time.perf_counter, sys._getframe
+hookimpl = pluggy.HookimplMarker("pytest")
+
+#: Options that change which tests run, where, or what is printed, and not what a test does.
+NEUTRAL = {
+    "file_or_dir", "keyword", "markexpr", "verbose", "maxfail", "tbstyle", "showlocals", "show_locals", "color",
+    "code_highlight", "durations", "durations_min", "reportchars", "disable_warnings", "numprocesses",
+    "maxprocesses", "dist", "tx", "px", "testrunuid", "maxworkerrestart", "lf", "last_failed_no_failures",
+    "failedfirst", "newfirst", "cacheshow", "cacheclear", "stepwise", "stepwise_skip", "stepwise_reset",
+    "collectonly", "xmlpath", "junitprefix", "deselect", "ignore", "ignore_glob", "showcapture", "no_header",
+    "no_summary", "randomly_seed", "force_short_summary", "xfail_tb", "fold_skipped", "traceconfig", "pastebin",
+    "no_fold_skipped", "looponfail", "rsyncdir", "rsyncignore", "distload", "no_loadscope_reorder",
+    "loadscopereorder", "keepduplicates", "collect_in_virtualenv", "continue_on_collection_errors", "rsyncdirs",
+    "no_showlocals", "plugins", "loadgroup", "quiet",
+}  # fmt: skip
+#: With these nothing of a test runs, or not as usual.
+OTHER_PURPOSE = ("collectonly", "setuponly", "setupplan", "showfixtures", "show_fixtures_per_test", "markers")
+
+the = None
+
+
+class Plugin:
+    def __init__(self, here, session):
+        self.here = here
+        version = "%d.%d" % sys.version_info[:2]
+        self.link = Link(session, {"version": version})
+        self.watch = Watch(self.link, self.link.root)
+        self.imports = Imports(self.watch)
+        self.state = State(self.watch.file)
+        self.process = None
+        self.config = None
+        self.collected = {}
+        self.fixtures = {}
+        self.making = []
+        self.writers = {}
+        self.wrote = {}
+        self.test = None
+        self.deselected = 0
+        self.asked = False
+        self.is_complete = False
+        self.began, self.spent, self.is_too_slow = _now(), 0.0, False
+
+    # The beginning.
+
+    def begin(self):
+        self.watch.start()
+        self._look_at_what_was_before()
+        self.imports.install()
+        self.imports.on_imported = self.imported
+        sys.addaudithook(self.audit)
+
+    @guarded
+    def pytest_is_there(self):
+        """All of pytest's own modules can be imported now."""
+        import _pytest.assertion.rewrite as rewrite
+        import _pytest.fixtures as fixtures
+
+        self.imports.around_loader(rewrite.AssertionRewritingHook)
+        self._around_fixtures(fixtures.FixtureDef)
+        self.is_complete = True
+
+    def _look_at_what_was_before(self):
+        """What the interpreter read before the tracer knew this process."""
+        places = {sys.executable, os.path.realpath(sys.executable), os.path.join(sys.prefix, "pyvenv.cfg")}
+        for module in list(sys.modules.values()):
+            spec = getattr(module, "__spec__", None)
+            places.add(getattr(module, "__file__", None) or getattr(spec, "origin", None))
+        for folder in {entry for entry in sys.path if entry.endswith("-packages")}:
+            try:
+                names = os.listdir(folder)
+            except OSError:
+                continue
+            places.update(os.path.join(folder, name) for name in names if name.endswith(".pth"))
+        for place in places:
+            if isinstance(place, str) and os.path.isabs(place):
+                try:
+                    os.stat(place)
+                except OSError:
+                    pass
+
+    def _around_fixtures(self, kind):
+        execute, used = kind.execute, self.used
+
+        def around(self, request):
+            __tracebackhide__ = True
+            used(self)
+            return execute(self, request)
+
+        kind.execute = around
+
+    @guarded
+    def audit(self, event, args):
+        if event == "open":
+            path = args[0]
+            if self.test is not None and type(path) is str and isinstance(args[2], int):
+                self.opened(path, bool(args[2] & _WRITES))
+            if type(path) is str and path.endswith(".py") and not _is_import():
+                file = self.watch.file(path)
+                if file is not None:
+                    self.watch.owner.read.add(file)
+        elif event == "sqlite3.connect":
+            if self.test is not None and isinstance(args[0], str) and args[0] != ":memory:":
+                self.opened(args[0], True)
+        elif event in ("os.listdir", "os.scandir"):
+            folder = self.watch.folder(args[0])
+            if folder is not None:
+                lists = self.watch.owner.lists
+                lists[folder] = lists.get(folder, False) or not _is_search()
+        elif event in ("os.fork", "os.forkpty"):
+            self.watch.owner.forked = True
+
+    def opened(self, path, writes):
+        """Who opens a file that an earlier test of this process wrote depends on that test."""
+        if path.endswith(".pyc") or "/.pytest_cache/" in path or path.startswith("/dev/"):
+            return
+        writers = self.wrote.setdefault(_abspath(path), set()) if writes else self.wrote.get(_abspath(path))
+        if writers is None:
+            return
+        self.test.groups.update(writer for writer in writers if writer is not self.test)
+        if writes:
+            writers.add(self.test)
+            self.test.has_written = True
+
+    @guarded
+    def configured(self, config):
+        """The first configuration of this process is the user's; others are made by tests of plugins."""
+        self.config = config
+        options = config.known_args_namespace
+        spread = getattr(options, "numprocesses", None) or getattr(options, "tx", None)
+        if "PYTEST_XDIST_WORKER" in os.environ or not spread:
+            self.leave_environment()
+        else:
+            # The workers have the tests; below an open window they would not be seen as processes of their own.
+            self.watch.leave()
+        root = str(config.rootpath)
+        names = ("pytest.ini", ".pytest.ini", "pytest.toml", ".pytest.toml", "pyproject.toml", "tox.ini", "setup.cfg")
+        for place in {*(os.path.join(root, name) for name in (*names, "setup.py")), str(config.inipath or root)}:
+            try:
+                os.stat(place)
+            except OSError:
+                pass
+
+    def leave_environment(self):
+        """Tests and their children see the environment that the user made."""
+        os.environ.pop("TAMIS_PYTEST", None)
+        entries = os.environ.get("PYTHONPATH", "").split(os.pathsep)
+        if self.here in entries:
+            entries.remove(self.here)
+        if any(entries):
+            os.environ["PYTHONPATH"] = os.pathsep.join(entries)
+        else:
+            os.environ.pop("PYTHONPATH", None)
+
+    def scope(self):
+        """In which way the tests run, as a few letters: another interpreter or option is another way."""
+        options = sorted(vars(self.config.option).items())
+        if hasattr(self.config, "workerinput"):
+            # A worker of xdist has a temporary folder of its own.
+            options = [("worker", True), *((n, v) for n, v in options if n != "basetemp")]
+        usual = [
+            "%s=%r" % (name, value)
+            for name, value in options
+            if name not in NEUTRAL and not name.startswith(("cov", "no_cov", "verbosity_")) and " at 0x" not in repr(value)
+        ]
+        plugins = [name for name in self.config.option.plugins or () if not name.startswith("no:terminal")]
+        flags = repr(sys.flags)
+        parts = [sys.version, sys.prefix, os.path.realpath(sys.executable), flags, os.getcwd(), *usual, *plugins]
+        text = "\n".join(parts).replace(self.link.root, "")
+        return "%d.%d-%s" % (*sys.version_info[:2], hashlib.sha256(text.encode()).hexdigest()[:6])
+
+    # Collection.
+
+    @guarded
+    def selected(self, session, items):
+        option = self.config.option
+        if any(getattr(option, name, False) for name in OTHER_PURPOSE):
+            return
+        self.asked = True
+        everything = None
+        if getattr(option, "cov_source", None):
+            everything = "coverage is measured, and what tests that do not run cover would be missing"
+        folder = os.path.realpath(str(self.config.rootpath)) + os.sep
+        inside = folder.startswith(self.watch.root)
+        question = {
+            "ask": [item.nodeid for item in items],
+            "scope": self.scope(),
+            "folder": folder[len(self.watch.root) :].rstrip(os.sep) or "." if inside else ".",
+            "everything": everything,
+        }
+        answer = self.link.ask(question)
+        if not isinstance(answer, list) or len(answer) != len(items):
+            return
+        proven = [item for item, runs in zip(items, answer) if not runs]
+        if proven:
+            self.deselected += len(proven)
+            items[:] = [item for item, runs in zip(items, answer) if runs]
+            self.config.hook.pytest_deselected(items=proven)
+
+    @guarded
+    def collects(self, collector):
+        import _pytest.nodes as nodes
+
+        is_file = isinstance(collector, nodes.File)
+        is_inside = not isinstance(collector, nodes.FSCollector)
+        owner = Owner("collect" if is_file or (is_inside and collector is not collector.session) else "walk")
+        if owner.kind == "collect":
+            self.collected.setdefault(str(collector.path), []).append(owner)
+        return owner
+
+    @guarded
+    def has_collected(self, owner):
+        """What pytest itself looks at on its way counts by what it finds, which is compared each time.
+
+        What it keeps in the functions that it finds is no state of the project.
+        """
+        for root, changed in self.state.changes().items():
+            if owner.ran:
+                self.write(root, changed, owner)
+        if owner.kind == "walk" and owner.ran:
+            self.watch.for_everybody(owner)
+        elif owner.kind == "walk":
+            for inner in owner.inner:
+                if inner.kind == "foreign":
+                    self.watch.for_everybody(inner)
+
+    @guarded
+    def before_first_test(self):
+        self.state.changes()
+        self.process = ProcessState(self.config, self.imports.files)
+        self.foreign = ForeignState(self.imports.files)
+        for name in self.process.own_attributes():
+            self.state.add("config." + name, getattr(self.config, name, None))
+        self.watch.between()
+
+    @guarded
+    def ended(self, test, wall):
+        began = _now()
+        report_test(self, test, wall)
+        self.spend(_now() - began)
+
+    def spend(self, seconds):
+        """Comparing may take longer than the tests: then nothing is compared any more, and no test is proven."""
+        self.spent += seconds
+        if self.spent > 20 and self.spent > 0.7 * (_now() - self.began):
+            self.is_too_slow = True
+
+    # State.
+
+    @guarded
+    def imported(self, name, owner):
+        if self.is_too_slow:
+            return
+        began = _now()
+        for root, changed in self.state.changes(besides=(name,)).items():
+            self.write(root, changed, owner)
+        self.state.add_module(name)
+        self.spend(_now() - began)
+
+    def write(self, root, changed, owner):
+        """Remembers who changed what, by the labels of it."""
+        known = self.writers.setdefault(root, {})
+        for labels in set(changed):
+            known.setdefault(labels, []).append(owner)
+
+    @guarded
+    def used(self, definition):
+        known = id(definition)
+        if self.making:
+            self.making[-1].uses.add(known)
+        if self.test is not None:
+            self.test.uses.add(known)
+
+    @guarded
+    def made(self, definition, owner):
+        self.fixtures[id(definition)] = (definition, owner)
+        result = getattr(definition, "cached_result", None)
+        if result is not None and result[0] is not None:
+            self.state.add(id(definition), result[0])
+
+    @guarded
+    def after_test(self, test):
+        changed = self.state.changes()
+        process = self.process.changes()
+        if process:
+            changed["process"] = [frozenset()]
+        foreign = self.foreign.changes()
+        if foreign:
+            changed["libraries"] = foreign
+        test.has_written = test.has_written or bool(changed)
+        for root, labels in changed.items():
+            self.write(root, labels, test)
+        return process
+
+
+def connect(here, session):
+    """Whether this process is now watched; the first time only."""
+    global the
+    if the is not None:
+        return False
+    plugin = Plugin(here, session)
+    try:
+        plugin.begin()
+    except BaseException:
+        plugin.link.trouble("the plugin could not begin")
+        raise
+    the = plugin
+    return True
+
+
+def _is_import():
+    """Whether a file is opened to be compiled, by the import system or by pytest for its rewriting."""
+    frame = _frame(3)
+    for _ in range(5):
+        if frame is None:
+            return False
+        name, function = frame.f_code.co_filename, frame.f_code.co_name
+        if function == "get_code" and name.startswith("<frozen importlib"):
+            return True
+        if function in ("_rewrite_test", "_read_pyc") and name.endswith("rewrite.py"):
+            return True
+        if "pathlib" not in name and (function != "get_data" or not name.startswith("<frozen importlib")):
+            return False
+        frame = frame.f_back
+    return False
+
+
+def _is_search():
+    """Whether a folder is listed to find distributions or conftests; a fact says what counts of such a list."""
+    frame = _frame(3)
+    for _ in range(12):
+        if frame is None:
+            return False
+        name, function = frame.f_code.co_filename, frame.f_code.co_name
+        if "/importlib/metadata/" in name:
+            return True
+        if function == "_set_initial_conftests" and name.endswith("/_pytest/config/__init__.py"):
+            return True
+        if "pathlib" not in name and "/glob.py" not in name and "/_pytest/config/" not in name:
+            return False
+        frame = frame.f_back
+    return False
+
+
+def _is_ours(config):
+    return the is not None and the.config is config and not the.watch.is_broken
+
+
+# Hooks.
+
+
+@hookimpl(tryfirst=True)
+def pytest_addoption():
+    if the is not None and not the.is_complete:
+        the.pytest_is_there()
+
+
+@hookimpl(tryfirst=True)
+def pytest_load_initial_conftests(early_config):
+    if the is not None and the.config is None:
+        the.configured(early_config)
+
+
+@hookimpl(hookwrapper=True, tryfirst=True)
+def pytest_make_collect_report(collector):
+    if not _is_ours(collector.config):
+        yield
+        return
+    owner = the.collects(collector) or Owner("walk")
+    the.watch.push(owner)
+    try:
+        yield
+    finally:
+        the.watch.pop()
+        the.has_collected(owner)
+
+
+@hookimpl(hookwrapper=True, tryfirst=True)
+def pytest_collection_modifyitems(session, config, items):
+    yield
+    if _is_ours(config):
+        the.selected(session, items)
+
+
+@hookimpl(trylast=True)
+def pytest_collection_finish(session):
+    if _is_ours(session.config):
+        the.before_first_test()
+
+
+@hookimpl(hookwrapper=True, tryfirst=True)
+def pytest_fixture_setup(fixturedef, request):
+    if not _is_ours(request.config) or fixturedef.scope == "function":
+        yield
+        return
+    owner = Owner("fixture")
+    owner.uses, owner.made_in = set(), the.test
+    the.making.append(owner)
+    the.watch.push(owner)
+    try:
+        yield
+    finally:
+        the.watch.pop()
+        the.making.pop()
+        the.made(fixturedef, owner)
+
+
+@hookimpl(tryfirst=True)
+def pytest_fixture_post_finalizer(fixturedef, request):
+    if the is not None and the.config is request.config:
+        the.state.roots.pop(id(fixturedef), None)
+
+
+@hookimpl(hookwrapper=True, tryfirst=True)
+def pytest_runtest_protocol(item, nextitem):
+    if not _is_ours(item.config) or not the.asked:
+        yield
+        return
+    test = the.test = Test(item)
+    the.watch.between()
+    the.watch.resume()
+    the.watch.push(test)
+    began = _now()
+    try:
+        yield
+    finally:
+        wall = _now() - began
+        the.watch.pop()
+        the.test = None
+        test.is_watched = the.watch.is_watching()
+        the.watch.rest()
+        the.ended(test, int(wall * 1e6))
+        the.watch.resume()
+
+
+@hookimpl(hookwrapper=True)
+def pytest_runtest_makereport(item, call):
+    outcome = yield
+    if the is not None and the.test is not None and the.test.item is item:
+        the.test.reported(outcome.get_result())
+
+
+@hookimpl(tryfirst=True)
+def pytest_runtest_logreport(report):
+    test = the.test if the is not None else None
+    if test is not None and test.item.nodeid == report.nodeid:
+        test.reported(report)
+
+
+@hookimpl(tryfirst=True)
+def pytest_sessionfinish(session, exitstatus):
+    if the is None or the.config is not session.config:
+        return
+    if int(exitstatus) == 5 and (the.deselected or the.link.ask({"deselected": True})):
+        session.exitstatus = 0
+
+
+@hookimpl(trylast=True)
+def pytest_unconfigure(config):
+    if the is not None and the.config is config:
+        the.watch.end()
+        the.watch.stop()
+        the.link.bye()
+        the.config = None

@@ -1,0 +1,336 @@
+"""What stays in the process between tests, and which of it changed. PYTEST_DONT_REWRITE
+
+The state of a module of the project is everything that can be reached from its names without passing through
+another module: globals, class attributes, closures, defaults, attributes, items. Two looks at it are compared by
+the identity of what each object refers to, which the garbage collector's own traversal gives in one call; only
+where that differs, the objects are gone through one by one, and what changed has labels: the names on the way to it.
+
+What cannot be looked into counts as changed in each window. What libraries keep for themselves, where no module
+of the project refers to it, is not seen.
+"""
+
+import _io
+import collections
+import functools
+import gc
+import io
+import itertools
+import logging
+import operator
+import random
+import re
+import sys
+import threading
+import types
+import weakref
+
+_referents = gc.get_referents
+_is = operator.is_
+_HEAP, _IMMUTABLE = 1 << 9, 1 << 8
+#: More objects than this are not looked at one by one before each test.
+MOST = 300_000
+_DEEPEST_LABELS = 12
+
+_LEAVES = {
+    int, str, float, bool, type(None), bytes, complex, type(...), type(NotImplemented), range,
+    types.CodeType, types.ModuleType, types.BuiltinFunctionType, types.WrapperDescriptorType,
+    types.MethodDescriptorType, types.GetSetDescriptorType, types.MemberDescriptorType,
+    types.ClassMethodDescriptorType, types.MethodWrapperType, re.Pattern, re.Match, slice,
+    type(threading.Lock()), type(threading.RLock()), type(sys.flags), types.FrameType,
+    types.TracebackType, operator.itemgetter, operator.attrgetter, operator.methodcaller,
+    type(vars(collections.namedtuple("_One", "name"))["name"]),
+}  # fmt: skip
+_CONTAINERS = {
+    object, dict, list, tuple, set, frozenset, collections.deque, collections.OrderedDict,
+    collections.defaultdict, functools.partial, types.CellType, types.MethodType, property,
+    staticmethod, classmethod, types.MappingProxyType, types.SimpleNamespace, types.GenericAlias,
+    BaseException, type(functools.lru_cache(lambda: 0)), super, type({}.keys()), type({}.values()),
+    type({}.items()),
+}  # fmt: skip
+if hasattr(types, "UnionType"):
+    _CONTAINERS.add(types.UnionType)
+_WITHOUT_STATE = {
+    "datetime", "decimal", "_decimal", "zoneinfo", "typing", "_typing", "_contextvars", "_abc", "_struct",
+    "struct", "importlib", "_frozen_importlib", "_frozen_importlib_external", "_thread", "ast", "_ast",
+}  # fmt: skip
+_NOT_STATE = {"__warningregistry__", "__spec__", "__loader__", "__cached__", "__builtins__"}
+_STOPS = (logging.Logger, logging.Handler, logging.Manager, threading.Thread)
+
+
+def _digest_of(kind):
+    """How the content of an object that the collector does not show is compared; None where it cannot be."""
+    if issubclass(kind, bytearray):
+        return bytes
+    if issubclass(kind, (io.StringIO, io.BytesIO)):
+        return lambda o: None if o.closed else o.getvalue()
+    if issubclass(kind, random.Random):
+        return lambda o: random.Random.getstate(o)
+    if kind is itertools.count:
+        return repr
+    if kind in (type(iter([])), type(iter(())), type(iter({})), type(iter(set())), type(iter(""))):
+        return operator.length_hint
+    if kind is types.GeneratorType:
+        return lambda o: o.gi_frame and o.gi_frame.f_lasti
+    if kind is types.CoroutineType:
+        return lambda o: o.cr_frame and o.cr_frame.f_lasti
+    if issubclass(kind, _io._IOBase):
+        return lambda o: o.closed
+    if kind.__module__ == "array":
+        return lambda o: o.tobytes()
+    return None
+
+
+class Kinds:
+    """What to do with an object, by its type: 0 nothing, 1 go on, 2 compare its digest, 3 it counts as changed."""
+
+    def __init__(self):
+        self.known = {kind: 0 for kind in _LEAVES}
+        self.known.update((kind, 1) for kind in _CONTAINERS if kind is not object)
+        self.known.update({types.FunctionType: 1, type: 1, object: 0})
+        self.digests = {}
+
+    def of(self, kind):
+        known = self.known.get(kind)
+        if known is None:
+            known = self.known[kind] = self._find(kind)
+        return known
+
+    def _find(self, kind):
+        if issubclass(kind, _STOPS):
+            return 0
+        module = kind.__module__ if isinstance(kind.__module__, str) else ""
+        top = module.partition(".")[0]
+        if top in ("_pytest", "pluggy", "xdist", "execnet"):
+            return 1 if kind.__name__ in ("FixtureFunctionDefinition", "MarkDecorator", "Mark") else 0
+        if issubclass(kind, (type, weakref.ref, threading.local)):
+            return 1
+        if top in _WITHOUT_STATE or kind.__name__ == "_lru_list_elem":
+            return 0  # What a cache holds is shown by the cache itself.
+        if issubclass(kind, types.ModuleType):
+            return 0
+        digest = _digest_of(kind)
+        if digest is not None:
+            self.digests[kind] = digest
+            return 2
+        if all(self._is_open(base) for base in kind.__mro__):
+            return 1
+        return 3
+
+    def _is_open(self, base):
+        """Whether the collector shows all that an instance holds by this class."""
+        if base in _CONTAINERS or base in _LEAVES or issubclass(base, BaseException):
+            return True
+        if not base.__flags__ & _HEAP or base.__flags__ & _IMMUTABLE:
+            return base.__module__ in ("typing", "abc", "builtins") and base.__name__ in ("Generic", "Protocol", "ABC")
+        file = getattr(sys.modules.get(base.__module__), "__file__", None) or ""
+        return not file.endswith((".so", ".pyd"))
+
+
+class Root:
+    """What can be reached from the names of one module, or from another holder of state."""
+
+    def __init__(self, state, names):
+        self.state, self.names = state, names
+        self.look()
+
+    def look(self):
+        """Goes through all objects, and keeps for each its labels and what it refers to."""
+        state, kinds = self.state, self.state.kinds
+        namespace = self.names()
+        self.objects, self.dicts, self.special, self.closed, self.slots = [], [], [], [], {}
+        todo, seen = [(namespace, ())], {id(namespace)}
+        while todo:
+            thing, labels = todo.pop()
+            children = state.children(thing)
+            self._keep(thing, labels)
+            if len(seen) > MOST:
+                self.closed.append(())
+                break
+            for label, child in children:
+                number = id(child)
+                if number in seen or number in state.namespaces or label in _NOT_STATE:
+                    continue
+                kind = kinds.of(type(child))
+                is_class = issubclass(type(child), type)
+                if kind == 0 or (is_class and state.is_elsewhere(child, namespace)):
+                    continue
+                seen.add(number)
+                path = labels
+                if label is not None and len(labels) < _DEEPEST_LABELS:
+                    path = (*labels, label)
+                if kind == 3:
+                    self.closed.append(path)
+                    continue
+                if kind == 2:
+                    digest = kinds.digests[type(child)]
+                    self.special.append((child, digest, _safely(digest, child), path))
+                if is_class:
+                    self.special.append((child, _subclasses, _subclasses(child), ("__subclasses__",)))
+                if kind == 1 or type(child) in _RESUMED:
+                    todo.append((child, path))
+        self.refs = _referents(*self.objects)
+        self.keys = list(_keys(self.dicts))
+
+    def _keep(self, thing, labels):
+        self.objects.append(thing)
+        if issubclass(type(thing), dict):
+            self.dicts.append(thing)
+            self.slots[id(thing)] = (thing, labels, dict.copy(thing))
+        else:
+            self.slots[id(thing)] = (thing, labels, _referents(thing))
+
+    def is_same(self):
+        now = _referents(*self.objects)
+        if len(now) != len(self.refs) or not all(map(_is, now, self.refs)):
+            return False
+        keys = list(_keys(self.dicts))
+        if len(keys) != len(self.keys) or not all(map(_is, keys, self.keys)):
+            return False
+        return all(_safely(digest, thing) == was for thing, digest, was, _ in self.special)
+
+    def changes(self):
+        """Sets of labels of what changed since the last look; what counts as changed is among them."""
+        closed = [frozenset(path) for path in self.closed]
+        if self.is_same():
+            return closed
+        before, special = self.slots, {id(s[0]): s for s in self.special}
+        self.look()
+        changed = list(closed)
+        for number, (thing, labels, now) in self.slots.items():
+            was = before.get(number)
+            if was is not None and was[0] is thing:
+                changed.extend(_differences(thing, labels, was[2], now))
+        for thing, _, digest, labels in self.special:
+            was = special.get(id(thing))
+            if was is not None and was[2] != digest:
+                changed.append(frozenset(labels))
+        return changed
+
+
+_RESUMED = (types.GeneratorType, types.CoroutineType)
+
+
+def _keys(dicts):
+    return itertools.chain.from_iterable(map(dict.__iter__, dicts))
+
+
+def _subclasses(kind):
+    return list(map(id, type.__subclasses__(kind)))
+
+
+def _safely(digest, thing):
+    try:
+        return digest(thing)
+    except Exception:
+        return object()
+
+
+def _differences(thing, labels, before, now):
+    if not issubclass(type(thing), dict):
+        if len(before) != len(now) or not all(map(_is, before, now)):
+            yield frozenset(labels)
+        return
+    for key in before.keys() | now.keys():
+        old, new = before.get(key, before), now.get(key, before)
+        if old is new or issubclass(type(new), types.ModuleType) or (isinstance(key, str) and key in _NOT_STATE):
+            continue
+        yield frozenset((*labels, key)) if type(key) is str else frozenset(labels)
+
+
+class State:
+    """All roots, and which window changed what."""
+
+    def __init__(self, is_project):
+        self.is_project = is_project
+        self.kinds = Kinds()
+        self.roots = {}
+        self.namespaces = set()
+        self.noted = 0
+        self.homes = {}
+
+    def note_modules(self):
+        if len(sys.modules) == self.noted:
+            return
+        self.noted = len(sys.modules)
+        names = {id(vars(module)) for module in list(sys.modules.values()) if isinstance(module, types.ModuleType)}
+        self.namespaces |= names
+
+    def add_module(self, name):
+        module = sys.modules.get(name)
+        if isinstance(module, types.ModuleType):
+            self.note_modules()
+            space = vars(module)
+            self.roots[name] = Root(self, lambda: space)
+
+    def add(self, name, value):
+        holder = {"": value}
+        self.roots[name] = Root(self, lambda: holder)
+
+    def changes(self, besides=()):
+        """What changed in each root since the last look."""
+        self.note_modules()
+        found = {}
+        for name, root in list(self.roots.items()):
+            if name in besides:
+                continue
+            changed = root.changes()
+            if changed:
+                found[name] = changed
+        return found
+
+    # What an object refers to, with the name by which code reaches it.
+
+    def children(self, thing):
+        kind = type(thing)
+        if issubclass(kind, dict):
+            named = [(key if type(key) is str else None, value) for key, value in dict.items(thing)]
+            named.extend((None, key) for key in dict.keys(thing))
+            return named + (self._of_instance(thing) if kind is not dict else [])
+        if kind is types.FunctionType:
+            return self._of_function(thing)
+        if issubclass(kind, weakref.ref):
+            return [(None, target) for target in (thing(),) if target is not None]
+        if issubclass(kind, threading.local):
+            return [(None, thing.__dict__)]
+        if issubclass(kind, type):
+            return [(None, child) for child in _referents(thing) if type(child) is dict]
+        if kind.__flags__ & _HEAP:
+            return self._of_instance(thing)
+        return [(None, child) for child in _referents(thing)]
+
+    @staticmethod
+    def _of_function(thing):
+        named = zip(thing.__code__.co_freevars, thing.__closure__ or ())
+        rest = [thing.__defaults__, thing.__kwdefaults__, thing.__dict__]
+        return [*named, *((None, child) for child in rest if child is not None)]
+
+    @staticmethod
+    def _of_instance(thing):
+        """Attributes by their names, and whatever else an object of a class holds."""
+        found = []
+        try:
+            space = object.__getattribute__(thing, "__dict__")
+        except Exception:
+            space = None
+        if type(space) is dict:
+            found.append((None, space))
+        for base in type(thing).__mro__:
+            for name, member in vars(base).items():
+                if type(member) is types.MemberDescriptorType:
+                    try:
+                        found.append((name, member.__get__(thing)))
+                    except Exception:
+                        continue
+        found.extend((None, child) for child in _referents(thing))
+        return found
+
+    def is_elsewhere(self, kind, namespace):
+        """Whether a class belongs to another module, whose state it is."""
+        known = self.homes.get(id(kind))
+        if known is None:
+            home = found = sys.modules.get(kind.__module__) if isinstance(kind.__module__, str) else None
+            for part in kind.__qualname__.split("."):
+                found = vars(found).get(part) if hasattr(found, "__dict__") else None
+            known = (kind, id(vars(home)) if found is kind else None)
+            self.homes[id(kind)] = known
+        return known[1] is not None and known[1] != id(namespace)

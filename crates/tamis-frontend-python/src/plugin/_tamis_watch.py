@@ -1,0 +1,277 @@
+"""Windows: what ran, what was imported and what was read, and for whom it counts. PYTEST_DONT_REWRITE
+
+At each moment one window is open. It belongs to an owner: a test, a fixture of a wider scope, the import of a
+module, the collection of a file, or everybody. What an owner did inside of another one (a module that a test
+imports) has an owner of its own, which the outer one refers to.
+"""
+
+import os
+import sys
+import threading
+
+_realpath = os.path.realpath
+
+
+def _is_installed(path):
+    """Libraries inside of the project's folder; tamis has the same rule (model.rs)."""
+    return any(part.endswith("-packages") or part.startswith("python3") for part in path.split("/"))
+
+
+def guarded(method):
+    """A mistake of ours must not be one of the test run: it goes on without us, and tamis is told why."""
+
+    def call(self, *arguments, **named):
+        watch = getattr(self, "watch", self)
+        if watch.is_broken:
+            return None
+        try:
+            return method(self, *arguments, **named)
+        except Exception as error:
+            watch.fail(error)
+            return None
+
+    return call
+
+
+class Owner:
+    """Whose windows these are; `inner` are owners whose windows opened inside of it."""
+
+    def __init__(self, kind):
+        self.kind = kind
+        self.windows = []
+        self.inner = []
+        self.modules = set()
+        self.names = set()
+        self.ran = False
+        self.read = set()
+        self.lists = {}
+        self.forked = False
+
+
+class Watch:
+    def __init__(self, link, root):
+        self.link = link
+        self.root = root + os.sep
+        self.files = {}
+        self.codes = {}
+        self.bodies = set()
+        self.everybody = Owner("everybody")
+        self.stack = [self.everybody]
+        self.number = 0
+        self.is_left = False
+        self.is_broken = False
+        self.by_function = False
+        self.profile = None
+
+    # Files of the project.
+
+    def file(self, name):
+        """A file of the project as tamis knows it, relative to the root; None for all others."""
+        known = self.files.get(name, 0)
+        if known == 0:
+            known = self.files[name] = self._file(name)
+        return known
+
+    def _file(self, name):
+        if not isinstance(name, str) or not os.path.isabs(name):
+            return None
+        path = _realpath(name)
+        if not path.startswith(self.root) or _is_installed(path[len(self.root) :]):
+            return None
+        return path[len(self.root) :]
+
+    def is_folder(self, path):
+        """Whether modules in this folder are the project's."""
+        return self.file(os.path.join(path, "x")) is not None
+
+    def folder(self, path):
+        """A folder of the project, relative to the root; None for all others."""
+        if not isinstance(path, (str, type(None))):
+            return None
+        inside = self.file(os.path.join(os.path.abspath(path or "."), "x"))
+        return None if inside is None else os.path.dirname(inside) or "."
+
+    # Windows.
+
+    def for_everybody(self, owner):
+        """What an owner did counts for every later test."""
+        self.everybody.inner.append(owner)
+
+    @property
+    def owner(self):
+        return self.stack[-1]
+
+    def fail(self, error):
+        """From here on nothing is known."""
+        self.is_broken = self.is_left = True
+        try:
+            self.link.trouble("the plugin failed: %s: %s" % (type(error).__name__, error))
+        except Exception:
+            self.link.stream = None
+
+    def leave(self):
+        """No windows any more: nothing is tested in this process."""
+        self.end()
+        self.is_left = True
+
+    @guarded
+    def begin(self):
+        if self.is_left:
+            return
+        self.number += 1
+        self.owner.windows.append(self.number)
+        self.link.mark(self.number, True)
+        self.restart()
+
+    @guarded
+    def end(self):
+        if self.is_left:
+            return
+        self.link.mark(self.number, False)
+        bodies, self.bodies = self.bodies, set()
+        owner = self.owner
+        ran = set()
+        for code in bodies:
+            file, name, mentioned, _ = self.codes[code]
+            ran.add((file, name))
+            owner.names |= mentioned
+        owner.ran = owner.ran or bool(ran)
+        message = {"window": self.number, "bodies": sorted(ran)}
+        if owner.read:
+            message["read"] = sorted(owner.read)
+            owner.read = set()
+        if owner.lists:
+            message["lists"] = sorted(folder for folder, others in owner.lists.items() if not others)
+            owner.lists = {}
+        self.link.send(message)
+
+    @guarded
+    def push(self, owner):
+        outer = self.owner
+        self.end()
+        if outer.kind not in ("everybody", "between"):
+            outer.inner.append(owner)
+        self.stack.append(owner)
+        self.begin()
+
+    @guarded
+    def pop(self):
+        self.end()
+        if len(self.stack) > 1:
+            self.stack.pop()
+        self.begin()
+
+    @guarded
+    def between(self):
+        """A time between tests begins: it counts for later ones where code of the project runs in it."""
+        self.end()
+        if self.owner.kind == "between" and self.owner.ran:
+            self.for_everybody(self.owner)
+        self.stack[-1] = Owner("between")
+        self.begin()
+
+    def rest(self):
+        """What we do ourselves is not watched."""
+        if self.profile is not None and sys.getprofile() is self.profile:
+            sys.setprofile(None)
+
+    def resume(self):
+        """Also where a test has taken our place and not left it as it was."""
+        if self.profile is not None and sys.getprofile() is None:
+            sys.setprofile(self.profile)
+
+    # What ran.
+
+    def start(self):
+        self.begin()
+        monitoring = getattr(sys, "monitoring", None)
+        if monitoring is not None:
+            self._start_monitoring(monitoring)
+        else:
+            self._start_profile()
+
+    def _start_monitoring(self, monitoring):
+        events = monitoring.events
+        for tool in (4, 3, 0, 2):
+            if monitoring.get_tool(tool) is None:
+                break
+        else:
+            return
+        monitoring.use_tool_id(tool, "tamis")
+        disable, codes, know = monitoring.DISABLE, self.codes, self.know
+
+        def started(code, offset):
+            known = codes.get(id(code)) or know(code)
+            if known[0] is not None:
+                self.bodies.add(id(code))
+            return disable
+
+        def thrown(code, offset, error):
+            started(code, offset)
+
+        monitoring.register_callback(tool, events.PY_START, started)
+        monitoring.register_callback(tool, events.PY_RESUME, started)
+        monitoring.register_callback(tool, events.PY_THROW, thrown)
+        monitoring.set_events(tool, events.PY_START | events.PY_RESUME | events.PY_THROW)
+        self.restart = monitoring.restart_events
+        self.monitoring, self.tool = monitoring, tool
+        self.by_function = True
+
+    def _start_profile(self):
+        """Before sys.monitoring: where another profiler is at work, everything counts by file."""
+        if sys.getprofile() is not None:
+            return
+        codes, know = self.codes, self.know
+
+        def profile(frame, event, argument):
+            if event == "call":
+                code = frame.f_code
+                known = codes.get(id(code)) or know(code)
+                if known[0] is not None:
+                    self.bodies.add(id(code))
+
+        self.profile = profile
+        self.by_function = True
+        threading.setprofile(profile)
+        sys.setprofile(profile)
+
+    def restart(self):
+        pass
+
+    def is_watching(self):
+        """Whether nobody took our place."""
+        if self.profile is not None:
+            return sys.getprofile() is self.profile
+        if not self.by_function:
+            return True
+        return self.monitoring.get_tool(self.tool) == "tamis"
+
+    def stop(self):
+        if self.profile is not None:
+            if sys.getprofile() is self.profile:
+                sys.setprofile(None)
+            threading.setprofile(None)
+        elif self.by_function:
+            self.monitoring.set_events(self.tool, 0)
+            self.monitoring.free_tool_id(self.tool)
+
+    def know(self, code):
+        """By address, never by equality: code of two files can be equal. The code is kept."""
+        file = self.file(code.co_filename)
+        known = (None, "", frozenset(), code)
+        if file is not None:
+            name = getattr(code, "co_qualname", code.co_name)
+            known = (file, name, mentions(code), code)
+        self.codes[id(code)] = known
+        return known
+
+
+def mentions(code):
+    """Every name that a body has; a function inside of it has its own when it runs."""
+    names = {*code.co_names, *code.co_freevars, *code.co_cellvars}
+    for constant in code.co_consts:
+        if isinstance(constant, str):
+            names.add(constant)
+        elif isinstance(constant, (tuple, frozenset)):
+            names.update(part for part in constant if isinstance(part, str))
+    return frozenset(names)

@@ -1,0 +1,83 @@
+//! The plugin's files, which are in this program, and the variables by which a Python finds them.
+
+use anyhow::{Context as _, Result};
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+const FILES: [(&str, &str); 8] = [
+    ("sitecustomize.py", include_str!("plugin/sitecustomize.py")),
+    ("_tamis_evidence.py", include_str!("plugin/_tamis_evidence.py")),
+    ("_tamis_imports.py", include_str!("plugin/_tamis_imports.py")),
+    ("_tamis_link.py", include_str!("plugin/_tamis_link.py")),
+    ("_tamis_process.py", include_str!("plugin/_tamis_process.py")),
+    ("_tamis_pytest.py", include_str!("plugin/_tamis_pytest.py")),
+    ("_tamis_state.py", include_str!("plugin/_tamis_state.py")),
+    ("_tamis_watch.py", include_str!("plugin/_tamis_watch.py")),
+];
+
+/// What the plugin has to know, one per line: the file that makes it a host, socket, token, root.
+pub(crate) const SESSION: &str = "TAMIS_PYTEST";
+const PYTHONPATH: &str = "PYTHONPATH";
+
+/// Writes the plugin below the session's folder.
+pub(crate) fn write(session: &Path) -> Result<()> {
+    let folder = place(session);
+    std::fs::create_dir_all(&folder).context("the session's folder cannot be written")?;
+    for (name, text) in FILES {
+        std::fs::write(folder.join(name), text)
+            .with_context(|| format!("{name} was not written"))?;
+    }
+    Ok(())
+}
+
+pub(crate) fn place(session: &Path) -> PathBuf {
+    session.join("python")
+}
+
+/// Adds the plugin to the environment of a command. What the user has in PYTHONPATH stays behind it.
+pub(crate) fn add_to(
+    environment: &mut Vec<(OsString, OsString)>,
+    folder: &Path,
+    session: OsString,
+) {
+    let own = environment.iter().find(|(name, _)| name == PYTHONPATH);
+    let own = own.map(|(_, value)| value.clone());
+    let mut all = folder.as_os_str().to_owned();
+    if let Some(own) = own.filter(|own| !own.is_empty()) {
+        all.push(":");
+        all.push(own);
+    }
+    environment.retain(|(name, _)| name != PYTHONPATH && name != SESSION);
+    environment.push((PYTHONPATH.into(), all));
+    environment.push((SESSION.into(), session));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_users_path_stays_behind_ours() {
+        let mut environment = vec![("A".into(), "1".into()), (PYTHONPATH.into(), "src:lib".into())];
+        add_to(&mut environment, Path::new("/s/python"), "x".into());
+        let expected = [("A", "1"), (PYTHONPATH, "/s/python:src:lib"), (SESSION, "x")];
+        assert_eq!(environment, expected.map(|(n, v)| (n.into(), v.into())));
+        add_to(&mut environment, Path::new("/t"), "y".into());
+        assert_eq!(environment.len(), 3);
+    }
+
+    #[test]
+    fn without_a_path_of_the_user_ours_stands_alone() {
+        let mut environment = vec![(PYTHONPATH.into(), "".into())];
+        add_to(&mut environment, Path::new("/s"), "x".into());
+        assert_eq!(environment[0], (PYTHONPATH.into(), "/s".into()));
+    }
+
+    #[test]
+    fn all_files_are_written() {
+        let folder = tempfile::tempdir().unwrap();
+        write(folder.path()).unwrap();
+        assert!(place(folder.path()).join("sitecustomize.py").is_file());
+        assert_eq!(std::fs::read_dir(place(folder.path())).unwrap().count(), FILES.len());
+    }
+}

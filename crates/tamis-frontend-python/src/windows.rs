@@ -1,0 +1,145 @@
+//! What was seen in the windows of one process, and how several of them become one.
+//!
+//! Most windows count for many tests. Each observation is kept once, and a window has their numbers.
+
+use rustc_hash::{FxHashMap, FxHashSet};
+use tamis_core::record::Observed;
+use tamis_core::{Note, PortablePath, Question, Scheme, Taint};
+use tamis_observe::Observations;
+
+/// One window, as the tracer and the process saw it.
+#[derive(Debug, Default)]
+pub(crate) struct Window {
+    observed: Vec<u32>,
+    /// Folders whose names do not count here: a fact says what does.
+    listed: Vec<PortablePath>,
+    taints: Vec<Taint>,
+    pub(crate) notes: Vec<Note>,
+    pub(crate) left_behind: Vec<PortablePath>,
+}
+
+impl Window {
+    fn leaves_out(&self, observed: &Observed) -> bool {
+        let Question::Path(path, Scheme::Listing) = &observed.question else { return false };
+        self.listed.contains(path)
+    }
+}
+
+/// All windows of one process.
+#[derive(Debug, Default)]
+pub(crate) struct Windows {
+    all: Vec<Observed>,
+    numbers: FxHashMap<Question, Vec<u32>>,
+    windows: FxHashMap<u32, Window>,
+    /// What the process did before its first window.
+    outside: Vec<u32>,
+    /// The last window whose end the tracer saw.
+    pub(crate) last: u32,
+}
+
+impl Windows {
+    fn number(&mut self, observed: Observed) -> u32 {
+        let known = self.numbers.entry(observed.question.clone()).or_default();
+        if let Some(&number) = known.iter().find(|&&n| self.all[n as usize] == observed) {
+            return number;
+        }
+        let number = self.all.len() as u32;
+        known.push(number);
+        self.all.push(observed);
+        number
+    }
+
+    pub(crate) fn add(&mut self, number: u32, observations: Observations) {
+        let mut window = self.windows.remove(&number).unwrap_or_default();
+        window.observed.extend(observations.observed.into_iter().map(|o| self.number(o)));
+        window.taints.extend(observations.taints);
+        window.notes.extend(observations.notes);
+        window.left_behind.extend(observations.left_behind);
+        self.windows.insert(number, window);
+    }
+
+    /// Facts that count for a window.
+    pub(crate) fn add_facts(&mut self, number: u32, facts: impl IntoIterator<Item = Observed>) {
+        let numbers: Vec<u32> = facts.into_iter().map(|fact| self.number(fact)).collect();
+        self.windows.entry(number).or_default().observed.extend(numbers);
+    }
+
+    /// The names in this folder do not count for a window.
+    pub(crate) fn leave_out_names(&mut self, number: u32, folder: PortablePath) {
+        self.windows.entry(number).or_default().listed.push(folder);
+    }
+
+    pub(crate) fn add_outside(&mut self, observations: Observations) {
+        let numbers: Vec<u32> = observations.observed.into_iter().map(|o| self.number(o)).collect();
+        self.outside.extend(numbers);
+    }
+
+    pub(crate) fn get(&self, number: u32) -> Option<&Window> {
+        self.windows.get(&number)
+    }
+
+    /// These windows as one, in their order; a window that was not seen is a taint.
+    pub(crate) fn together(&self, windows: &[u32]) -> Together {
+        let mut together = Together::default();
+        let mut added = FxHashSet::default();
+        self.outside.iter().filter(|n| added.insert(**n)).for_each(|&n| together.add(self.at(n)));
+        for window in windows {
+            let Some(window) = self.windows.get(window) else {
+                together.taints.insert(Taint::Unobserved(
+                    "the tracer did not see where it began and ended".into(),
+                ));
+                continue;
+            };
+            for &number in &window.observed {
+                if !window.leaves_out(self.at(number)) && added.insert(number) {
+                    together.add(self.at(number));
+                }
+            }
+            together.taints.extend(window.taints.iter().cloned());
+        }
+        together
+    }
+
+    fn at(&self, number: u32) -> &Observed {
+        &self.all[number as usize]
+    }
+}
+
+/// Several windows as one.
+#[derive(Debug, Default)]
+pub(crate) struct Together {
+    pub(crate) observed: Vec<Observed>,
+    places: FxHashMap<Question, usize>,
+    pub(crate) taints: std::collections::BTreeSet<Taint>,
+}
+
+impl Together {
+    /// What a later window found has to be what an earlier one left.
+    pub(crate) fn add(&mut self, observed: &Observed) {
+        let Some(&place) = self.places.get(&observed.question) else {
+            self.places.insert(observed.question.clone(), self.observed.len());
+            self.observed.push(observed.clone());
+            return;
+        };
+        let known = &mut self.observed[place];
+        let left = known.after.unwrap_or(known.before);
+        if observed.before != left
+            && let Question::Path(path, _) = &observed.question
+        {
+            self.taints.insert(Taint::Unstable(path.clone()));
+        }
+        known.after = observed.after.or(known.after);
+        known.access = known.access.with(observed.access);
+    }
+
+    pub(crate) fn forget(&mut self, path: impl Fn(&PortablePath) -> bool) {
+        self.observed.retain(|observed| !observed.question.path().is_some_and(&path));
+        self.places.clear();
+        self.taints.retain(|taint| {
+            !matches!(taint, Taint::Unstable(at) | Taint::ChangedBeforeSeen(at) if path(at))
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests;
