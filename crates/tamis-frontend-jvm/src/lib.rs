@@ -20,6 +20,7 @@ mod agent_arguments;
 mod always_run;
 mod claim;
 pub mod commands;
+mod coverage;
 mod covered;
 mod goal;
 mod launch;
@@ -27,8 +28,10 @@ mod methods;
 mod model;
 mod saved_goals;
 mod scope;
+mod sources;
 mod static_strategy;
 mod surefire_reports;
+mod unbuilt;
 
 pub use claim::JvmFrontend;
 pub use surefire_reports::failures;
