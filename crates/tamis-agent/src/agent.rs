@@ -201,7 +201,7 @@ impl Agent {
     }
 
     /// The static initialiser with this probe begins. Others that run now are around it, or on other
-    /// threads and cannot be told apart.
+    /// threads and cannot be distinguished.
     pub(crate) fn initialiser_begins(&self, jni: Jni, probe: u32) {
         let Some(threads) = self.jvmti.threads(jni) else { return };
         let mut desk = self.desk();
@@ -227,7 +227,7 @@ impl Agent {
         desk.link.tell(&FromJvm::Initialised { probe, hits });
     }
 
-    /// What static fields hold; said before a test begins.
+    /// What static fields hold; reported before a test begins.
     pub(crate) fn state_now(&self, watched: Vec<String>, changed: Option<Vec<(String, String)>>) {
         let state = StaticState { watched, waiting: self.prepared.waiting(), changed };
         self.desk().link.tell(&FromJvm::State(state));
@@ -345,7 +345,7 @@ impl Desk {
     }
 }
 
-/// Asks for a path that nobody has, so that a tracer sees it among the program's own accesses.
+/// Asks for a path that does not exist, so that a tracer sees it among the program's own accesses.
 fn look_at(path: &str) {
     if let Ok(path) = CString::new(path) {
         // SAFETY: a text that ends with NUL.

@@ -1,6 +1,6 @@
 //! The ids that the classes of this JVM and their methods got when they were loaded.
 //!
-//! A class is known by its name and its loader. Two loaders that cannot be told apart make it
+//! A class is known by its name and its loader. Two loaders that cannot be distinguished make it
 //! ambiguous: its ids are then not used again.
 
 use std::collections::HashMap;
@@ -55,7 +55,7 @@ impl Known {
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Ids {
     Known(Known),
-    /// Two classes have the same name and loaders that cannot be told apart.
+    /// Two classes have the same name and loaders that cannot be distinguished.
     Ambiguous,
 }
 

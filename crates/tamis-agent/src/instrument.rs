@@ -88,7 +88,7 @@ fn signatures(class: &ClassFile<'_>, methods: &[usize]) -> Vec<Vec<u8>> {
     members.map(|member| [member.name, member.descriptor].concat()).collect()
 }
 
-/// Tells when a static initialiser begins and ends. One that cannot be told about is left alone, and
+/// Tells when a static initialiser begins and ends. One that cannot be reported is left alone, and
 /// tamis finds out what it can have used from what it calls.
 fn add_ends(editor: &mut Editor<'_>, method: usize, probe: u32) -> Result<(), String> {
     let probe = probe.to_string();

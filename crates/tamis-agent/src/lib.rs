@@ -10,7 +10,7 @@
 //! hooks: all that it does belongs to that test ([`natives_children`]).
 //!
 //! The program comes first: whatever fails here, the JVM runs on as if the agent were not there.
-//! Where tamis can still be reached it is told, so that it does not trust what it got; where not,
+//! Where tamis can still be reached, it gets a report, so that it does not trust what it got; where not,
 //! it misses the greeting. Nothing is ever printed: some build tools read a JVM's output.
 //!
 //! ```text
@@ -291,7 +291,7 @@ unsafe fn text<'t>(text: *const c_char) -> Option<&'t [u8]> {
 /// That many bytes are there.
 unsafe fn slice<'b>(bytes: *const u8, length: i32) -> &'b [u8] {
     match usize::try_from(length) {
-        // SAFETY: as said.
+        // SAFETY: as above.
         Ok(length) if !bytes.is_null() => unsafe { std::slice::from_raw_parts(bytes, length) },
         _ => &[],
     }
@@ -312,7 +312,7 @@ unsafe fn replace(
         agent.trouble("the JVM has no memory for a changed class");
         return;
     };
-    // SAFETY: as said.
+    // SAFETY: as above.
     unsafe {
         *new_length = length;
         *new_bytes = copy;

@@ -8,7 +8,7 @@
 //! When another agent retransforms a class, the JVM starts from what came to [`on_class`] and asks
 //! again: the same methods get the same probes. So it is with a redefinition, which brings new bytes.
 //!
-//! Classes of the boot and the platform loader are the JDK: they are neither told nor changed.
+//! Classes of the boot and the platform loader are the JDK: they are neither reported nor changed.
 //! Hidden classes are not offered by the JVM.
 
 use crate::agent::Agent;

@@ -3,7 +3,7 @@
 use crate::call::Call;
 use crate::cases::{self, Case};
 use crate::collect_every;
-use crate::engines::Engines;
+use crate::engines::{self, Engines};
 use crate::execute::{Executed, Job, Streams};
 use crate::failures;
 use crate::plan;
@@ -16,6 +16,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::{Duration, Instant, SystemTime};
 use tamis_core::record::Run;
+use tamis_core::taints::{self, TaintGroup};
 use tamis_core::{Note, Planned, Taint, TestKey};
 use tamis_project::{Project, World};
 use tamis_report::{Event, Mode, RunReport, Shape, TestReport, exit};
@@ -61,14 +62,34 @@ fn asked_for(call: Call<'_>, cases: Vec<Case>, planned: Vec<Planned>) -> (Vec<Ca
     both.filter_map(|(case, planned)| Some((case, planned.if_failed()?))).unzip()
 }
 
-/// Set by the first Ctrl-C or SIGTERM.
+/// Set by the first Ctrl-C, SIGTERM or SIGHUP. The second one kills what is still there.
 fn stop_flag() -> Result<Arc<AtomicBool>> {
     let stop = Arc::new(AtomicBool::new(false));
     for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP] {
-        signal_hook::flag::register(signal, Arc::clone(&stop))
+        if signal == libc::SIGHUP && is_ignored(signal) {
+            continue;
+        }
+        let stop = Arc::clone(&stop);
+        let asked = move || {
+            if stop.swap(true, Ordering::Relaxed) {
+                tamis_trace::hurry();
+            }
+        };
+        // SAFETY: the handler only sets flags.
+        unsafe { signal_hook::low_level::register(signal, asked) }
             .context("signals cannot be caught")?;
     }
     Ok(stop)
+}
+
+/// Whether tamis was started with a signal ignored: under nohup the end of the terminal stops nothing.
+fn is_ignored(signal: libc::c_int) -> bool {
+    // SAFETY: plain data, filled by the call, which changes nothing.
+    unsafe {
+        let mut now: libc::sigaction = std::mem::zeroed();
+        libc::sigaction(signal, std::ptr::null(), &raw mut now) == 0
+            && now.sa_sigaction == libc::SIG_IGN
+    }
 }
 
 struct Runner<'a> {
@@ -78,6 +99,8 @@ struct Runner<'a> {
     reports: Vec<TestReport>,
     not_started: Option<(String, i32)>,
     recorded: bool,
+    /// Why the last test that could not be recorded was not.
+    not_recorded: Option<String>,
     /// Units that were distinguished inside commands.
     inside: Vec<TestReport>,
     /// Whether what is observed is recorded.
@@ -109,6 +132,7 @@ impl<'a> Runner<'a> {
             reports: planned.iter().map(TestReport::of).collect(),
             not_started: None,
             recorded: false,
+            not_recorded: None,
             inside: Vec::new(),
             collects: false,
         }
@@ -121,8 +145,8 @@ impl<'a> Runner<'a> {
             return Ok(Engines::none());
         }
         let selected = cases.iter().zip(planned).filter(|(_, p)| p.decision.is_run());
-        let tests = selected.map(|(case, p)| (case, p.evidence.newest.as_ref()));
-        Engines::new(self.call.options.engine, &self.call.project.settings, tests)
+        let tests: Vec<&Case> = selected.map(|(case, _)| case).collect();
+        Engines::new(self.call.options.engine, &self.call.project.settings, self.store, &tests)
     }
 
     fn run_selected(
@@ -150,7 +174,7 @@ impl<'a> Runner<'a> {
                     while let Some(n) = queue.next(stop) {
                         let _ = send.send(News::Started(n));
                         let case = &cases[n];
-                        let engine = engines.of(case, planned[n].evidence.newest.as_ref());
+                        let engine = engines.of(case);
                         let job = Job { call, world, engine, case, streams, session, stop };
                         let failed = |failed| drop(send.send(News::Failed(n, Box::new(failed))));
                         let result = execute_and_rerun(job, most_reruns, failed);
@@ -234,7 +258,12 @@ impl<'a> Runner<'a> {
         let recorded = match store.map(|store| store.append(run)) {
             Some(Ok(_)) => true,
             Some(Err(error)) => {
-                self.call.notices().warn(format!("{} was not recorded: {error}", run.test));
+                // What keeps one test from being recorded mostly keeps all of them.
+                let error = error.to_string();
+                if self.not_recorded.as_ref() != Some(&error) {
+                    self.call.notices().warn(format!("{} was not recorded: {error}", run.test));
+                }
+                self.not_recorded = Some(error);
                 false
             }
             None => false,
@@ -255,6 +284,9 @@ impl<'a> Runner<'a> {
         };
         let run = &ended.run;
         let recorded = ended.is_reported && self.recorded || !ended.is_reported && self.record(run);
+        if let Some(store) = self.store.filter(|_| recorded) {
+            engines::remember(store, run);
+        }
         if let Some(bytes) = ended.output.as_deref() {
             self.emit(&Event::Output { bytes });
         }
@@ -340,23 +372,24 @@ impl<'a> Runner<'a> {
 }
 
 /// Why a run was not observed completely, in words. That it was flaky is shown otherwise.
-fn incomplete(taints: &[Taint]) -> Vec<String> {
-    let seen = taints.iter().filter(|taint| !matches!(taint, Taint::Flaky { .. }));
-    seen.map(ToString::to_string).collect()
+fn incomplete(all: &[Taint]) -> Vec<String> {
+    let groups = taints::by_kind(all);
+    let seen = groups.iter().filter(|group| !matches!(group.first(), Taint::Flaky { .. }));
+    seen.map(TaintGroup::text).collect()
 }
 
 /// Housekeeping after the results are out.
 fn finish_store(project: &Project, store: Option<&Store>, recorded: bool) {
     // Losing this cache costs time only.
     let _ = project.fingerprinter.flush();
-    let Some(store) = store.filter(|_| recorded) else { return };
+    let Some(store) = store.filter(|store| recorded && store.read_only().is_none()) else { return };
     let stamp = store.dir().join("collected");
     let age = std::fs::metadata(&stamp).and_then(|m| m.modified()).ok();
     let recent = age.is_some_and(|t| {
         SystemTime::now().duration_since(t).is_ok_and(|d| d < Duration::from_secs(24 * 3600))
     });
     if !recent || store.size_on_disk() > project.settings.keep.max_size {
-        let _ = std::fs::write(&stamp, "");
+        let _ = tamis_private::write(&stamp, b"");
         let _ = store.collect_garbage(&gc_policy(project));
     }
 }

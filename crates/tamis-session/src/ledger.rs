@@ -43,7 +43,7 @@ pub struct Collected {
     pub left_out: usize,
     /// Processes that connected by themselves.
     pub launched: usize,
-    /// Tests were seen that could not be distinguished, which was said.
+    /// Tests were seen that could not be distinguished, which was reported.
     pub refused: bool,
     /// Units whose sources changed while the command ran: what it did is not what it would do now, also where
     /// it made the change itself.
@@ -300,7 +300,7 @@ impl<'e> Ledger<'e> {
         report.reruns = reruns;
         report.wall = Duration::from_micros(run.wall_us);
         report.inputs = recorded.then_some(run.observed.len() as u64);
-        report.taints = run.taints.iter().map(ToString::to_string).collect();
+        report.taints = tamis_core::taints::lines(&run.taints);
         report.notes = run.notes.iter().map(ToString::to_string).collect();
     }
 
