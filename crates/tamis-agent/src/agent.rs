@@ -254,6 +254,10 @@ impl Agent {
         self.desk().tests.failed();
     }
 
+    pub(crate) fn test_failed_in(&self, class: &str) {
+        self.desk().tests.failed_in(class);
+    }
+
     pub(crate) fn group_begins(&self, framework: &str) {
         self.desk().tests.group_begin(framework);
     }

@@ -12,6 +12,12 @@ extern "system" fn Java_java_lang_TamisHooks_failed(_: Jni, _: Object) {
     guarded((), Agent::test_failed);
 }
 
+/// `static native void failedIn(String name)`
+#[unsafe(no_mangle)]
+extern "system" fn Java_java_lang_TamisHooks_failedIn(jni: Jni, _: Object, name: Object) {
+    guarded((), |agent| agent.test_failed_in(&jni.text(name).unwrap_or_default()));
+}
+
 /// `static native void trouble(String what)`
 #[unsafe(no_mangle)]
 extern "system" fn Java_java_lang_TamisHooks_trouble(jni: Jni, _: Object, what: Object) {

@@ -165,6 +165,14 @@ impl Tests {
         }
     }
 
+    /// A failure that is known to be one of this class; of all where it is not open.
+    pub(crate) fn failed_in(&mut self, class: &str) {
+        match self.open.iter_mut().find(|test| test.class == class) {
+            Some(test) if test.stretch.is_none() => test.failed = true,
+            _ => self.failed(),
+        }
+    }
+
     pub(crate) fn group_begin(&mut self, framework: &str) {
         match self.groups.iter_mut().find(|group| group.framework == framework) {
             Some(group) => group.depth += 1,
@@ -250,6 +258,26 @@ mod tests {
         tests.failed();
         assert_eq!(verdict(tests.end(two, false)), Some(Verdict::Failed));
         assert_eq!(verdict(tests.end(suite, false)), Some(Verdict::Failed));
+    }
+
+    #[test]
+    fn a_failure_in_a_group_belongs_to_its_class() {
+        let mut tests = Tests::default();
+        tests.group_begin("testng");
+        let one = tests.group_member("testng", "a.One").unwrap().test;
+        let two = tests.group_member("testng", "a.Two").unwrap().test;
+        tests.failed_in("a.Two");
+        tests.group_end("testng", false);
+        let verdicts = [tests.next_orphan(), tests.next_orphan()].map(|ended| {
+            let test = ended[0].test;
+            (test, verdict(ended))
+        });
+        let expected = [(one, Some(Verdict::Passed)), (two, Some(Verdict::Failed))];
+        assert_eq!(verdicts, expected);
+        // One that is not open cannot be said to be it.
+        let three = tests.begin("junit4", "a.Three").0;
+        tests.failed_in("a.Four");
+        assert_eq!(verdict(tests.end(three, false)), Some(Verdict::Failed));
     }
 
     #[test]

@@ -76,6 +76,9 @@ pub enum Cause {
     Module(String),
     /// What the graph of types says. Never the answer of [`decide`].
     ByGraph(String),
+    /// What it relies on has to be built before it is known whether it changed; says what. Never the
+    /// answer of [`decide`].
+    Unbuilt(String),
     /// It did not pass in this state.
     DidNotPass(RecordId, Outcome),
     /// The newest record was not observed completely and no older one holds.

@@ -72,6 +72,11 @@ impl Value {
         Self::Text(Hash::of(bytes))
     }
 
+    /// The answer is not known before a build has run. Equal to no answer that a test ever got.
+    pub fn unbuilt() -> Self {
+        Self::text(b"not known before it is built")
+    }
+
     /// Tag and hash, the form in which a value is stored.
     pub fn to_raw(self) -> (u8, u128) {
         match self {

@@ -48,6 +48,35 @@ impl Launcher {
     }
 }
 
+/// Whether a command compiles before it runs tests, so that its classes are made of the sources that
+/// are there. Maven does in a phase of its life cycle, not with single goals.
+pub(crate) fn compiles(launcher: Launcher, words: &[String]) -> bool {
+    match launcher {
+        Launcher::Java => false,
+        Launcher::Maven => {
+            let is_skipped = |word: &String| word.contains("maven.main.skip");
+            !words.iter().any(is_skipped) && words.iter().any(|word| is_phase_with_tests(word))
+        }
+        _ => true,
+    }
+}
+
+fn is_phase_with_tests(word: &str) -> bool {
+    const PHASES: &[&str] = &[
+        "test",
+        "prepare-package",
+        "package",
+        "pre-integration-test",
+        "integration-test",
+        "post-integration-test",
+        "verify",
+        "install",
+        "deploy",
+        "site",
+    ];
+    PHASES.contains(&word)
+}
+
 /// Programs that start JVMs with tests, as the user says.
 pub const LAUNCHERS_VARIABLE: &str = "TAMIS_JVM_LAUNCHERS";
 

@@ -1,6 +1,8 @@
 //! One test goal of a build: its name, classpath and configuration.
 
 use crate::commands::MAVEN;
+use crate::coverage;
+use crate::unbuilt::Unbuilt;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -30,6 +32,10 @@ pub(crate) struct GoalFacts {
     pub(crate) configuration: Value,
     /// Which tests of a test class the runner chose, where it tells.
     pub(crate) choices: Arc<BTreeMap<String, Value>>,
+    /// What measures coverage in its JVM.
+    pub(crate) measured_by: Option<String>,
+    /// What is not built yet; nothing while a build runs, which compiles before it asks.
+    pub(crate) unbuilt: Arc<Unbuilt>,
 }
 
 impl GoalFacts {
@@ -40,7 +46,10 @@ impl GoalFacts {
         let modules = module_descriptors(&class_path, &index, Path::new(&goal.classes));
         let scope = scope(goal, &folder);
         let artifact: Vec<&str> = goal.artifact.split(':').take(2).collect();
+        let mut arguments = coverage::of_environment();
+        arguments.extend(goal.configuration.iter().map(|(_, value)| value.clone()));
         Self {
+            measured_by: coverage::measured_by(arguments.iter().map(String::as_str), &index),
             id: scope.id(),
             scope,
             artifact: Some(artifact.join(":")),
@@ -51,6 +60,7 @@ impl GoalFacts {
             folder,
             configuration: configuration(project, goal, java_home, modules),
             choices: Arc::default(),
+            unbuilt: Arc::default(),
         }
     }
 
@@ -59,6 +69,9 @@ impl GoalFacts {
         if fact.scope != self.id {
             return None;
         }
+        if self.not_built(&fact.kind).is_some() {
+            return Some(Value::unbuilt());
+        }
         match fact.kind {
             Kind::Configuration => Some(self.configuration),
             Kind::Choice(ref class) => {
@@ -66,6 +79,15 @@ impl GoalFacts {
             }
             ref kind => tamis_dynamic::answer(&self.index, kind),
         }
+    }
+
+    /// Why the answer to a question about classes is not known before the build has run.
+    pub(crate) fn not_built(&self, kind: &Kind) -> Option<String> {
+        let is_there = match kind {
+            Kind::Header(class) | Kind::Body(class, _) => self.index.find_dotted(class).is_some(),
+            _ => true,
+        };
+        self.unbuilt.fact(kind, is_there)
     }
 
     /// The fact of this goal, and its answer now.

@@ -20,6 +20,7 @@ mod agent_arguments;
 mod always_run;
 mod claim;
 pub mod commands;
+mod coverage;
 mod covered;
 pub mod doctor;
 mod goal;
@@ -28,8 +29,10 @@ mod methods;
 mod model;
 mod saved_goals;
 mod scope;
+mod sources;
 mod static_strategy;
 mod surefire_reports;
+mod unbuilt;
 
 pub use claim::JvmFrontend;
 pub use surefire_reports::failures;

@@ -14,7 +14,7 @@ mod state;
 mod writing;
 
 use crate::agent_arguments::{self, AgentArguments};
-use crate::commands::Launcher;
+use crate::commands::{self, Launcher};
 use crate::covered::CoveredClasses;
 use crate::goal::{GoalFacts, refusal};
 use crate::launch;
@@ -23,9 +23,10 @@ use anyhow::Result;
 use state::{
     Build, ClassReport, Division, GoalState, Host, Jvms, MethodReport, MethodReports, Unit,
 };
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
 use std::ffi::OsString;
 use std::os::unix::net::UnixStream;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::SystemTime;
 use tamis_core::Taint;
@@ -51,6 +52,8 @@ pub(crate) struct JvmModel {
     undecided: HashMap<u32, Vec<Observations>>,
     joiner: Joiner<(ClassReport, MethodReports)>,
     began: SystemTime,
+    /// Modules whose sources are kept as they are in this build.
+    built: BTreeSet<PathBuf>,
 }
 
 impl JvmModel {
@@ -72,6 +75,7 @@ impl JvmModel {
             undecided: HashMap::new(),
             joiner: Joiner::default(),
             began: SystemTime::now(),
+            built: BTreeSet::new(),
         }
     }
 
@@ -305,6 +309,9 @@ impl JvmModel {
             self.covered.add(goal, &facts.index);
             // Without it explanations are poorer, nothing else.
             let _ = saved_goals::save(project, &facts);
+            if commands::compiles(self.launcher, &self.words) {
+                saved_goals::save_sources(project, &facts, &mut self.built, self.began);
+            }
         }
         services.ledger.collected.scopes += 1;
         let mut state = GoalState::new(facts, CoveredClasses::own_folders(goal));

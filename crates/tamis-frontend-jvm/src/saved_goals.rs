@@ -1,11 +1,15 @@
 //! The goals of earlier runs, kept beside the records, so that questions about classes can be
 //! answered without starting the build: for `why`, `select`, `status`.
 
+use crate::commands::JAVA;
 use crate::goal::{GoalFacts, caches};
+use crate::sources;
+use crate::unbuilt::{Place, Unbuilt};
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::SystemTime;
 use tamis_classpath::ClassIndex;
 use tamis_core::{Hash, PortablePath, Silent, ToolScope, Value};
 use tamis_project::Project;
@@ -22,9 +26,10 @@ struct Saved {
     class_path: Vec<PortablePath>,
     configuration: Value,
     choices: BTreeMap<String, Value>,
+    measured_by: Option<String>,
 }
 
-const VERSION: u32 = 2;
+const VERSION: u32 = 3;
 
 /// What goals are kept as, beside the records.
 const KIND: &str = "goal";
@@ -42,6 +47,7 @@ pub(crate) fn save(project: &Project, goal: &GoalFacts) -> Option<()> {
         class_path: goal.class_path.iter().map(portable).collect(),
         configuration: goal.configuration,
         choices: (*goal.choices).clone(),
+        measured_by: goal.measured_by.clone(),
     };
     let key = Hash::of_parts([goal.id.as_bytes(), goal.folder.as_bytes()]);
     let store = project.existing_store(&Silent).ok()??;
@@ -52,8 +58,49 @@ pub(crate) fn save(project: &Project, goal: &GoalFacts) -> Option<()> {
 pub(crate) fn load(project: &Project, store: &Store) -> Vec<GoalFacts> {
     let kept = store.kept(KIND).unwrap_or_default().into_iter();
     let saved = kept.filter_map(|(_, bytes)| serde_json::from_slice::<Saved>(&bytes).ok());
-    saved.filter(|saved| saved.version == VERSION).map(|saved| facts(project, saved)).collect()
+    let known = saved.filter(|saved| saved.version == VERSION).map(|saved| facts(project, saved));
+    known
+        .map(|goal| GoalFacts { unbuilt: Arc::new(unbuilt(project, store, &goal)), ..goal })
+        .collect()
 }
+
+/// What of a goal's classes is not built yet.
+fn unbuilt(project: &Project, store: &Store, goal: &GoalFacts) -> Unbuilt {
+    // `java` builds nothing: its classes are what it runs.
+    if goal.scope.tool == JAVA {
+        return Unbuilt::default();
+    }
+    let gone = goal.test_classes.as_ref().filter(|folder| !folder.is_dir());
+    if let Some(folder) = gone {
+        let folder = folder.strip_prefix(project.root()).unwrap_or(folder).display();
+        return Unbuilt::wholly(format!("{folder} is not there"));
+    }
+    let modules = sources::modules(project.root(), &goal.class_path);
+    let Some(edits) = sources::edits(project, store, &modules, &goal.class_path) else {
+        let why = "it is not known which sources its classes were made of";
+        return Unbuilt::wholly(why.into());
+    };
+    let processors = goal.index.resource(PROCESSORS) != Value::Absent;
+    let (root, class_path) = (project.root(), &goal.class_path[..]);
+    let place = Place { root, modules: &modules, class_path, processors };
+    Unbuilt::of(&place, &edits).in_portable_form(|path| project.paths.to_portable(path))
+}
+
+/// Keeps the sources from which a goal's classes were just made.
+pub(crate) fn save_sources(
+    project: &Project,
+    goal: &GoalFacts,
+    done: &mut BTreeSet<PathBuf>,
+    began: SystemTime,
+) {
+    let modules = sources::modules(project.root(), &goal.class_path);
+    let new: BTreeSet<PathBuf> = modules.difference(done).cloned().collect();
+    let _ = sources::save(project, &new, &goal.class_path, began);
+    done.extend(new);
+}
+
+/// Where processors of annotations name themselves.
+const PROCESSORS: &str = "META-INF/services/javax.annotation.processing.Processor";
 
 fn facts(project: &Project, saved: Saved) -> GoalFacts {
     let absolute = |path: &PortablePath| project.paths.to_absolute(path);
@@ -69,5 +116,7 @@ fn facts(project: &Project, saved: Saved) -> GoalFacts {
         class_path,
         configuration: saved.configuration,
         choices: Arc::new(saved.choices),
+        measured_by: saved.measured_by,
+        unbuilt: Arc::default(),
     }
 }

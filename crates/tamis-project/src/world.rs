@@ -15,6 +15,11 @@ use tamis_settings::FileGlob;
 pub trait ScopeFacts: std::fmt::Debug + Send + Sync {
     /// `None` for a fact of another scope.
     fn answer(&self, fact: &str) -> Option<Value>;
+
+    /// Whether a file that a build makes will be another one when it has run.
+    fn is_unbuilt(&self, _: &PortablePath) -> bool {
+        false
+    }
 }
 
 /// Finds the scopes of earlier runs, when the first question about one is asked.
@@ -119,8 +124,10 @@ impl<'a> World<'a> {
             (self.project.paths.to_absolute(path), scheme)
         };
         let found = self.project.fingerprinter.values(&paths, absolute);
-        for ((n, ..), value) in paths.into_iter().zip(found) {
-            values[n] = value;
+        let scopes = self.scopes.get().map(Vec::as_slice).unwrap_or_default();
+        for ((n, path, _), value) in paths.into_iter().zip(found) {
+            let is_unbuilt = scopes.iter().any(|scope| scope.is_unbuilt(path));
+            values[n] = if is_unbuilt { Value::unbuilt() } else { value };
         }
         values
     }

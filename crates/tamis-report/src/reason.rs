@@ -10,6 +10,7 @@ use tamis_core::{Cause, Decision, Difference, Evidence, Question, RecordSummary,
 pub fn difference(question: &Question, was: Value, is: Value) -> String {
     let what = question.to_string();
     match question {
+        _ if is == Value::unbuilt() => format!("{what} is not known before compiling"),
         Question::Path(_, Scheme::Listing) if matches!(is, Value::Listing(_)) => {
             format!("{what} changed")
         }
@@ -126,7 +127,9 @@ fn cause_text(cause: &Cause, evidence: &Evidence) -> String {
         Cause::NoStore => "there are no records to go by".into(),
         Cause::Requested => "asked for".into(),
         Cause::AlwaysRun(pattern) => format!("always-run says so ({pattern})"),
-        Cause::Effect(what) | Cause::ByGraph(what) | Cause::Module(what) => what.clone(),
+        Cause::Effect(what) | Cause::ByGraph(what) | Cause::Module(what) | Cause::Unbuilt(what) => {
+            what.clone()
+        }
         Cause::DidNotPass(_, outcome) => match record.is_some_and(RecordSummary::is_flaky) {
             true => format!("it was flaky last time: it {outcome}, then passed"),
             false => format!("it {outcome} last time"),

@@ -34,6 +34,16 @@ pub trait KnownScope: ScopeFacts {
         None
     }
 
+    /// Why the answer to a question is not known before a build has run.
+    fn unbuilt(&self, _: &Question) -> Option<String> {
+        None
+    }
+
+    /// What is not built yet, in one line, where answers are an upper bound for that reason.
+    fn upper_bound(&self) -> Option<String> {
+        None
+    }
+
     /// Decides by a graph that is made without running anything; `None` where that is not possible.
     fn by_graph(
         &self,

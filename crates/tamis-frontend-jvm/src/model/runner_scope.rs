@@ -10,6 +10,7 @@
 
 use super::{ClassReport, GoalState, Host, JvmModel};
 use crate::commands::{self, JAVA};
+use crate::coverage;
 use crate::goal::{GoalFacts, caches, module_descriptors};
 use crate::saved_goals;
 use std::collections::{HashMap, HashSet};
@@ -367,7 +368,7 @@ impl JvmModel {
 
     /// Remembers the goal with all choices of this command. Explanations are poorer without it, nothing
     /// else.
-    fn save(&self, project: &Project, number: usize) {
+    fn save(&mut self, project: &Project, number: usize) {
         let mut facts = self.goals[number].facts.clone();
         let known = self.goals.iter().map(|goal| &goal.facts);
         let same = known.filter(|k| (&k.scope, &k.folder) == (&facts.scope, &facts.folder));
@@ -377,6 +378,9 @@ impl JvmModel {
             all.extend(choices.iter().map(|(class, choice)| (class.clone(), *choice)));
         }
         let _ = saved_goals::save(project, &facts);
+        if commands::compiles(self.launcher, &self.words) {
+            saved_goals::save_sources(project, &facts, &mut self.built, self.began);
+        }
     }
 
     /// What tools do for themselves while a test runs. TestNG writes reports, into the folder into which the build
@@ -518,6 +522,8 @@ fn facts(project: &Project, launch: &Launch, hello: &Hello) -> GoalFacts {
     let index = Arc::new(ClassIndex::load(&class_path, &caches(project)));
     parts.extend(module_descriptors(&class_path, &index, Path::new("")));
     let scope = scope(&hello.command, &folder);
+    let arguments = hello.vm_arguments.iter().map(String::as_str);
+    let measured_by = coverage::measured_by(arguments, &index);
     GoalFacts {
         id: scope.id(),
         scope,
@@ -529,6 +535,8 @@ fn facts(project: &Project, launch: &Launch, hello: &Hello) -> GoalFacts {
         class_path,
         configuration: Value::Text(Hash::of_parts(parts.iter().map(Vec::as_slice))),
         choices: Arc::default(),
+        measured_by,
+        unbuilt: Arc::default(),
     }
 }
 

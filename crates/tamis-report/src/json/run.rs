@@ -99,6 +99,8 @@ enum CauseName {
     Module,
     /// `--select static`.
     Graph,
+    /// Not known before a build has run: sources are newer than what was made of them.
+    Unbuilt,
     DidNotPass,
     Incomplete,
     Changed,
@@ -113,6 +115,7 @@ fn cause(cause: &Cause) -> (CauseName, Option<&RecordId>) {
         Cause::Effect(_) => (CauseName::Effect, None),
         Cause::Module(_) => (CauseName::Module, None),
         Cause::ByGraph(_) => (CauseName::Graph, None),
+        Cause::Unbuilt(_) => (CauseName::Unbuilt, None),
         Cause::DidNotPass(record, _) => (CauseName::DidNotPass, Some(record)),
         Cause::Incomplete(record) => (CauseName::Incomplete, Some(record)),
         Cause::Changed(record) => (CauseName::Changed, Some(record)),

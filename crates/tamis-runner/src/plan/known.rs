@@ -194,6 +194,7 @@ fn of_scope(
     keys: &[&TestKey],
     wanted: Wanted<'_>,
 ) -> Result<Vec<Planned>> {
+    known.upper_bound().into_iter().for_each(|why| call.remark(why));
     let mut options = call.options.session(true);
     options.parts |= wanted.parts;
     let is_whole = |key: &&&TestKey| known.wholes_of(&key.unit).is_empty();

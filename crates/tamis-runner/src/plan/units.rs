@@ -6,9 +6,9 @@ use crate::call::Call;
 use anyhow::Result;
 use std::sync::Arc;
 use tamis_core::decide::Demand;
-use tamis_core::{Cause, Decision, Evidence, Planned, Strategy, TestKey};
+use tamis_core::{Cause, Decision, Evidence, Planned, Strategy, TestKey, Value};
 use tamis_project::ScopeFacts;
-use tamis_session::{ModuleTests, Plan, PlannedUnit, Request, SessionOptions};
+use tamis_session::{KnownScope, ModuleTests, Plan, PlannedUnit, Request, SessionOptions};
 
 pub(super) fn plan(call: Call<'_>, request: Request<'_>) -> Result<Plan> {
     let keys: Vec<TestKey> =
@@ -89,7 +89,8 @@ fn by_evidence(
         .collect();
     let facts: Arc<dyn ScopeFacts> = Arc::clone(scope) as _;
     let world = call.world().with_scope(facts);
-    let planned = by_records(call.project, call.notices(), store, &world, &asked)?;
+    let mut planned = by_records(call.project, call.notices(), store, &world, &asked)?;
+    planned.iter_mut().for_each(|planned| before_building(scope.as_ref(), planned));
     let divided = store.filter(|_| options.parts && !options.failed);
     let mut plans = match divided {
         Some(store) => parts::plans(call, store, &world, scope.as_ref(), &asked, &planned)?,
@@ -107,6 +108,16 @@ fn by_evidence(
     };
     let units = planned.into_iter().zip(wanted).map(unit).collect();
     Ok(Plan { units, ..Plan::default() })
+}
+
+/// A difference that is only that nothing was built yet has words of its own.
+fn before_building(scope: &dyn KnownScope, planned: &mut Planned) {
+    let Some(difference) = &planned.evidence.difference else { return };
+    if difference.is == Value::unbuilt()
+        && let Some(why) = scope.unbuilt(&difference.question)
+    {
+        planned.decision = Decision::Run(Cause::Unbuilt(why));
+    }
 }
 
 /// What is wanted of one unit: a second try, the user's wish, else the settings'.

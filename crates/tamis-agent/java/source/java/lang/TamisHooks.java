@@ -47,7 +47,7 @@ public final class TamisHooks {
                     // ITestResult: 2 is a failure, 4 one within the tolerated percentage.
                     int status = (Integer) arguments[0];
                     if (status == 2 || status == 4) {
-                        failed();
+                        TamisRunners.testngFails(self);
                     }
                     return null;
                 case "maven-execution":
@@ -124,6 +124,9 @@ public final class TamisHooks {
 
     /** All open tests count as failed. */
     public static native void failed();
+
+    /** The open test of this class counts as failed; all if it is not open. */
+    static native void failedIn(String name);
 
     static native void trouble(String what);
 

@@ -206,6 +206,10 @@ public final class TamisMaven {
                 }
             }
         }
+        String line = values.get("argLine");
+        if (line != null && line.contains("@{")) {
+            values.put("argLine", resolved(line));
+        }
         String plugin = get(execution, "getGroupId") + ":" + get(execution, "getArtifactId") + ":"
                 + get(execution, "getVersion");
         values.put("plugin", plugin);
@@ -225,6 +229,24 @@ public final class TamisMaven {
             pairs.add(entry.getValue());
         }
         return pairs.toArray(new String[0]);
+    }
+
+    /** With properties of the project in place of their names, which Surefire takes late. */
+    private String resolved(String line) {
+        Object project = null;
+        try {
+            project = value("project");
+        } catch (IllegalAccessException unreadable) {
+            return line;
+        }
+        Object properties = get(project, "getProperties");
+        if (properties instanceof java.util.Properties) {
+            for (String name : ((java.util.Properties) properties).stringPropertyNames()) {
+                String value = ((java.util.Properties) properties).getProperty(name);
+                line = line.replace("@{" + name + "}", value);
+            }
+        }
+        return line;
     }
 
     /** The text of a plain value, or of a collection of such; null for everything else. */

@@ -46,6 +46,41 @@ final class TamisRunners {
         return type instanceof Class ? (Class<?>) type : null;
     }
 
+    /** What belongs to more than one class, as TestNG calls it. */
+    private static final String[] SHARED = {"Suite", "Test", "Groups"};
+
+    /** A result of TestNG is a failure: of its class, or of all if the method is there for all. */
+    static void testngFails(Object result) {
+        Object method = TamisHooks.call(result, "getMethod", "()Lorg/testng/ITestNGMethod;");
+        Object instance = TamisHooks.call(result, "getInstance", "()Ljava/lang/Object;");
+        Object type = instance != null
+                ? instance.getClass()
+                : TamisHooks.call(method, "getRealClass", "()Ljava/lang/Class;");
+        if (!(type instanceof Class) || isShared(method)) {
+            TamisHooks.failed();
+        } else {
+            TamisHooks.failedIn(((Class<?>) type).getName());
+        }
+    }
+
+    private static boolean isShared(Object method) {
+        try {
+            for (String what : SHARED) {
+                for (String when : new String[] {"isBefore", "isAfter"}) {
+                    java.lang.reflect.Method asks =
+                            method.getClass().getMethod(when + what + "Configuration");
+                    asks.setAccessible(true);
+                    if ((Boolean) asks.invoke(method)) {
+                        return true;
+                    }
+                }
+            }
+            return false;
+        } catch (Exception unknown) {
+            return true;
+        }
+    }
+
     private static String className(Object text) {
         if (!(text instanceof String) || text.equals("null")) {
             return null;
