@@ -27,6 +27,7 @@ mod methods;
 mod model;
 mod saved_goals;
 mod scope;
+mod sources;
 mod static_strategy;
 mod surefire_reports;
 

@@ -11,12 +11,15 @@
 //! | [`json`] | JSON lines for programs (`docs/json.md`) |
 //! | [`junit`] | JUnit XML for CI systems |
 //! | [`markdown`] | the job summary of GitHub Actions |
+//! | [`savings`] | how much time a call saved |
+//! | [`excerpt`] | what failed, out of all that a test printed |
 //! | [`exit`] | the exit codes |
 //!
 //! Names and outputs come from foreign programs. On a terminal control characters are shown
 //! escaped, in XML and JSON what the format forbids is replaced.
 
 pub mod event;
+pub mod excerpt;
 pub mod exit;
 pub mod human;
 pub mod json;
@@ -26,6 +29,7 @@ mod model;
 pub mod progress;
 pub mod reason;
 pub mod reporters;
+pub mod savings;
 pub mod style;
 pub mod text;
 

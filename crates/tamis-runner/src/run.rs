@@ -5,9 +5,10 @@ use crate::cases::{self, Case};
 use crate::collect_every;
 use crate::engines::Engines;
 use crate::execute::{Executed, Job, Streams};
-use crate::failures;
+use crate::failures::{self, LeftOut};
 use crate::plan;
 use crate::rerun::{Failed, execute_and_rerun};
+use crate::savings;
 use crate::schedule::{self, Queue};
 use anyhow::{Context as _, Result};
 use std::num::NonZeroUsize;
@@ -16,27 +17,25 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::{Duration, Instant, SystemTime};
 use tamis_core::record::Run;
-use tamis_core::{Note, Planned, Taint, TestKey};
+use tamis_core::{Note, Outcome, Planned, Taint};
 use tamis_project::{Project, World};
 use tamis_report::{Event, Mode, RunReport, Shape, TestReport, exit};
 use tamis_session::messages;
 use tamis_settings::Contact;
 use tamis_store::{GcPolicy, Store};
 
-/// Decides, runs and reports; gives the exit code. `left_out` are tests that the user did not ask for.
-pub(crate) fn run(
-    call: Call<'_>,
-    cases: &[Case],
-    shape: Shape,
-    left_out: &[TestKey],
-) -> Result<i32> {
+/// What `--failed` says where nothing is left of what failed.
+pub(crate) const NO_FAILURE: &str = "nothing is known to fail now";
+
+/// Decides, runs and reports; gives the exit code.
+pub(crate) fn run(call: Call<'_>, cases: &[Case], shape: Shape, left_out: &LeftOut) -> Result<i32> {
     let began = Instant::now();
     let store = call.open_store();
     let world = cases::world(call, cases);
     let planned = plan::of_cases(call, store.as_ref(), &world, cases)?;
     let (cases, planned) = asked_for(call, cases.to_vec(), planned);
     if cases.is_empty() && call.options.which.failed {
-        call.remark("nothing failed the last time");
+        call.remark(NO_FAILURE);
         return Ok(0);
     }
     let stop = stop_flag()?;
@@ -76,6 +75,7 @@ struct Runner<'a> {
     store: Option<&'a Store>,
     shape: Shape,
     reports: Vec<TestReport>,
+    /// What could not be started, and the exit code for that.
     not_started: Option<(String, i32)>,
     recorded: bool,
     /// Units that were distinguished inside commands.
@@ -106,7 +106,7 @@ impl<'a> Runner<'a> {
             call,
             store,
             shape,
-            reports: planned.iter().map(TestReport::of).collect(),
+            reports: planned.iter().map(|planned| savings::report_of(store, planned)).collect(),
             not_started: None,
             recorded: false,
             inside: Vec::new(),
@@ -249,7 +249,9 @@ impl<'a> Runner<'a> {
             Executed::Interrupted => return,
             Executed::NotStarted(errno) => {
                 let word = case.words.first().map(|w| w.to_string_lossy().into_owned());
-                self.not_started = Some((word.unwrap_or_default(), errno));
+                let (problem, code) = not_started(&word.unwrap_or_default(), errno);
+                self.reports[n].problem = Some(problem.clone());
+                self.not_started = Some((problem, code));
                 return;
             }
         };
@@ -260,14 +262,16 @@ impl<'a> Runner<'a> {
         }
         let notes = self.shown_notes(&run.notes);
         let report = &mut self.reports[n];
-        report.outcome = Some(run.outcome);
-        report.wall = Duration::from_micros(run.wall_us);
+        report.ended(run);
         report.inputs = recorded.then_some(run.observed.len() as u64);
         report.taints = incomplete(&run.taints);
         report.notes = notes;
         report.reruns = ended.reruns;
         report.output = ended.failure_output.or(ended.output);
         messages::keep(self.store, report);
+        if let Some(store) = self.store.filter(|_| recorded && run.outcome.passed()) {
+            savings::keep_full_time(store, &case.key, report, &ended.inside);
+        }
         self.emit(&Event::Finished { test: &self.reports[n], inside: &ended.inside });
         self.inside.extend(ended.inside);
     }
@@ -280,7 +284,7 @@ impl<'a> Runner<'a> {
     }
 
     /// The summary and the exit code.
-    fn finish(mut self, cases: &[Case], left_out: &[TestKey], how: Finished) -> Result<i32> {
+    fn finish(mut self, cases: &[Case], left_out: &LeftOut, how: Finished) -> Result<i32> {
         for report in &mut self.reports {
             report.output = report.output.take().filter(|_| report.failed());
         }
@@ -292,6 +296,7 @@ impl<'a> Runner<'a> {
             mode: Mode::Run,
             flaky_ok: options.flaky_ok || call.project.settings.flaky_ok,
             still_failing: Vec::new(),
+            around: None,
         };
         // What a graph decides about has outcomes of its own.
         if !options.is_static() {
@@ -302,13 +307,9 @@ impl<'a> Runner<'a> {
         }
         finish_store(call.project, self.store, self.recorded);
         let code = match self.not_started.take() {
-            Some((word, errno)) => {
-                let (text, code) = not_started(&word, errno);
-                call.notices().warn(text);
-                if self.shape == Shape::Command {
-                    return Ok(code);
-                }
-                1
+            Some((problem, code)) => {
+                call.notices().warn(problem);
+                if self.shape == Shape::Command { code } else { exit::FAILED }
             }
             None => exit_code(&report, self.shape),
         };
@@ -319,23 +320,42 @@ impl<'a> Runner<'a> {
         }
         let shape = self.with_inside(&mut report);
         call.reporters.emit(&Event::Summary { report: &report, shape })?;
+        if let Some(store) = self.store.filter(|_| !report.interrupted) {
+            savings::add(store, report.counts().saved);
+        }
         if how.selected && !self.collects {
             call.remark("nothing was recorded: what ran stays affected until it is");
         }
         Ok(code)
     }
 
-    /// The units inside say it better than the command around them.
+    /// The units inside say it better than the command around them, unless it failed by itself.
     fn with_inside(&mut self, report: &mut RunReport) -> Shape {
         let inside = std::mem::take(&mut self.inside);
         if inside.is_empty() {
             return self.shape;
         }
-        match self.shape {
-            Shape::Command => report.tests = inside,
-            Shape::Suites => report.tests.extend(inside),
+        if self.shape == Shape::Suites {
+            report.tests.extend(inside);
+            return Shape::Suites;
         }
+        let command = report.tests.drain(..).next();
+        let says_more = command.as_ref().is_some_and(|command| failed_by_itself(command, &inside));
+        report.tests.extend(command.clone().filter(|_| says_more));
+        report.tests.extend(inside);
+        report.around = command;
         Shape::Suites
+    }
+}
+
+/// Whether a command failed otherwise than by its tests: a compiler, a gate after the tests, a signal.
+fn failed_by_itself(command: &TestReport, inside: &[TestReport]) -> bool {
+    let by_tests = || inside.iter().any(|test| test.failed() && !test.flaky());
+    match command.outcome {
+        None => command.unfinished(),
+        Some(Outcome::Passed) => false,
+        Some(Outcome::Failed(_)) => !command.flaky() && !by_tests(),
+        Some(Outcome::Killed(_) | Outcome::TimedOut) => true,
     }
 }
 
@@ -394,7 +414,7 @@ fn exit_code(report: &RunReport, shape: Shape) -> i32 {
     match shape {
         Shape::Command => match report.tests.first() {
             Some(test) if report.flaky_ok && test.flaky() => 0,
-            test => test.and_then(|t| t.outcome).map_or(0, tamis_core::Outcome::exit_code),
+            test => test.and_then(|t| t.outcome).map_or(0, Outcome::exit_code),
         },
         Shape::Suites => i32::from(report.failed()),
     }

@@ -296,9 +296,8 @@ impl<'e> Ledger<'e> {
     fn fill_report(&mut self, at: usize, run: &Run, reruns: Option<Reruns>) {
         let recorded = self.store.is_some();
         let report = &mut self.collected.reports[at];
-        report.outcome = Some(run.outcome);
+        report.ended(run);
         report.reruns = reruns;
-        report.wall = Duration::from_micros(run.wall_us);
         report.inputs = recorded.then_some(run.observed.len() as u64);
         report.taints = run.taints.iter().map(ToString::to_string).collect();
         report.notes = run.notes.iter().map(ToString::to_string).collect();

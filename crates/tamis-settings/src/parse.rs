@@ -37,7 +37,8 @@ const TAMIS_KEYS: [&str; 14] = [
     "default-rules",
 ];
 const MOST_RERUNS: u32 = 6;
-const SUITE_KEYS: [&str; 6] = ["each", "run", "timeout", "env", "always-run", "run-all-on"];
+const SUITE_KEYS: [&str; 7] =
+    ["each", "run", "timeout", "env", "always-run", "run-all-on", "allow-empty"];
 
 /// Reads settings; `file` is only for messages.
 pub fn parse(bytes: &[u8], file: &Path) -> Result<Settings, Problems> {
@@ -413,6 +414,7 @@ fn read_suite<'t>(mut section: Section<'t>, suites: &mut Vec<Suite>, found: &'t 
     for pattern in section.strings("run-all-on", "run-all-on = [\"Makefile\", \"conf/**\"]") {
         run_all_on.extend(path_glob(&section, "run-all-on", pattern));
     }
+    let allow_empty = section.boolean("allow-empty").unwrap_or_default();
     section.finish(|key| TAMIS_KEYS.contains(&key).then_some(TAMIS));
     // A suite that has problems is kept as far as it is known, so that a second one of the same
     // name is found; settings with problems are never handed out.
@@ -427,6 +429,7 @@ fn read_suite<'t>(mut section: Section<'t>, suites: &mut Vec<Suite>, found: &'t 
             env,
             always_run,
             run_all_on,
+            allow_empty,
         });
     }
 }

@@ -20,7 +20,8 @@ use tamis_store::Store;
 pub fn known(call: Call<'_>, store: Option<&Store>) -> Result<Vec<Planned>> {
     let mut cases = cases::of_suites(call)?;
     let tests = store.map(Store::tests).transpose()?.unwrap_or_default();
-    let keys: Vec<TestKey> = tests.into_iter().map(|test| test.key).collect();
+    let mut keys: Vec<TestKey> = tests.into_iter().map(|test| test.key).collect();
+    call.frontends.retain_existing(call.project, &mut keys);
     let commands = keys.iter().filter(|key| key.is_command());
     cases.extend(commands.map(|key| cases::of_recorded(call.project, key.clone())));
     let world = cases::world(call, &cases);
@@ -33,6 +34,20 @@ pub fn known(call: Call<'_>, store: Option<&Store>) -> Result<Vec<Planned>> {
     planned.extend(units(call, store, &keys, wanted)?);
     let options = call.options.session(true);
     planned.retain(|planned| options.wants(&planned.key));
+    Ok(planned)
+}
+
+/// Tests that are known by their keys: those that tamis starts itself with their cases, and units.
+pub(crate) fn of_known(
+    call: Call<'_>,
+    store: &Store,
+    cases: &[Case],
+    keys: &[TestKey],
+) -> Result<Vec<Planned>> {
+    let world = cases::world(call, cases);
+    let mut planned = of_cases(call, Some(store), &world, cases)?;
+    let wanted = Wanted { tool: &|_| true, choice: None, parts: true };
+    planned.extend(units(call, Some(store), keys, wanted)?);
     Ok(planned)
 }
 
@@ -63,7 +78,8 @@ pub fn of_command(
         return Ok(planned);
     }
     let tests = store.map(Store::tests).transpose()?.unwrap_or_default();
-    let keys: Vec<TestKey> = tests.into_iter().map(|test| test.key).collect();
+    let mut keys: Vec<TestKey> = tests.into_iter().map(|test| test.key).collect();
+    call.frontends.retain_existing(call.project, &mut keys);
     planned.extend(units(call, store, &keys, wanted)?);
     Ok(planned)
 }
