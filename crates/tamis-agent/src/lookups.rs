@@ -7,13 +7,13 @@ use tamis_jvm_wire::Lookup;
 
 /// The numbers of `TamisLookups.java`.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Kind {
+pub(crate) enum LookupKind {
     Class = 0,
     Reflected = 1,
     Variable = 2,
 }
 
-impl Kind {
+impl LookupKind {
     pub(crate) fn from_number(number: i32) -> Option<Self> {
         [Self::Class, Self::Reflected, Self::Variable].into_iter().find(|k| *k as i32 == number)
     }
@@ -39,7 +39,7 @@ pub(crate) struct Lookups {
 
 #[derive(Debug, Default)]
 struct Asked {
-    /// By [`Kind`].
+    /// By [`LookupKind`].
     names: [HashSet<String>; 3],
     all_variables: bool,
     listed: BTreeSet<u32>,
@@ -54,7 +54,7 @@ impl Lookups {
         self.asked.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(crate) fn name(&self, kind: Kind, name: String) {
+    pub(crate) fn name(&self, kind: LookupKind, name: String) {
         self.asked().names[kind as usize].insert(name);
     }
 
@@ -82,7 +82,7 @@ impl Lookups {
         let _ = self.classes.set([hooks, string]);
     }
 
-    /// Ends a window: everything since the last time, and the hooks forget what they told. `None` if
+    /// Ends a window: everything since the last time, and the hooks forget what they reported. `None` if
     /// they could not be made to.
     pub(crate) fn end_window(&self, jni: Jni) -> Option<tamis_jvm_wire::Lookups> {
         let Some(&[hooks, string]) = self.classes.get() else { return Some(self.drain()) };
@@ -97,7 +97,7 @@ impl Lookups {
     fn drain(&self) -> tamis_jvm_wire::Lookups {
         let mut asked = self.asked();
         let mut plain = Vec::new();
-        for kind in [Kind::Class, Kind::Reflected, Kind::Variable] {
+        for kind in [LookupKind::Class, LookupKind::Reflected, LookupKind::Variable] {
             plain.extend(asked.names[kind as usize].drain().map(|name| kind.lookup(name)));
         }
         if std::mem::take(&mut asked.all_variables) {
@@ -132,7 +132,7 @@ mod tests {
     fn each_question_is_told_once_per_window() {
         let lookups = Lookups::default();
         for _ in 0..2 {
-            lookups.name(Kind::Class, "a.B".into());
+            lookups.name(LookupKind::Class, "a.B".into());
             lookups.in_jar("/one.jar".into(), Some("e".into()));
             lookups.in_jar("/two.jar".into(), Some("e".into()));
             lookups.in_jar("/two.jar".into(), None);
@@ -151,7 +151,7 @@ mod tests {
         );
         assert!(lookups.drain().is_empty());
         lookups.in_jar("/two.jar".into(), Some("e".into()));
-        lookups.name(Kind::Variable, "HOME".into());
+        lookups.name(LookupKind::Variable, "HOME".into());
         assert_eq!(
             lookups.drain().iter().collect::<Vec<_>>(),
             [Lookup::Variable("HOME".into()), entry("/two.jar")]

@@ -39,6 +39,8 @@ pub enum Scheme {
     Rights,
     /// Whether a file has more than one name.
     Names,
+    /// The index of git by its entries, without what git writes anew to be quicker.
+    GitIndex,
 }
 
 impl Scheme {
@@ -59,6 +61,7 @@ impl Scheme {
             Self::Attributes => (11, 0),
             Self::Rights => (12, 0),
             Self::Names => (13, 0),
+            Self::GitIndex => (24, 0),
         }
     }
 
@@ -78,6 +81,7 @@ impl Scheme {
             11 => Self::Attributes,
             12 => Self::Rights,
             13 => Self::Names,
+            24 => Self::GitIndex,
             _ => return None,
         })
     }
@@ -100,6 +104,7 @@ impl fmt::Display for Scheme {
             Self::Attributes => "attributes",
             Self::Rights => "rights",
             Self::Names => "names",
+            Self::GitIndex => "git-index",
         })
     }
 }
@@ -164,7 +169,7 @@ mod tests {
                 known += 1;
             }
         }
-        assert_eq!(known, 14);
+        assert_eq!(known, 15);
     }
 
     #[test]

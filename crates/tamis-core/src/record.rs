@@ -91,9 +91,9 @@ pub enum Taint {
     Engine(String),
     /// A part of what the test did was not observed.
     Unobserved(String),
-    /// Tests inside the command did not pass, whatever it said itself.
+    /// Tests inside the command did not pass, whatever its own exit code.
     FailedInside(u64),
-    /// It did not pass, and then passed without a change: something decided that nobody observed.
+    /// It did not pass, and then passed without a change: something decided that was not observed.
     Flaky { failed: u32, runs: u32 },
     /// A named pipe that others made was opened: what waits in it cannot be compared.
     ForeignPipe(PortablePath),
@@ -166,7 +166,7 @@ impl fmt::Display for Note {
             Self::NotRunAgain => {
                 write!(
                     f,
-                    "none of the test classes that were told apart failed; it was not run again"
+                    "none of the test classes that were distinguished failed; it was not run again"
                 )
             }
         }

@@ -61,7 +61,11 @@ impl ModuleSources {
         for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
             let path = entry.path();
             match entry.file_type() {
-                Ok(kind) if kind.is_dir() && depth < DEEPEST => self.add(&path, depth + 1),
+                Ok(kind) if kind.is_dir() => {
+                    if depth < DEEPEST {
+                        self.add(&path, depth + 1);
+                    }
+                }
                 Ok(_) => self.add_file(&path),
                 Err(_) => {}
             }

@@ -79,9 +79,9 @@ impl Default for Options {
 pub struct Answer {
     pub value: Value,
     pub detail: Detail,
-    /// What `lstat` said when the value was taken; `None` where nothing is, or it failed.
+    /// What `lstat` gave when the value was taken; `None` where nothing is, or it failed.
     pub identity: Option<Identity>,
-    /// Why the state could not be told. The value is then equal to no other value, ever.
+    /// Why the state could not be found out. The value is then equal to no other value, ever.
     pub error: Option<String>,
 }
 
@@ -405,6 +405,7 @@ impl Fingerprinter {
             Scheme::Json => by_meaning(file, Format::Json),
             Scheme::Toml => by_meaning(file, Format::Toml),
             Scheme::Text => by_meaning(file, Format::Text),
+            Scheme::GitIndex => by_meaning(file, Format::GitIndex),
             Scheme::Bytecode => bytecode(file, content),
             Scheme::Command(id) => self.run_command(id, path).map(content),
             // The others were answered without reading.

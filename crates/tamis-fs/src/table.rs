@@ -283,7 +283,7 @@ impl Table {
         let written =
             std::fs::write(&temporary, &image).and_then(|()| std::fs::rename(&temporary, path));
         if let Err(error) = written {
-            // Half a file helps nobody, least of all on a full disk.
+            // Half a file is of no use, least of all on a full disk.
             let _gone = std::fs::remove_file(&temporary);
             return Err(error);
         }

@@ -1,5 +1,5 @@
 //! Connections: to other machines (a note), to servers of the tree itself (nothing), to processes on
-//! this machine that were already running and whose state nobody observes (a taint, unless the
+//! this machine that were already running and whose state is not observed (a taint, unless the
 //! settings allow them), and to places where nothing listens (a question that can be put again).
 //!
 //! Whose socket takes a connection: one that the tree was seen to bind, or to listen on, is its own.
@@ -81,7 +81,7 @@ pub(crate) struct Network {
     named: HashSet<Endpoint>,
     /// Ports that the tree chose itself; any other was given by the kernel.
     chosen: HashSet<u16>,
-    /// Peers of which everything is said.
+    /// Peers of which everything is known.
     settled: HashSet<(Peer, SocketKind)>,
     /// Whether something was there, with the program that asked.
     asked: BTreeMap<Endpoint, (Value, usize)>,
@@ -206,16 +206,16 @@ impl Network {
         }
         let foreign = self.foreign(&place, threads);
         match (caller.timing, caller.socket.reached) {
-            (Timing::After { .. }, Reached::No) => self.nobody(place, caller.program),
+            (Timing::After { .. }, Reached::No) => self.nothing_listens(place, caller.program),
             // It can still turn out to be the tree's own.
             (Timing::After { .. }, Reached::Yes) => self.somebody(place, foreign.flatten()),
             (Timing::After { .. }, Reached::Unknown) => match foreign {
                 Some(found) => self.somebody(place, found),
-                None => self.nobody(place, caller.program),
+                None => self.nothing_listens(place, caller.program),
             },
             (_, _) => match foreign {
                 Some(_) => return caller.services.judge(name_of(&place)),
-                None => self.nobody(place, caller.program),
+                None => self.nothing_listens(place, caller.program),
             },
         }
         Meaning::Nothing
@@ -229,7 +229,7 @@ impl Network {
 
     /// Nothing takes the connection; a server of the tree that is gone, or not there yet, is its own
     /// affair.
-    fn nobody(&mut self, place: Endpoint, program: usize) {
+    fn nothing_listens(&mut self, place: Endpoint, program: usize) {
         let own = self.sockets.find(&place).ok().flatten();
         if own.is_none_or(|inode| !self.own.contains(&inode)) && !self.is_served(&place) {
             self.ask(place, Value::Absent, program);

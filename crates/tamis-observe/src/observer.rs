@@ -244,7 +244,7 @@ impl<'a> Observer<'a> {
         self.taints.insert(taint);
     }
 
-    /// Leaves the names in a directory to be told at the end, if we came too late to see them.
+    /// Leaves the names in a directory to be found at the end, if we came too late to see them.
     fn postpone(&mut self, path: &[u8], act: Act) {
         let Timing::After { time_ns, .. } = act.timing else { return };
         let file = Path::new(OsStr::from_bytes(path));

@@ -45,7 +45,8 @@ impl Project {
         let paths = PathMap::new(root, home);
         let store_folder = store_folder(store, &settings, &paths, &folder);
         let tmpdir = std::env::var_os("TMPDIR").map(PathBuf::from);
-        let places = Places::new(paths.clone(), store_folder.clone().ok(), tmpdir.as_deref());
+        let places = Places::new(paths.clone(), store_folder.clone().ok(), tmpdir.as_deref())
+            .with_tools(&settings, &|name| std::env::var(name).ok());
         let rules = PathRules::new(&settings, &places).map_err(anyhow::Error::msg)?;
         let rules = Arc::new(rules);
         let commands = FingerprintCommands::new(&settings, paths.root());

@@ -268,17 +268,26 @@ fn beginning(lines: &[&str], at: usize) -> usize {
     found.filter(|_| looks_back).map_or(at, |back| from + back)
 }
 
-/// The line itself, with the next one where that is the message.
+/// The line itself, with the next one where that is the message, or goes on with it.
 fn with_message(lines: &[&str], at: usize) -> String {
     let line = lines[at].trim();
-    let next = lines.get(at + 1).map(|next| next.trim()).filter(|next| !next.is_empty());
-    match next {
-        // Rust has the message on a line of its own.
-        Some(next) if line.starts_with("thread '") => format!("{next} ({line})"),
-        _ => match is_pytest(lines[at]) {
-            true => line.trim_start_matches('E').trim().to_owned(),
-            false => line.to_owned(),
-        },
+    let mut below = lines[at + 1..].iter().take(3).map(|next| next.trim());
+    let mut next = || below.find(|next| !next.is_empty());
+    // Rust has the message on a line of its own.
+    if line.starts_with("thread '") {
+        return next().map_or(line.to_owned(), |message| format!("{message} ({line})"));
+    }
+    let text = match is_pytest(lines[at]) {
+        true => line.trim_start_matches('E').trim(),
+        // A block of YAML, as in TAP.
+        false if line.ends_with(": |-") || line.ends_with(": |") || line.ends_with(": >-") => {
+            next().unwrap_or(line)
+        }
+        false => line,
+    };
+    match text.ends_with(':').then(next).flatten() {
+        Some(more) => format!("{text} {more}"),
+        None => text.to_owned(),
     }
 }
 

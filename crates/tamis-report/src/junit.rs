@@ -115,6 +115,7 @@ fn status(report: &RunReport, test: &TestReport) -> TestCaseStatus {
         }
         Some(Outcome::Passed) => return TestCaseStatus::success(),
         Some(_) if test.flaky() => "flaky",
+        Some(Outcome::Failed(_)) if test.key.scope.tool().is_some() => "failed",
         Some(Outcome::Failed(_)) => "exit code",
         Some(Outcome::Killed(_)) => "signal",
         Some(Outcome::TimedOut) => "timeout",

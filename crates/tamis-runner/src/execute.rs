@@ -33,8 +33,6 @@ pub(crate) enum Streams {
     Collect,
     /// No input; output goes straight through.
     Through,
-    /// No input; all output on standard error.
-    ThroughAsErrors,
 }
 
 /// How a test ended.
@@ -192,6 +190,9 @@ fn taints(job: Job<'_>, finish: &Finish, inside: &Collected) -> Vec<Taint> {
     let unobserved = |why: &str| Taint::Unobserved(why.to_owned());
     let left = finish.left_running.iter().map(|program| Taint::LeftRunning(program.clone()));
     let mut taints: Vec<Taint> = left.collect();
+    if finish.ended_survivors {
+        taints.push(unobserved("what it left running cannot go on without the engine: ended"));
+    }
     let failed = inside.reports.iter().filter(|r| r.failed()).count();
     if failed > 0 {
         taints.push(Taint::FailedInside(failed as u64));
@@ -357,6 +358,7 @@ fn nothing_to_run() -> Finish {
         wall: Duration::ZERO,
         cpu: Duration::ZERO,
         left_running: Vec::new(),
+        ended_survivors: false,
         no_new_privileges: false,
     }
 }
@@ -370,7 +372,7 @@ fn outputs(
     collector: Option<&Collector>,
 ) -> Result<(Option<OwnedFd>, Option<OwnedFd>)> {
     Ok(match (streams, collector) {
-        (Streams::InheritAsErrors | Streams::ThroughAsErrors, _) => {
+        (Streams::InheritAsErrors, _) => {
             (Some(std::io::stderr().as_fd().try_clone_to_owned()?), None)
         }
         (_, Some(collector)) => (

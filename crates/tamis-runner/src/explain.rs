@@ -6,7 +6,7 @@ use crate::plan;
 use anyhow::{Result, bail};
 use std::ffi::OsString;
 use tamis_core::record::Observed;
-use tamis_core::{Cause, Decision, Planned, PortablePath, RecordId, Scope, TestKey};
+use tamis_core::{Cause, Decision, Planned, PortablePath, RecordId, Scope, Strategy, TestKey};
 use tamis_project::World;
 use tamis_store::{Difference, LeftoverReader, Store, StoredRecord};
 
@@ -31,6 +31,13 @@ impl<'a> Explained<'a> {
         keys.extend(recorded.filter(|key| !matches!(key.scope, Scope::Suite(_))));
         let wanted = cases::wanted_name(words);
         let key = cases::find(&wanted, &call.project.relative_folder(), &keys)?;
+        if key.scope.tool().is_none() && call.options.strategy != Strategy::Records {
+            bail!(
+                "{key} is decided about by records: --select {} is for the tests inside a command \
+                 (`tamis select --select ... COMMAND` answers about that)",
+                call.options.strategy
+            );
+        }
         let suite = suites.into_iter().find(|case| case.key == key);
         let case = suite.unwrap_or_else(|| cases::of_recorded(call.project, key));
         let planned = plan::of_test(call, store.as_ref(), &case)?;

@@ -60,14 +60,34 @@ fn asked_for(call: Call<'_>, cases: Vec<Case>, planned: Vec<Planned>) -> (Vec<Ca
     both.filter_map(|(case, planned)| Some((case, planned.if_failed()?))).unzip()
 }
 
-/// Set by the first Ctrl-C or SIGTERM.
+/// Set by the first Ctrl-C, SIGTERM or SIGHUP. The second one kills what is still there.
 fn stop_flag() -> Result<Arc<AtomicBool>> {
     let stop = Arc::new(AtomicBool::new(false));
     for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP] {
-        signal_hook::flag::register(signal, Arc::clone(&stop))
+        if signal == libc::SIGHUP && is_ignored(signal) {
+            continue;
+        }
+        let stop = Arc::clone(&stop);
+        let asked = move || {
+            if stop.swap(true, Ordering::Relaxed) {
+                tamis_trace::hurry();
+            }
+        };
+        // SAFETY: the handler only sets flags.
+        unsafe { signal_hook::low_level::register(signal, asked) }
             .context("signals cannot be caught")?;
     }
     Ok(stop)
+}
+
+/// Whether tamis was started with a signal ignored: under nohup the end of the terminal stops nothing.
+fn is_ignored(signal: libc::c_int) -> bool {
+    // SAFETY: plain data, filled by the call, which changes nothing.
+    unsafe {
+        let mut now: libc::sigaction = std::mem::zeroed();
+        libc::sigaction(signal, std::ptr::null(), &raw mut now) == 0
+            && now.sa_sigaction == libc::SIG_IGN
+    }
 }
 
 struct Runner<'a> {
@@ -178,9 +198,8 @@ impl<'a> Runner<'a> {
             (Shape::Command, false) => Streams::Inherit,
             (Shape::Command, true) => Streams::InheritAsErrors,
             // A report with the output of failed tests needs it collected.
-            (Shape::Suites, _) if jobs > 1 || output.kept => Streams::Collect,
-            (Shape::Suites, false) => Streams::Through,
-            (Shape::Suites, true) => Streams::ThroughAsErrors,
+            (Shape::Suites, as_errors) if jobs > 1 || output.kept || as_errors => Streams::Collect,
+            (Shape::Suites, _) => Streams::Through,
         }
     }
 

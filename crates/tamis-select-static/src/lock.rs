@@ -45,7 +45,7 @@ mod tests {
     #[test]
     fn the_second_waits_for_the_first() {
         let folder = tempfile::tempdir().unwrap();
-        let first = Lock::take(folder.path(), || panic!("nobody holds it")).unwrap();
+        let first = Lock::take(folder.path(), || panic!("it is free")).unwrap();
         let (waited, done) = (AtomicBool::new(false), AtomicBool::new(false));
         std::thread::scope(|scope| {
             scope.spawn(|| {

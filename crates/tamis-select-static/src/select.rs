@@ -280,7 +280,7 @@ impl Session {
         Ok(before)
     }
 
-    /// All changes since a snapshot; an error where they cannot be told.
+    /// All changes since a snapshot; an error where they are not known.
     pub(crate) fn changes(&mut self, digest: Hash) -> Result<BTreeMap<NameId, Change>, Reason> {
         let unknown = |why: String| Reason::Unknown { why };
         if !self.need_snapshot(digest) {
@@ -377,7 +377,7 @@ impl Session {
     }
 
     /// What changed since the last update, debug-only differences included. None where there was
-    /// no update, or the changes cannot be told.
+    /// no update, or the changes are not known.
     pub fn diff(&mut self) -> Option<Vec<Changed>> {
         let latest = self.proofs.latest?;
         let mut changes = self.changes(latest).ok()?;
@@ -394,7 +394,7 @@ impl Session {
     }
 
     /// All types and files inside the firewall of the changes since the last update. None where
-    /// the changes cannot be told: then everything may be.
+    /// the changes are not known: then everything may be.
     pub fn impacted(&mut self) -> Option<Vec<String>> {
         let latest = self.proofs.latest?;
         let changes = self.changes(latest).ok()?;
@@ -489,7 +489,7 @@ impl Session {
     }
 
     /// What answers do not need and the next ones profit from: proofs that hold are carried to the
-    /// state of now, states that nobody needs any more are removed, libraries are analysed. Changes
+    /// state of now, states that are not needed any more are removed, libraries are analysed. Changes
     /// no selection, so it does not matter whether, when or how often it is done.
     pub fn catch_up(&mut self) -> io::Result<bool> {
         if self.proofs.tests.is_empty() {

@@ -43,7 +43,7 @@ pub struct Collected {
     pub left_out: usize,
     /// Processes that connected by themselves.
     pub launched: usize,
-    /// Tests were seen that could not be distinguished, which was said.
+    /// Tests were seen that could not be distinguished, which was reported.
     pub refused: bool,
     /// Units whose sources changed while the command ran: what it did is not what it would do now, also where
     /// it made the change itself.

@@ -11,6 +11,7 @@
 //! | [`settings`] | the typed settings, every key explained |
 //! | [`environment`] | which environment variables count as input |
 //! | [`paths`] | which paths count as input, and how their fingerprint is taken |
+//! | [`tools`] | what everyday tools write down for themselves |
 //! | [`items`] | the items of a suite that are written as globs |
 //! | [`modules`] | what a project says about changed and affected modules |
 //! | [`init`] | a first `tamis.toml` for a project |
@@ -25,6 +26,7 @@ pub mod paths;
 mod problem;
 mod reader;
 pub mod settings;
+pub mod tools;
 mod units;
 mod words;
 

@@ -9,6 +9,7 @@ use crate::modules;
 use crate::problem::Problems;
 use crate::reader::{Found, Section, Text, Value, as_text, type_name};
 use crate::settings::{Contact, Each, Engine, Item, Jvm, Keep, Rule, Settings, Suite, Treatment};
+use crate::tools::{TOOL_STATE as TOOLS, ToolSettings};
 use std::collections::BTreeMap;
 use std::path::{Component, Path};
 use tamis_core::Scheme;
@@ -16,6 +17,7 @@ use toml::de::{DeTable, DeValue};
 
 const TAMIS: &str = "[tamis]";
 const ENVIRONMENT: &str = "[tamis.environment]";
+const TOOL_STATE: &str = "[tamis.tool-state]";
 const JVM: &str = "[jvm]";
 const RULE: &str = "[[rule]]";
 const SUITE: &str = "[[suite]]";
@@ -99,6 +101,8 @@ fn read<'t>(tree: &'t DeTable<'t>, span: std::ops::Range<usize>, found: &'t Foun
             Some("[tamis]; put it below that line")
         } else if key == "environment" {
             Some("[tamis], as [tamis.environment]")
+        } else if key == "tool-state" {
+            Some("[tamis], as [tamis.tool-state]")
         } else if SUITE_KEYS.contains(&key) {
             Some("a [[suite]]; put it below such a line")
         } else {
@@ -243,22 +247,34 @@ fn read_tamis<'t>(mut section: Section<'t>, settings: &mut Settings, found: &'t 
     settings.default_ignore = default_ignore.unwrap_or(settings.default_ignore);
     let default_rules = section.boolean("default-rules");
     settings.default_rules = default_rules.unwrap_or(settings.default_rules);
-    if let Some(value) = section.value("environment") {
-        match value.get_ref() {
-            DeValue::Table(table) => {
-                let environment = Section::new(ENVIRONMENT, table, value.span(), found);
-                settings.environment = read_environment(environment);
-            }
-            other => {
-                let is = type_name(other);
-                let message = format!(
-                    "`environment` must be a table, not {is}; for example: {ENVIRONMENT} with ignore = [\"BUILD_*\"]"
-                );
-                section.problem(value.span(), message);
-            }
-        }
+    if let Some(inner) = inner_table(&mut section, "environment", ENVIRONMENT, found) {
+        settings.environment = read_environment(inner);
+    }
+    if let Some(inner) = inner_table(&mut section, "tool-state", TOOL_STATE, found) {
+        settings.tools = read_tools(inner);
     }
     section.finish(|key| SUITE_KEYS.contains(&key).then_some(SUITE));
+}
+
+/// A table inside [tamis].
+fn inner_table<'t>(
+    section: &mut Section<'t>,
+    key: &'static str,
+    title: &'static str,
+    found: &'t Found,
+) -> Option<Section<'t>> {
+    let value = section.value(key)?;
+    match value.get_ref() {
+        DeValue::Table(table) => Some(Section::new(title, table, value.span(), found)),
+        other => {
+            let is = type_name(other);
+            let message = format!(
+                "`{key}` must be a table, not {is}; for example: {title} with ignore = [\"BUILD_*\"]"
+            );
+            section.problem(value.span(), message);
+            None
+        }
+    }
 }
 
 /// `host:port`, `[::1]:port` or an absolute path.
@@ -276,8 +292,39 @@ fn is_service(text: &str) -> bool {
 fn read_environment(mut section: Section<'_>) -> EnvironmentPolicy {
     let ignore = section.globs("ignore", "ignore = [\"BUILD_*\"]");
     let count = section.globs("count", "count = [\"TERM\"]");
+    let has_only = section.has("only");
+    let only = section.globs("only", "only = [\"PATH\", \"LANG\", \"ACME_*\"]");
     section.finish(|_| None);
-    EnvironmentPolicy::new(ignore, count)
+    EnvironmentPolicy::new(ignore, count).with_only(has_only.then_some(only))
+}
+
+fn read_tools(mut section: Section<'_>) -> ToolSettings {
+    let default = section.boolean("default").unwrap_or(true);
+    let mut except = Vec::new();
+    for name in section.strings("except", "except = [\"npm\"]") {
+        if TOOLS.iter().any(|entry| entry.name == name.text) {
+            except.push(name.text.to_owned());
+        } else {
+            let hint = "`tamis help tool-state` lists the names";
+            section.problem(name.span(), format!("`{}` is not in the list; {hint}", name.text));
+        }
+    }
+    let example = "ignore = [\"~/.acme/log\"]";
+    let mut ignore = Vec::new();
+    for pattern in section.strings("ignore", example) {
+        if pattern.text.starts_with(['/', '~']) {
+            ignore.extend(path_glob(&section, "ignore", pattern));
+        } else {
+            let hint = format!("files of the project are for `ignore` of {TAMIS}");
+            let message = format!(
+                "`{}` must begin with / or ~/; for example: {example}; {hint}",
+                pattern.text
+            );
+            section.problem(pattern.span(), message);
+        }
+    }
+    section.finish(|_| None);
+    ToolSettings { default, except, ignore }
 }
 
 /// A glob on paths, which may be anchored at the root, above it, at home or at `/`.

@@ -5,8 +5,9 @@
 //! 1. tamis's own store: ignored;
 //! 2. the user's `[[rule]]`s, in their order;
 //! 3. the user's `ignore` patterns;
-//! 4. the default filter (`default-ignore`): `/proc`, `/sys`, `/dev`, temp folders;
-//! 5. the built-in rules (`default-rules`): Python byte code in `__pycache__`.
+//! 4. the state of everyday tools (`[tamis.tool-state]`, see [`crate::tools`]): ignored;
+//! 5. the default filter (`default-ignore`): `/proc`, `/sys`, `/dev`, temp folders;
+//! 6. the built-in rules (`default-rules`): Python byte code in `__pycache__`, git's index.
 //!
 //! So a rule with `as = "raw"` brings back what a filter would drop. A temp folder around the
 //! project does not swallow it: of the temp folders, the root and the home folder, the innermost
@@ -19,6 +20,7 @@
 
 use crate::glob::{self, NameGlobs};
 use crate::settings::{Settings, Treatment};
+use crate::tools;
 use globset::{Candidate, Glob, GlobSet};
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -34,6 +36,8 @@ pub struct Places {
     pub store: Option<PathBuf>,
     /// Folders whose content comes and goes.
     pub temp: Vec<PathBuf>,
+    /// The patterns of tools' state ([`tools::ToolSettings`]) that hold here.
+    tools: Vec<String>,
 }
 
 impl Places {
@@ -48,7 +52,20 @@ impl Places {
                 temp.push(folder);
             }
         }
-        Self { map, store, temp }
+        Self { map, store, temp, tools: Vec::new() }
+    }
+
+    /// With the places where tools keep their state, by the variables that name them.
+    #[must_use]
+    pub fn with_tools(
+        mut self,
+        settings: &Settings,
+        variable: &dyn Fn(&str) -> Option<String>,
+    ) -> Self {
+        let patterns = settings.tools.patterns();
+        let expanded = patterns.iter().filter_map(|p| tools::expand(p, self.map.home(), variable));
+        self.tools = expanded.collect();
+        self
     }
 }
 
@@ -65,6 +82,8 @@ pub enum Ignored {
     Store,
     /// Made by a runtime from other inputs: the folder `__pycache__`.
     Derived,
+    /// What an everyday tool writes down for itself.
+    Tool,
 }
 
 /// What the rules say about a path.
@@ -103,8 +122,16 @@ impl Patterns {
         Ok(Self { set, rule_of, starts })
     }
 
+    fn can_match(&self, path: &[u8]) -> bool {
+        self.starts.iter().any(|start| path.starts_with(start.as_bytes()))
+    }
+
+    fn matches(&self, path: &[u8]) -> bool {
+        self.can_match(path) && self.set.is_match(Path::new(OsStr::from_bytes(path)))
+    }
+
     fn rules_for(&self, path: &[u8], into: &mut Vec<usize>) {
-        if !self.starts.iter().any(|start| path.starts_with(start.as_bytes())) {
+        if !self.can_match(path) {
             return;
         }
         let candidate = Candidate::new(Path::new(OsStr::from_bytes(path)));
@@ -112,6 +139,18 @@ impl Patterns {
             into.extend(self.set.matches_candidate(&candidate).iter().map(|&n| self.rule_of[n]));
         }
     }
+}
+
+fn tool_patterns(places: &Places) -> Result<Patterns, String> {
+    let mut globs = Vec::new();
+    for pattern in &places.tools {
+        let (_, texts) = anchored(pattern, &places.map, true);
+        for text in texts {
+            let glob = glob::compile(&text).map_err(|error| format!("`{pattern}` {error}"))?;
+            globs.push((glob, 0));
+        }
+    }
+    Patterns::new(globs)
 }
 
 /// The rules of one project on this machine, ready to be asked.
@@ -128,6 +167,8 @@ pub struct PathRules {
     relative: Patterns,
     /// Matched against absolute paths.
     absolute: Patterns,
+    /// The state of everyday tools.
+    tools: Patterns,
 }
 
 impl PathRules {
@@ -154,6 +195,7 @@ impl PathRules {
         for pattern in &settings.ignore {
             add(pattern, rules.len(), true)?;
         }
+        let tools = tool_patterns(places)?;
         Ok(Self {
             root: places.map.root().to_path_buf(),
             home: places.map.home().map(Path::to_path_buf),
@@ -164,6 +206,7 @@ impl PathRules {
             rules,
             relative: Patterns::new(relative)?,
             absolute: Patterns::new(absolute)?,
+            tools,
         })
     }
 
@@ -187,6 +230,10 @@ impl PathRules {
                 Some(scheme) => RuleAnswer::As(scheme),
             };
         }
+        if self.is_state_of_a_tool(path) {
+            tracing::debug!(?path, "rule: `tool-state`");
+            return RuleAnswer::Ignore(Ignored::Tool);
+        }
         if let Some(ignored) = self.default_filter(path) {
             tracing::debug!(?path, class = ?ignored, "rule: `default-ignore`");
             return RuleAnswer::Ignore(ignored);
@@ -197,6 +244,9 @@ impl PathRules {
             }
             if is_cache_folder(path) {
                 return RuleAnswer::Ignore(Ignored::Derived);
+            }
+            if is_git_index(path) {
+                return RuleAnswer::As(Scheme::GitIndex);
             }
         }
         RuleAnswer::Default
@@ -215,7 +265,16 @@ impl PathRules {
                 Some(rule) => return rule.treatment == Treatment::Ignore,
             }
         }
-        self.default_filter(entry).is_some() || self.default_rules && is_cache_folder(entry)
+        self.is_state_of_a_tool(entry)
+            || self.default_filter(entry).is_some()
+            || self.default_rules && is_cache_folder(entry)
+    }
+
+    /// Whether an everyday tool wrote this down for itself. A project that lies inside such a place
+    /// counts.
+    fn is_state_of_a_tool(&self, path: &Path) -> bool {
+        let matches = |path: &Path| self.tools.matches(path.as_os_str().as_bytes());
+        matches(path) && !(below(path, &self.root).is_some() && matches(&self.root))
     }
 
     /// The words of the command behind [`Scheme::Command`], `{}` stands for the path.
@@ -278,6 +337,20 @@ fn is_cached_bytecode(path: &Path) -> bool {
 
 fn is_cache_folder(path: &Path) -> bool {
     path.as_os_str().as_bytes().ends_with(b"/__pycache__")
+}
+
+/// The index of a work tree, of a further one, or of a submodule.
+fn is_git_index(path: &Path) -> bool {
+    let Some(folder) = path.as_os_str().as_bytes().strip_suffix(b"/index") else { return false };
+    let folder = Path::new(OsStr::from_bytes(folder));
+    let mut above = folder.ancestors().filter_map(Path::file_name).map(OsStr::as_bytes);
+    let Some(depth) = above.position(|name| name == b".git") else { return false };
+    let first = folder.components().rev().nth(depth.wrapping_sub(1));
+    depth == 0
+        || first.is_some_and(|part| {
+            let name = part.as_os_str().as_bytes();
+            name == b"worktrees" && depth == 2 || name == b"modules" && depth > 1
+        })
 }
 
 /// The globs of one pattern, and whether they are relative to the root. None for a pattern that
@@ -500,6 +573,27 @@ mod tests {
         assert!(!off.ignored_in_listing(Path::new(cache)));
         let own = rules("[[rule]]\npath='/usr/**/*.pyc'\nas='raw'");
         assert_eq!(ask(&own, pyc), RuleAnswer::As(Scheme::Raw));
+    }
+
+    #[test]
+    fn the_index_of_git() {
+        let on = rules("");
+        for (path, is) in [
+            ("/home/ann/app/.git/index", true),
+            ("/home/ann/app/.git/worktrees/w/index", true),
+            ("/home/ann/app/.git/modules/a/b/index", true),
+            ("/home/ann/app/.git/modules/index", false),
+            ("/home/ann/app/.git/worktrees/w/logs/index", false),
+            ("/home/ann/app/.git/refs/heads/index", false),
+            ("/home/ann/app/.git/index.lock", false),
+            ("/home/ann/app/git/index", false),
+            ("/home/ann/app/index", false),
+        ] {
+            let answer = if is { RuleAnswer::As(Scheme::GitIndex) } else { COUNTS };
+            assert_eq!(ask(&on, path), answer, "{path}");
+        }
+        let off = rules("[tamis]\ndefault-rules = false");
+        assert_eq!(ask(&off, "/home/ann/app/.git/index"), COUNTS);
     }
 
     #[test]

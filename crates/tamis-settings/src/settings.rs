@@ -3,6 +3,7 @@
 use crate::environment::EnvironmentPolicy;
 use crate::glob::NameGlobs;
 use crate::modules::ModuleSettings;
+use crate::tools::ToolSettings;
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
@@ -42,6 +43,8 @@ pub struct Settings {
     pub default_rules: bool,
     /// `[tamis.environment]`: which variables count.
     pub environment: EnvironmentPolicy,
+    /// `[tamis.tool-state]`: what everyday tools write down for themselves.
+    pub tools: ToolSettings,
     /// `[jvm]`: the test classes of Java builds.
     pub jvm: Jvm,
     /// `[[rule]]`: how fingerprints are taken; the first match wins.
@@ -68,6 +71,7 @@ impl Default for Settings {
             default_ignore: true,
             default_rules: true,
             environment: EnvironmentPolicy::default(),
+            tools: ToolSettings::default(),
             jvm: Jvm::default(),
             rules: Vec::new(),
             suites: Vec::new(),
@@ -265,6 +269,10 @@ impl Settings {
         list("default-rules", vec![self.default_rules.to_string()]);
         list("environment ignore", sorted(self.environment.ignored()));
         list("environment count", sorted(self.environment.counted()));
+        if let Some(only) = self.environment.only() {
+            list("environment only", sorted(only));
+        }
+        list("tool state", sorted(&self.tools.patterns()));
         for rule in &self.rules {
             let (title, treatment) = match &rule.treatment {
                 Treatment::Ignore => ("ignore", Vec::new()),
@@ -326,6 +334,11 @@ mod tests {
             "[tamis]\ndefault-rules = false",
             "[tamis.environment]\nignore = ['A']",
             "[tamis.environment]\ncount = ['A']",
+            "[tamis.environment]\nonly = ['A']",
+            "[tamis.environment]\nonly = []",
+            "[tamis.tool-state]\ndefault = false",
+            "[tamis.tool-state]\nexcept = ['npm']",
+            "[tamis.tool-state]\nignore = ['~/.acme/log']",
             "[[rule]]\npath='a'\nas='raw'",
             "[[rule]]\npath='a'\nas='xml'",
             "[[rule]]\npath='a'\nas='ignore'",

@@ -1,4 +1,4 @@
-//! What can go wrong with a store, told apart by what has to be done about it.
+//! What can go wrong with a store, distinguished by what has to be done about it.
 
 use rusqlite::ErrorCode;
 use std::fmt;

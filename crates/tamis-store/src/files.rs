@@ -1,8 +1,8 @@
 //! The store's folder: opening, and setting a store aside that cannot be used.
 //!
 //! SQLite finds the write-ahead log by name, next to the database. Between opening one and opening
-//! the other nobody may rename them, so both happen under a lock on the folder. A process that
-//! already has all files open keeps working on the renamed ones and harms nobody: SQLite notices
+//! the other no process may rename them, so both happen under a lock on the folder. A process that
+//! already has all files open keeps working on the renamed ones and does no harm: SQLite notices
 //! at the end that its file has moved and leaves the new log alone.
 
 use crate::error::{Failure, SetAside, StoreError};

@@ -1,4 +1,4 @@
-//! Garbage collection: records by age, number and size of the store, then what nobody refers to.
+//! Garbage collection: records by age, number and size of the store, then what is not referred to.
 //!
 //! Each step is a short transaction, and others may append between them: what a record that came
 //! meanwhile refers to is taken out of the list of garbage before each step.

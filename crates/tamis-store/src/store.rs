@@ -1,20 +1,20 @@
 //! The handle, and the simple questions about tests and their records.
 
-use crate::codec::{id, integer, text};
+use crate::codec::{blob, id, integer, text};
 use crate::error::{Failure, SetAside, StoreError};
 use crate::files::{self, FILE, Open};
 use crate::key::{KeyColumns, StoredKey};
 use crate::summary::{RECORD_COLUMNS, RecordRow, TestSummary};
 use roaring::RoaringBitmap;
-use rusqlite::{Connection, TransactionBehavior};
-use std::collections::HashMap;
+use rusqlite::{Connection, Row, TransactionBehavior};
+use std::collections::{BTreeSet, HashMap};
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use tamis_core::{RecordSummary, TestKey};
 
-/// How many records of one test are kept unless told otherwise.
+/// How many records of one test are kept unless another number is given.
 const KEEP_PER_TEST: usize = 16;
 
 /// An open store. Clones share one connection and take turns; threads that should not wait for
@@ -136,6 +136,27 @@ impl Store {
         })
     }
 
+    /// The tests whose newest record did not pass, by key. It costs little where there are few, however many tests
+    /// there are: of the others only the outcome is looked at. (A newest record that is damaged and seems to have
+    /// passed hides an older one here, not in a decision.)
+    pub fn not_passed(&self) -> Result<Vec<TestSummary>, StoreError> {
+        self.with(|conn| {
+            let mut found = Vec::new();
+            for test in tests_not_passed(conn)? {
+                let Some(key) = key_of(conn, test)? else { continue };
+                let records = records_of(conn, &StoredKey::of(&key))?;
+                let flaky = records.iter().filter(|row| row.summary.is_flaky()).count();
+                let count = records.len();
+                let newest = records.into_iter().next().map(|row| row.summary);
+                if let Some(last) = newest.filter(|last| !last.outcome.passed()) {
+                    found.push(TestSummary { key, records: count, flaky, last });
+                }
+            }
+            found.sort_by(|a: &TestSummary, b| a.key.cmp(&b.key));
+            Ok(found)
+        })
+    }
+
     /// The records of one test, newest first.
     pub fn history(&self, test: &TestKey) -> Result<Vec<RecordSummary>, StoreError> {
         self.with(|conn| {
@@ -221,21 +242,49 @@ pub(crate) fn newest_records(
         .collect())
 }
 
+/// The rows of tests whose newest record seems not to have passed.
+fn tests_not_passed(conn: &Connection) -> Result<Vec<i64>, Failure> {
+    let mut statement = conn.prepare_cached("SELECT test, summary FROM record ORDER BY id")?;
+    let mut rows = statement.query([])?;
+    let mut failed = BTreeSet::new();
+    while let Some(row) = rows.next()? {
+        let (Some(test), Some(sealed)) = (integer(row.get_ref(0)?), blob(row.get_ref(1)?)) else {
+            continue;
+        };
+        if RecordRow::seems_passed(sealed) {
+            failed.remove(&test);
+        } else {
+            failed.insert(test);
+        }
+    }
+    Ok(failed.into_iter().collect())
+}
+
+fn key_of(conn: &Connection, test: i64) -> Result<Option<TestKey>, Failure> {
+    let mut statement =
+        conn.prepare_cached("SELECT id, scope, unit, folder FROM test WHERE id = ?1")?;
+    let mut rows = statement.query([test])?;
+    Ok(rows.next()?.map(read_key).transpose()?.flatten().map(|(_, key)| key))
+}
+
+fn read_key(row: &Row<'_>) -> rusqlite::Result<Option<(i64, TestKey)>> {
+    let columns = (
+        integer(row.get_ref(0)?),
+        text(row.get_ref(1)?),
+        text(row.get_ref(2)?),
+        text(row.get_ref(3)?),
+    );
+    let (Some(id), Some(scope), Some(unit), Some(folder)) = columns else { return Ok(None) };
+    Ok((KeyColumns { scope, unit, folder }).to_key().map(|key| (id, key)))
+}
+
 /// Every test by the id of its row; a row that is damaged is left out.
 pub(crate) fn all_tests(conn: &Connection) -> Result<HashMap<i64, (StoredKey, TestKey)>, Failure> {
     let mut statement = conn.prepare("SELECT id, scope, unit, folder FROM test")?;
     let mut rows = statement.query([])?;
     let mut keys = HashMap::new();
     while let Some(row) = rows.next()? {
-        let columns = (
-            integer(row.get_ref(0)?),
-            text(row.get_ref(1)?),
-            text(row.get_ref(2)?),
-            text(row.get_ref(3)?),
-        );
-        if let (Some(id), Some(scope), Some(unit), Some(folder)) = columns
-            && let Some(key) = (KeyColumns { scope, unit, folder }).to_key()
-        {
+        if let Some((id, key)) = read_key(row)? {
             keys.insert(id, (StoredKey::of(&key), key));
         }
     }

@@ -3,6 +3,7 @@
 //! Engines implement [`Engine`] and deliver [`event::Event`]s; they know nothing of tests, records
 //! or fingerprints.
 
+mod adopt;
 pub mod choose;
 pub mod command;
 mod decode;
@@ -25,6 +26,7 @@ mod socket;
 mod stdin;
 mod streams;
 mod syscalls;
+mod tracees;
 mod tracer;
 mod tree;
 mod untraced;
@@ -35,6 +37,7 @@ pub use event::{
     Action, Blind, Event, Facet, OpenHow, PathArg, Peer, Reached, Sink, Socket, SocketKind,
     StreamFacet, Timing,
 };
+pub use lifetime::hurry;
 pub use untraced::Untraced;
 
 use std::io;

@@ -8,7 +8,7 @@ use crate::tracer::request;
 use std::io;
 use std::sync::OnceLock;
 
-/// Steps of a trial; the failed one is told by the trial's exit code.
+/// Steps of a trial; the failed one is seen in the trial's exit code.
 const WORKS: i32 = 0;
 const NOT_ANSWERED: i32 = 200;
 const NOT_READ: i32 = 201;

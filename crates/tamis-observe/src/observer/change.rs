@@ -31,7 +31,7 @@ impl Observer<'_> {
             return;
         }
         if !act.timing.is_before_changes() && !self.entries.contains_key(path) {
-            // The call is over: what was there before can only be told by its birth.
+            // The call is over: what was there before is known only by its birth.
             let before = before_a_change(path, act, self.began_ns);
             self.entries.insert(path.to_vec(), Entry::new(before));
         }
@@ -384,7 +384,7 @@ impl Observer<'_> {
             return self.renamed_unseen(&from, &to, act);
         }
         if !act.timing.is_before_changes() && !self.entries.contains_key(&to) {
-            // Whether something was replaced cannot be told any more.
+            // Whether something was replaced cannot be found out any more.
             self.entries.insert(to.clone(), Entry::new(Before::Unknown));
         }
         let made_folder = self.made.remove(&from);

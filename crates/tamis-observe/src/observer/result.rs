@@ -146,7 +146,7 @@ impl Observer<'_> {
         }
     }
 
-    /// Whether nobody else changed the path during the run.
+    /// Whether nothing else changed the path during the run.
     fn is_stable(&self, file: &Path, entry: &Entry, asked: &Asked, before: &Answer) -> bool {
         if asked.late.as_ref().is_some_and(|late| !self.moved_by_tree_only(file, entry, late)) {
             return false;
@@ -246,7 +246,7 @@ impl Observer<'_> {
     }
 }
 
-/// The answer that a path gave before the tree changed it, as far as that can be told now.
+/// The answer that a path gave before the tree changed it, as far as that is known now.
 pub(crate) fn take(
     fingerprinter: &Fingerprinter,
     file: &Path,

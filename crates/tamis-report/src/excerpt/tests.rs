@@ -62,7 +62,7 @@ const CASES: &[(&str, &str, &str)] = &[
     (
         "node --test",
         "✖ adds (1.2ms)\n  AssertionError [ERR_ASSERTION]: Expected values to be strictly equal:\n  \n  1 !== 2\n",
-        "AssertionError [ERR_ASSERTION]: Expected values to be strictly equal:",
+        "AssertionError [ERR_ASSERTION]: Expected values to be strictly equal: 1 !== 2",
     ),
     (
         "mocha",
@@ -83,6 +83,11 @@ const CASES: &[(&str, &str, &str)] = &[
         "ctest",
         "1/1 Test #1: unit .............***Failed    0.00 sec\nt: t.c:7: main: Assertion `x == 2' failed.\n\n0% tests passed\n",
         "t: t.c:7: main: Assertion `x == 2' failed.",
+    ),
+    (
+        "TAP of node",
+        "not ok 1 - adds\n  ---\n  failureType: 'testCodeFailure'\n  error: |-\n    Expected values to be strictly equal:\n    \n    1 !== 2\n    \n  code: 'ERR_ASSERTION'\n",
+        "Expected values to be strictly equal: 1 !== 2",
     ),
     ("TAP", "1..2\nok 1 - fine\nnot ok 2 - adds\n# done\n", "not ok 2 - adds"),
     ("set -x", "+ n=1\n+ test 1 = 2\n", "+ test 1 = 2"),
@@ -115,7 +120,7 @@ const CASES: &[(&str, &str, &str)] = &[
     (
         "maven",
         "[INFO] x\n[ERROR] COMPILATION ERROR : \n[ERROR] /p/A.java:[3,5] cannot find symbol\n",
-        "[ERROR] COMPILATION ERROR :",
+        "[ERROR] COMPILATION ERROR : [ERROR] /p/A.java:[3,5] cannot find symbol",
     ),
     (
         "AddressSanitizer",

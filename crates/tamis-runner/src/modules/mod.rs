@@ -2,7 +2,7 @@
 //!
 //! The build is read from the top of its repository, whatever folder the user is in: a module is
 //! affected by a change anywhere, also where only that module is built. What cannot be known (no git,
-//! too little history, a definition that cannot be read) makes everything count, and is said.
+//! too little history, a definition that cannot be read) makes everything count, and is reported.
 
 mod maven;
 mod narrow;

@@ -11,7 +11,7 @@ use anyhow::Result;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use tamis_core::decide::Demand;
-use tamis_core::{Evidence, Planned, Scope, TestKey, Tool, Unit};
+use tamis_core::{Evidence, Planned, Scope, Strategy, TestKey, Tool, Unit};
 use tamis_session::{Choice, KnownScope, PartsPlan, PlannedUnit, Planner, Request};
 use tamis_store::Store;
 
@@ -24,6 +24,12 @@ pub fn known(call: Call<'_>, store: Option<&Store>) -> Result<Vec<Planned>> {
     call.frontends.retain_existing(call.project, &mut keys);
     let commands = keys.iter().filter(|key| key.is_command());
     cases.extend(commands.map(|key| cases::of_recorded(call.project, key.clone())));
+    if call.options.strategy != Strategy::Records && !cases.is_empty() {
+        call.remark(format!(
+            "commands and items of suites are shown by records: --select {} is for the tests inside",
+            call.options.strategy
+        ));
+    }
     let world = cases::world(call, &cases);
     let mut planned = of_cases(call, store, &world, &cases)?;
     if call.options.which.failed {

@@ -195,7 +195,7 @@ fn package_json(root: &Path) -> Option<Find> {
     let text = text_of(root, "package.json")?;
     let package: serde_json::Value = serde_json::from_str(&text).ok()?;
     let script = package.get("scripts")?.get("test")?.as_str()?;
-    // What `npm init` writes where nobody has a test.
+    // What `npm init` writes where there is no test.
     if script.contains("no test specified") {
         return None;
     }

@@ -80,6 +80,16 @@ fn every_default_variable_is_in_the_documentation() {
 }
 
 #[test]
+fn every_state_of_a_tool_is_in_the_documentation() {
+    let page = include_str!("../../../../docs/settings.md");
+    for entry in crate::tools::TOOL_STATE {
+        let paths: Vec<String> = entry.paths.iter().map(|path| format!("`{path}`")).collect();
+        let row = format!("| `{}` | {} | {} |", entry.name, entry.why, paths.join(", "));
+        assert!(page.contains(&row), "{row} is missing");
+    }
+}
+
+#[test]
 fn nothing_means_the_defaults() {
     assert_eq!(good(""), Settings::default());
     assert_eq!(good("[tamis]\n[tamis.environment]\n"), Settings::default());

@@ -284,7 +284,7 @@ pub(crate) enum Verb {
     Modules(ModulesArguments),
     /// Java without running it: what changed in class files, and which test classes can reach it
     Static(super::static_words::StaticArguments),
-    /// Help about a verb, or about exit-codes, engines or strategies
+    /// Help about a verb, or about exit-codes, engines, strategies or tool-state
     Help(HelpArguments),
     /// Print what completes tamis's words in a shell
     Completions(CompletionsArguments),
@@ -375,7 +375,7 @@ pub(crate) struct CleanArguments {
 #[derive(Debug, Args)]
 pub(crate) struct HelpArguments {
     /// A verb, with the verb below it where there is one (static select), or exit-codes, engines,
-    /// strategies
+    /// strategies, tool-state
     #[arg(value_name = "TOPIC")]
     pub(crate) topic: Vec<String>,
 }

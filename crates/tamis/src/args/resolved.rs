@@ -1,7 +1,7 @@
 //! What a command line means: options from before and behind the verb together, old words as new ones,
 //! and the refusal of what has no meaning. The one place with such rules.
 //!
-//! An option is refused rather than ignored, so that nobody believes in an effect that it does not have.
+//! An option is refused rather than ignored, so that no user believes in an effect that it does not have.
 
 use super::low::{self, Arguments, Choice, Common, EngineWord, Granularity, SelectName, Verb};
 use anyhow::{Result, anyhow, bail, ensure};

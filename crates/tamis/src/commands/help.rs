@@ -5,13 +5,18 @@ use crate::terminal;
 use anyhow::{Result, bail};
 use clap::{Command, CommandFactory, ValueEnum};
 use tamis_report::exit;
+use tamis_settings::tools::{TOOL_STATE, ToolState};
 
 /// A name and the text about it.
 type Topic = (&'static str, fn() -> String);
 
 /// Topics besides the verbs.
-const TOPICS: [Topic; 3] =
-    [("exit-codes", exit_codes), ("engines", engines), ("strategies", strategies)];
+const TOPICS: [Topic; 4] = [
+    ("exit-codes", exit_codes),
+    ("engines", engines),
+    ("strategies", strategies),
+    ("tool-state", tool_state),
+];
 
 pub(crate) fn help(topic: &[String]) -> Result<i32> {
     terminal::print(&about(topic)?);
@@ -49,6 +54,19 @@ fn engines() -> String {
 
 fn strategies() -> String {
     format!("--select says how tests are chosen:\n\n{}", values::<SelectName>())
+}
+
+fn tool_state() -> String {
+    let entry = |entry: &ToolState| {
+        let paths: String = entry.paths.iter().map(|path| format!("      {path}\n")).collect();
+        format!("  {}: {}\n{paths}", entry.name, entry.why)
+    };
+    let entries: String = TOOL_STATE.iter().map(entry).collect();
+    format!(
+        "What everyday tools write down for themselves is no input of a test:\n\n{entries}\n\
+         [tamis.tool-state] in tamis.toml: except = [\"npm\"] lets an entry count, ignore = [\"~/.acme/log\"]\n\
+         adds paths, default = false switches the list off.\n"
+    )
 }
 
 /// The values of an option that are not old words, with their meaning.
@@ -135,6 +153,7 @@ mod tests {
         assert!(of("exit-codes").contains("125"));
         assert!(of("engines").contains("ptrace") && !of("engines").contains("hybrid"));
         assert!(of("strategies").contains("hybrid"));
+        assert!(of("tool-state").contains("go-telemetry: "));
         assert!(
             about(&["whatever".into()]).is_err() && about(&["why".into(), "x".into()]).is_err()
         );

@@ -15,3 +15,4 @@ mod modules;
 mod paper_cases;
 mod property;
 mod static_select;
+mod truth;
