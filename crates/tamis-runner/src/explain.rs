@@ -25,10 +25,10 @@ impl<'a> Explained<'a> {
         let store = call.existing_store()?;
         let suites = cases::of_suites(call)?;
         let mut keys: Vec<TestKey> = suites.iter().map(|case| case.key.clone()).collect();
-        let tests = store.as_ref().map(Store::tests).transpose()?.unwrap_or_default();
+        let recorded = store.as_ref().map(plan::recorded).transpose()?.unwrap_or_default();
         // An item that is gone from its suite is no test any more.
-        let recorded = tests.into_iter().map(|test| test.key);
-        keys.extend(recorded.filter(|key| !matches!(key.scope, Scope::Suite(_))));
+        let recorded = recorded.into_iter().filter(|key| !matches!(key.scope, Scope::Suite(_)));
+        keys.extend(recorded);
         let wanted = cases::wanted_name(words);
         let key = cases::find(&wanted, &call.project.relative_folder(), &keys)?;
         if key.scope.tool().is_none() && call.options.strategy != Strategy::Records {

@@ -14,7 +14,7 @@ use crate::options::{RunOptions, Which};
 use crate::plan;
 use std::collections::HashSet;
 use std::path::PathBuf;
-use tamis_core::{Decision, Planned, Strategy, TestKey, Tool};
+use tamis_core::{Decision, Planned, Strategy, Taint, TestKey, Tool};
 use tamis_report::{StillFailing, TestReport, human};
 use tamis_session::{ScopeUnits, messages};
 use tamis_store::{Store, TestSummary};
@@ -76,10 +76,15 @@ fn known(
         }
         None => asked.iter().any(|case| case.key == *key),
     };
+    // A command that failed by its tests is known by them.
+    let by_tests = |test: &TestSummary| {
+        let is_claimed = asked.iter().any(|case| case.key == test.key && case.claim.is_some());
+        is_claimed && test.last.taints.iter().any(|t| matches!(t, Taint::FailedInside(_)))
+    };
     let tests = store.not_passed().unwrap_or_default().into_iter();
     let mut failed: Vec<TestSummary> = tests
         .filter(|test| !settled.contains(&test.key))
-        .filter(|test| concerns(&test.key))
+        .filter(|test| concerns(&test.key) && !by_tests(test))
         .collect();
     if !failed.is_empty() {
         leave_to_others(call, &asked, &mut failed);

@@ -14,6 +14,7 @@
 
 use crate::call::Call;
 use crate::cases::{self, Case};
+use crate::plan;
 use anyhow::{Context as _, Result, bail};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -86,7 +87,7 @@ fn drop_all(
 
 /// Everything that has a record, and what front ends know besides.
 fn known_tests(call: Call<'_>, store: &Store) -> Result<Vec<TestKey>> {
-    let mut known: Vec<TestKey> = store.tests()?.into_iter().map(|test| test.key).collect();
+    let mut known = plan::recorded(store)?;
     known.extend(call.frontends.remembered(call.project, store));
     known.sort();
     known.dedup();

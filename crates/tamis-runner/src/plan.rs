@@ -15,8 +15,8 @@ mod known;
 mod parts;
 mod units;
 
-pub(crate) use known::of_known;
 pub use known::{known, of_command, of_test};
+pub(crate) use known::{of_known, recorded};
 
 use crate::call::Call;
 use crate::cases::Case;

@@ -61,6 +61,14 @@ impl Store {
         Ok(())
     }
 
+    /// Drops all marks.
+    pub fn drop_marks(&self) -> Result<(), StoreError> {
+        for (name, _) in self.kept(KIND)? {
+            self.drop_kept(KIND, &name)?;
+        }
+        Ok(())
+    }
+
     /// The tests that were forgotten and have no record since.
     pub fn forgotten(&self) -> Result<Vec<Forgotten>, StoreError> {
         let marks = self.kept(KIND)?;
@@ -108,5 +116,7 @@ mod tests {
         assert_eq!(found, marks);
         store.write(|conn| is_known_again(conn, [of("a")].iter())).unwrap();
         assert_eq!(store.forgotten().unwrap(), marks[1..]);
+        store.drop_marks().unwrap();
+        assert!(store.forgotten().unwrap().is_empty());
     }
 }

@@ -95,7 +95,7 @@ fn call(line: &str) -> Option<(u64, Duration)> {
 fn week_of(ms: u64) -> String {
     let days = ms / 86_400_000;
     // 1970-01-01 was a Thursday.
-    let thursday = days - (days + 3) % 7 + 3;
+    let thursday = days + 3 - (days + 3) % 7;
     let mut year = 1970;
     let mut first = 0;
     loop {

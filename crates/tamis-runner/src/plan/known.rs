@@ -19,9 +19,7 @@ use tamis_store::Store;
 /// them.
 pub fn known(call: Call<'_>, store: Option<&Store>) -> Result<Vec<Planned>> {
     let mut cases = cases::of_suites(call)?;
-    let tests = store.map(Store::tests).transpose()?.unwrap_or_default();
-    let mut keys: Vec<TestKey> = tests.into_iter().map(|test| test.key).collect();
-    call.frontends.retain_existing(call.project, &mut keys);
+    let keys = existing(call, store)?;
     let commands = keys.iter().filter(|key| key.is_command());
     cases.extend(commands.map(|key| cases::of_recorded(call.project, key.clone())));
     if call.options.strategy != Strategy::Records && !cases.is_empty() {
@@ -83,11 +81,25 @@ pub fn of_command(
         }
         return Ok(planned);
     }
-    let tests = store.map(Store::tests).transpose()?.unwrap_or_default();
-    let mut keys: Vec<TestKey> = tests.into_iter().map(|test| test.key).collect();
-    call.frontends.retain_existing(call.project, &mut keys);
-    planned.extend(units(call, store, &keys, wanted)?);
+    planned.extend(units(call, store, &existing(call, store)?, wanted)?);
     Ok(planned)
+}
+
+/// The tests that the store knows and that are not gone.
+fn existing(call: Call<'_>, store: Option<&Store>) -> Result<Vec<TestKey>> {
+    let mut keys = store.map(recorded).transpose()?.unwrap_or_default();
+    call.frontends.retain_existing(call.project, &mut keys);
+    Ok(keys)
+}
+
+/// The tests that have a record, or had one until the user had them forgotten.
+pub(crate) fn recorded(store: &Store) -> Result<Vec<TestKey>> {
+    let mut keys: Vec<TestKey> = store.tests()?.into_iter().map(|test| test.key).collect();
+    let marks = store.forgotten()?;
+    keys.extend(marks.into_iter().map(|mark| mark.key));
+    keys.sort();
+    keys.dedup();
+    Ok(keys)
 }
 
 /// One test that is known by its key, as a run would decide about it: a part by its whole where that is

@@ -66,6 +66,7 @@ pub(crate) fn clean(options: &Options, only_old: bool) -> Result<i32> {
         records += store.forget(&test.key)?;
     }
     store.collect_garbage(&tamis_store::GcPolicy::default())?;
+    store.drop_marks()?;
     store.forget_savings();
     let text = format!(
         "dropped {} of {} from {}",

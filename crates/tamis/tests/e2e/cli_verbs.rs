@@ -294,7 +294,7 @@ fn status_history_forget_clean() {
     let told = project.answer(&["forget", "tests/one"]);
     assert!(told.contains("forgot shell::tests/one.sh (2 records)"), "{told}");
     assert_eq!(project.selected(), ["tests/one.sh"]);
-    assert_eq!(project.run(&[])["tests/one.sh"].cause, "new");
+    assert_eq!(project.run(&[])["tests/one.sh"].cause, "forgotten");
     assert!(project.answer(&["clean", "--old"]).contains("dropped 0 records"));
     assert!(project.selected().is_empty());
     let told = project.answer(&["clean"]);

@@ -80,6 +80,8 @@ fn what_is_forgotten_runs() {
     project.tamis(&["./check.sh"]);
     project.assert_skipped(&["./check.sh"]);
     assert_eq!(project.tamis(&["forget", "./check.sh"]).code, 0);
+    let status = project.answer(&["status"]);
+    assert!(status.contains("run   ./check.sh  (it was forgotten"), "{status}");
     let again = project.tamis(&["./check.sh"]);
     assert!(again.stderr.contains("because it was forgotten"), "{}", again.stderr);
 }
