@@ -64,8 +64,7 @@ pub fn read(
             let answer = ask(&top.join(folder), &program)?;
             if let Some(file) = &kept {
                 // Without it the next call asks again.
-                let _ = file.parent().map_or(Ok(()), std::fs::create_dir_all);
-                let _ = std::fs::write(file, &answer);
+                let _ = tamis_private::write(file, answer.as_bytes());
             }
             answer
         }
@@ -142,9 +141,9 @@ fn hash(parts: &[Vec<u8>]) -> u64 {
 fn ask(folder: &Path, program: &Path) -> Result<String, BuildError> {
     let failed =
         |what: String| BuildError(format!("Gradle could not be asked for its projects: {what}"));
-    let place = std::env::temp_dir().join(format!("tamis-gradle-{}", std::process::id()));
-    std::fs::create_dir_all(&place).map_err(|e| failed(format!("{}: {e}", place.display())))?;
-    let (script, answer) = (place.join("init.gradle"), place.join("answer"));
+    let place =
+        tamis_private::TempFolder::new().map_err(|e| failed(format!("no temp folder: {e}")))?;
+    let (script, answer) = (place.path().join("init.gradle"), place.path().join("answer"));
     let output = std::fs::write(&script, INIT).and_then(|()| {
         let mut property = std::ffi::OsString::from("-Dtamis.modules.answer=");
         property.push(&answer);
@@ -158,7 +157,6 @@ fn ask(folder: &Path, program: &Path) -> Result<String, BuildError> {
             .output()
     });
     let text = std::fs::read_to_string(&answer).unwrap_or_default();
-    let _ = std::fs::remove_dir_all(&place);
     let output = output.map_err(|e| {
         failed(format!(
             "{} cannot be started ({e}); install it, or add a wrapper",

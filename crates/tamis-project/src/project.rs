@@ -1,9 +1,11 @@
 //! The project that a command line is about: its root, settings, store and rules.
 
+use crate::places::{self, cache_folder};
 use anyhow::{Context as _, Result};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use tamis_core::{Hash, Notices, PathMap, Scheme};
 use tamis_fs::Fingerprinter;
 use tamis_observe::{Judgement, Rules, Services};
@@ -18,12 +20,14 @@ pub struct Project {
     pub paths: PathMap,
     pub settings_file: Option<PathBuf>,
     pub settings: Settings,
-    /// The folder of the records, or why there is none.
+    /// The folder of the records, or why there is none: also where somebody else could write there.
     pub store_folder: Result<PathBuf, String>,
     pub rules: Arc<PathRules>,
     pub fingerprinter: Arc<Fingerprinter>,
     pub services: Services,
     commands: FingerprintCommands,
+    /// What is wrong with the store has been reported.
+    reported: AtomicBool,
 }
 
 impl Project {
@@ -43,7 +47,11 @@ impl Project {
         };
         let home = std::env::var_os("HOME").map(PathBuf::from).and_then(|h| h.canonicalize().ok());
         let paths = PathMap::new(root, home);
-        let store_folder = store_folder(store, &settings, &paths, &folder);
+        let store_folder = store_folder(store, &settings, &paths, &folder)
+            .and_then(|folder| places::trusted_store(folder, paths.root()));
+        if let Ok(folder) = &store_folder {
+            Store::refuse_newer(folder)?;
+        }
         let tmpdir = std::env::var_os("TMPDIR").map(PathBuf::from);
         let places = Places::new(paths.clone(), store_folder.clone().ok(), tmpdir.as_deref())
             .with_tools(&settings, &|name| std::env::var(name).ok());
@@ -66,6 +74,7 @@ impl Project {
             fingerprinter,
             services,
             commands,
+            reported: AtomicBool::new(false),
         })
     }
 
@@ -89,17 +98,27 @@ impl Project {
             .store_folder
             .clone()
             .and_then(|folder| Store::open(&folder).map_err(|error| error.to_string()));
-        match opened {
-            Ok((store, set_aside)) => {
-                notice_set_aside(notices, set_aside);
-                store.set_keep_per_test(self.settings.keep.records);
-                Some(store)
-            }
-            Err(error) => {
-                notices.warn(error);
-                notices.warn("without a store everything runs and nothing is recorded".into());
-                None
-            }
+        let problem = match &opened {
+            Ok((store, _)) => store.read_only().map(|why| {
+                let folder = store.dir().display();
+                format!("the store in {folder} can only be read ({why}): it is used for skipping, and nothing is recorded")
+            }),
+            Err(error) => Some(format!("{error}; until then everything runs and nothing is recorded")),
+        };
+        self.report_once(notices, problem);
+        opened.ok().map(|(store, set_aside)| {
+            notice_set_aside(notices, set_aside);
+            store.set_keep_per_test(self.settings.keep.records);
+            store
+        })
+    }
+
+    /// Reports what is wrong with the store, or else with the cache, at the first call.
+    fn report_once(&self, notices: &dyn Notices, problem: Option<String>) {
+        if let Some(problem) = problem.or_else(places::cache_problem)
+            && !self.reported.swap(true, Ordering::Relaxed)
+        {
+            notices.warn(problem);
         }
     }
 
@@ -203,12 +222,6 @@ impl Rules for ObserverRules<'_> {
     }
 }
 
-/// tamis's folder in the user's cache.
-pub fn cache_folder() -> Option<PathBuf> {
-    let set = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|p| p.is_absolute());
-    set("XDG_CACHE_HOME").or_else(|| set("HOME").map(|h| h.join(".cache"))).map(|c| c.join("tamis"))
-}
-
 fn store_folder(
     store: Option<&Path>,
     settings: &Settings,
@@ -221,7 +234,7 @@ fn store_folder(
     if let Some(store) = settings.store_folder(paths.root(), paths.home()) {
         return Ok(store);
     }
-    let cache = cache_folder().ok_or(
+    let cache = places::named_cache().ok_or(
         "no cache folder for the records: neither XDG_CACHE_HOME nor HOME is set; \
          name a folder with --store DIR",
     )?;

@@ -56,7 +56,7 @@ fn test_suite(report: &RunReport, suite: &Scope) -> TestSuite {
     let tests = || report.tests.iter().filter(|test| test.key.scope == *suite);
     xml.set_time(total(tests()));
     xml.add_test_cases(tests().map(|test| {
-        let mut case = test_case(&test.key, &name, test.wall, status(report, test));
+        let mut case = test_case(&test.key, &name, test.wall(), status(report, test));
         case.system_out = system_out(test, matches!(case.status, TestCaseStatus::Success { .. }));
         case
     }));
@@ -67,7 +67,7 @@ fn test_suite(report: &RunReport, suite: &Scope) -> TestSuite {
 
 /// How long they ran, by the clock.
 fn total<'r>(tests: impl Iterator<Item = &'r TestReport> + Clone) -> Duration {
-    wall(tests.filter(|test| test.outcome.is_some()).map(|test| (test.span, test.wall)))
+    wall(tests.filter(|test| test.outcome.is_some()).map(|test| (test.span, test.wall())))
 }
 
 fn test_case(key: &TestKey, class: &XmlString, wall: Duration, status: TestCaseStatus) -> TestCase {
@@ -109,7 +109,7 @@ fn status(report: &RunReport, test: &TestReport) -> TestCaseStatus {
     let kind = match test.outcome {
         None => {
             let mut status = TestCaseStatus::non_success(NonSuccessKind::Error);
-            let problem = test.problem.as_deref().unwrap_or("did not run to an end");
+            let problem = test.problem().unwrap_or("did not run to an end");
             status.set_type("not finished").set_message(text(problem));
             return status;
         }

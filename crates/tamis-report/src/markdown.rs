@@ -30,7 +30,7 @@ pub fn write(report: &RunReport, out: &mut dyn Write) -> io::Result<()> {
         let rows = run
             .iter()
             .map(|test| {
-                let time = test.outcome.map(|_| human::duration(test.wall)).unwrap_or_default();
+                let time = test.outcome.map(|_| human::duration(test.wall())).unwrap_or_default();
                 vec![name(test), result(test), time, escape(&test.reason)]
             })
             .collect();

@@ -19,8 +19,6 @@ pub struct TestReport {
     pub way: Option<Way>,
     /// How it ended; `None` while or where it did not.
     pub outcome: Option<Outcome>,
-    /// How long it ran.
-    pub wall: Duration,
     /// How long the run that proves a skip had taken, with what was left out of it.
     pub saved: Duration,
     /// When it ran: now, or when what proves a skip was recorded.
@@ -31,7 +29,7 @@ pub struct TestReport {
     pub inputs: Option<u64>,
     /// Why the run was not observed completely.
     pub taints: Vec<String>,
-    /// What else was noticed.
+    /// What else was noticed; of a test that could not even be started, why.
     pub notes: Vec<String>,
     /// How many runs directly before this one did not pass either.
     pub failed_before: u32,
@@ -39,8 +37,6 @@ pub struct TestReport {
     pub output: Option<Vec<u8>>,
     /// How its runs ended, where it was run again because it did not pass.
     pub reruns: Option<Reruns>,
-    /// Why it could not even be started, where that is so.
-    pub problem: Option<String>,
 }
 
 /// The runs of one test in one call.
@@ -60,10 +56,8 @@ impl TestReport {
             reason: reason.into(),
             way: None,
             outcome: None,
-            wall: Duration::ZERO,
             saved: Duration::ZERO,
             span: Span::default(),
-            problem: None,
             proof: None,
             inputs: None,
             taints: Vec::new(),
@@ -93,8 +87,18 @@ impl TestReport {
     /// Takes up how a run ended.
     pub fn ended(&mut self, run: &Run) {
         self.outcome = Some(run.outcome);
-        self.wall = Duration::from_micros(run.wall_us);
-        self.span = Span { began_ms: run.started_ms, length: self.wall };
+        let length = Duration::from_micros(run.wall_us);
+        self.span = Span { began_ms: run.started_ms, length };
+    }
+
+    /// How long it ran.
+    pub fn wall(&self) -> Duration {
+        self.outcome.map_or(Duration::ZERO, |_| self.span.length)
+    }
+
+    /// Why it could not be started, where that is so.
+    pub fn problem(&self) -> Option<&str> {
+        self.notes.first().filter(|_| self.unfinished()).map(String::as_str)
     }
 
     pub fn skipped(&self) -> bool {
@@ -215,7 +219,7 @@ impl RunReport {
     /// How long tests ran, by the clock, with the command around them.
     fn ran(&self) -> Duration {
         let ran = self.tests.iter().chain(&self.around).filter(|test| test.outcome.is_some());
-        wall(ran.map(|test| (test.span, test.wall)))
+        wall(ran.map(|test| (test.span, test.wall())))
     }
 
     /// How much time was saved: see [`crate::savings`].
@@ -330,7 +334,7 @@ mod tests {
         assert_eq!(saves(&report), 0);
         // Time in which tests ran is not that of tamis.
         let mut ran = samples::ran("s", "u", "r", Outcome::Passed);
-        ran.wall = Duration::from_millis(5);
+        ran.span.length = Duration::from_millis(5);
         report.tests.push(ran);
         assert_eq!(saves(&report), 20);
         report.interrupted = true;
@@ -348,9 +352,9 @@ mod tests {
     #[test]
     fn a_command_that_ran_is_time_of_tests() {
         let mut around = samples::ran("", "mvn test", "r", Outcome::Passed);
-        (around.wall, around.span) = (Duration::from_millis(3_000), span(50_000, 3_000));
+        around.span = span(50_000, 3_000);
         let mut inside = samples::ran("s", "u", "r", Outcome::Passed);
-        (inside.wall, inside.span) = (Duration::from_millis(500), span(51_000, 500));
+        inside.span = span(51_000, 500);
         let tests = vec![inside, skipped(1_000, 40)];
         let wall = Duration::from_millis(3_030);
         let report = RunReport { tests, around: Some(around), wall, ..RunReport::default() };

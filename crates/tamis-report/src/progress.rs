@@ -148,7 +148,7 @@ fn ended(test: &TestReport, style: Style) -> String {
         None => (style.paint(Role::Warning, "STOP"), Some("did not run to an end".to_owned())),
     };
     let name = human::one_line(&test.key.to_string());
-    let mut line = format!("{word} {name} {}", human::duration(test.wall));
+    let mut line = format!("{word} {name} {}", human::duration(test.wall()));
     if let Some(detail) = detail {
         line += &format!(" ({detail})");
     }

@@ -3,6 +3,7 @@
 use crate::human;
 
 use tamis_core::record::Detail;
+use tamis_core::taints;
 use tamis_core::{
     Cause, Decision, Difference, Evidence, Outcome, Question, RecordSummary, Scheme, TestKey, Value,
 };
@@ -26,8 +27,8 @@ pub fn difference(question: &Question, was: Value, is: Value) -> String {
         }
         Question::Path(path, _) => format!("{path} {}", path_change(was, is)),
         Question::Variable(_) => match (was, is) {
-            (Value::Absent, _) => format!("{what} was set"),
-            (_, Value::Absent) => format!("{what} was unset"),
+            (Value::Absent, _) => format!("{what} is new"),
+            (_, Value::Absent) => format!("{what} is gone"),
             _ => format!("{what} changed"),
         },
         Question::Glob(glob) => format!("a file matching {glob} changed (run-all-on)"),
@@ -136,7 +137,7 @@ fn cause_text(key: &TestKey, cause: &Cause, evidence: &Evidence) -> String {
             }
         }
         Cause::Incomplete(_) => {
-            let taint = record.and_then(|r| r.taints.first()).map(ToString::to_string);
+            let taint = record.and_then(|r| taints::lines(&r.taints).into_iter().next());
             match taint.or_else(|| evidence.refused.clone()) {
                 Some(why) => format!("it was not completely observed last time: {why}"),
                 None => "it was not completely observed last time".into(),
@@ -192,7 +193,9 @@ mod tests {
         assert_eq!(difference(&names, x, y), "the names in d changed");
         assert_eq!(difference(&names, x, Value::Absent), "d is gone");
         let variable = Question::Variable(b"DEBUG".to_vec());
-        assert_eq!(difference(&variable, Value::Absent, x), "variable DEBUG was set");
+        assert_eq!(difference(&variable, Value::Absent, x), "variable DEBUG is new");
+        assert_eq!(difference(&variable, x, Value::Absent), "variable DEBUG is gone");
+        assert_eq!(difference(&variable, x, y), "variable DEBUG changed");
     }
 
     #[test]

@@ -12,22 +12,26 @@ use std::time::Duration;
 /// When something ran, and for how long.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Span {
-    /// In milliseconds since 1970.
+    /// In milliseconds since 1970; zero where it is not known.
     pub began_ms: u64,
     pub length: Duration,
 }
 
-/// How long at least one of them ran.
+/// How long at least one of them ran; what has no place in time is added.
 pub fn covered(spans: impl IntoIterator<Item = Span>) -> Duration {
-    let mut spans: Vec<(Duration, Duration)> = spans
+    let (placed, others): (Vec<Span>, Vec<Span>) =
+        spans.into_iter().partition(|span| span.began_ms > 0);
+    let mut spans: Vec<(Duration, Duration)> = placed
         .into_iter()
         .map(|span| (Duration::from_millis(span.began_ms), span.length))
         .map(|(began, length)| (began, began.saturating_add(length)))
         .collect();
     spans.sort_unstable();
-    let (mut sum, mut end) = (Duration::ZERO, Duration::ZERO);
+    let others = others.into_iter().map(|span| span.length);
+    let mut sum = others.fold(Duration::ZERO, Duration::saturating_add);
+    let mut end = Duration::ZERO;
     for (began, ended) in spans {
-        sum += ended.saturating_sub(began.max(end));
+        sum = sum.saturating_add(ended.saturating_sub(began.max(end)));
         end = end.max(ended);
     }
     sum
@@ -61,5 +65,6 @@ mod tests {
         let of = Duration::from_millis;
         assert_eq!(wall([(span(0, 0), of(7)), (span(0, 0), of(5))]), of(12));
         assert_eq!(wall([(span(9, 10), of(15)), (span(9, 10), of(10))]), of(15));
+        assert_eq!(covered([span(0, 3), span(0, 4), span(1, 2)]), of(9));
     }
 }

@@ -40,7 +40,7 @@ pub fn summary(report: &RunReport, style: Style, out: &mut dyn Write) -> io::Res
         // After an interruption it is no surprise, and could be thousands of lines.
         tests("did not run to an end", report, Role::Warning, style, out, |test| {
             let unfinished = report.mode == Mode::Run && test.unfinished();
-            unfinished.then(|| test.problem.clone().unwrap_or_else(|| test.reason.clone()))
+            unfinished.then(|| test.problem().unwrap_or(&test.reason).to_owned())
         })?;
     }
     tests("not completely observed (will run again)", report, Role::Warning, style, out, |test| {
@@ -220,7 +220,7 @@ pub(crate) fn known_failure_text(failure: &StillFailing) -> String {
 /// `failed with exit code 1 (still failing, 3rd run in a row)`.
 pub(crate) fn outcome_text(test: &TestReport) -> String {
     let Some(how) = test.outcome else {
-        return test.problem.clone().unwrap_or_else(|| "did not run to an end".to_owned());
+        return test.problem().unwrap_or("did not run to an end").to_owned();
     };
     let outcome = reason::outcome(&test.key, how);
     match test.reruns {
@@ -276,7 +276,7 @@ pub fn single(
         _ => format!("because {}", human::one_line(&test.reason)),
     };
     let Some(outcome) = test.outcome else {
-        return match &test.problem {
+        return match test.problem() {
             // A warning has named it.
             Some(_) => Ok(()),
             None => writeln!(out, "{line}{name} did not run to an end; it was started {why}"),
@@ -535,7 +535,7 @@ tamis: ran ./check.sh because src/a.c changed; it failed with exit code 1 (still
             "tamis: make test (in sub) did not run to an end; it was started for the first time\n"
         );
         first.outcome = Some(Outcome::Passed);
-        first.wall = Duration::ZERO;
+        first.span.length = Duration::ZERO;
         first.decision = Decision::Run(Cause::Requested);
         first.inputs = Some(1);
         assert_eq!(line(&first), "tamis: ran make test (in sub) as asked; 1 input recorded\n");

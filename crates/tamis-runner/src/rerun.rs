@@ -158,7 +158,7 @@ fn merge(known: &mut TestReport, again: TestReport) {
     }
     let (Reruns { runs, failed }, now) = (runs_of(known), runs_of(&again));
     known.reruns = Some(Reruns { runs: runs + now.runs, failed: failed + now.failed });
-    known.wall += again.wall;
+    known.span.length += again.span.length;
     if !known.failed() {
         known.outcome = Some(outcome);
     }

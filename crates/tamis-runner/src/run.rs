@@ -3,7 +3,7 @@
 use crate::call::Call;
 use crate::cases::{self, Case};
 use crate::collect_every;
-use crate::engines::Engines;
+use crate::engines::{self, Engines};
 use crate::execute::{Executed, Job, Streams};
 use crate::failures::{self, LeftOut};
 use crate::plan;
@@ -17,6 +17,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::{Duration, Instant, SystemTime};
 use tamis_core::record::Run;
+use tamis_core::taints::{self, TaintGroup};
 use tamis_core::{Note, Outcome, Planned, Taint};
 use tamis_project::{Project, World};
 use tamis_report::{Event, Mode, RunReport, Shape, TestReport, exit};
@@ -98,6 +99,8 @@ struct Runner<'a> {
     /// What could not be started, and the exit code for that.
     not_started: Option<(String, i32)>,
     recorded: bool,
+    /// Why the last test that could not be recorded was not.
+    not_recorded: Option<String>,
     /// Units that were distinguished inside commands.
     inside: Vec<TestReport>,
     /// Whether what is observed is recorded.
@@ -129,6 +132,7 @@ impl<'a> Runner<'a> {
             reports: planned.iter().map(|planned| savings::report_of(store, planned)).collect(),
             not_started: None,
             recorded: false,
+            not_recorded: None,
             inside: Vec::new(),
             collects: false,
         }
@@ -141,8 +145,8 @@ impl<'a> Runner<'a> {
             return Ok(Engines::none());
         }
         let selected = cases.iter().zip(planned).filter(|(_, p)| p.decision.is_run());
-        let tests = selected.map(|(case, p)| (case, p.evidence.newest.as_ref()));
-        Engines::new(self.call.options.engine, &self.call.project.settings, tests)
+        let tests: Vec<&Case> = selected.map(|(case, _)| case).collect();
+        Engines::new(self.call.options.engine, &self.call.project.settings, self.store, &tests)
     }
 
     fn run_selected(
@@ -170,7 +174,7 @@ impl<'a> Runner<'a> {
                     while let Some(n) = queue.next(stop) {
                         let _ = send.send(News::Started(n));
                         let case = &cases[n];
-                        let engine = engines.of(case, planned[n].evidence.newest.as_ref());
+                        let engine = engines.of(case);
                         let job = Job { call, world, engine, case, streams, session, stop };
                         let failed = |failed| drop(send.send(News::Failed(n, Box::new(failed))));
                         let result = execute_and_rerun(job, most_reruns, failed);
@@ -253,7 +257,12 @@ impl<'a> Runner<'a> {
         let recorded = match store.map(|store| store.append(run)) {
             Some(Ok(_)) => true,
             Some(Err(error)) => {
-                self.call.notices().warn(format!("{} was not recorded: {error}", run.test));
+                // What keeps one test from being recorded mostly keeps all of them.
+                let error = error.to_string();
+                if self.not_recorded.as_ref() != Some(&error) {
+                    self.call.notices().warn(format!("{} was not recorded: {error}", run.test));
+                }
+                self.not_recorded = Some(error);
                 false
             }
             None => false,
@@ -269,13 +278,16 @@ impl<'a> Runner<'a> {
             Executed::NotStarted(errno) => {
                 let word = case.words.first().map(|w| w.to_string_lossy().into_owned());
                 let (problem, code) = not_started(&word.unwrap_or_default(), errno);
-                self.reports[n].problem = Some(problem.clone());
+                self.reports[n].notes = vec![problem.clone()];
                 self.not_started = Some((problem, code));
                 return;
             }
         };
         let run = &ended.run;
         let recorded = ended.is_reported && self.recorded || !ended.is_reported && self.record(run);
+        if let Some(store) = self.store.filter(|_| recorded) {
+            engines::remember(store, run);
+        }
         if let Some(bytes) = ended.output.as_deref() {
             self.emit(&Event::Output { bytes });
         }
@@ -379,23 +391,24 @@ fn failed_by_itself(command: &TestReport, inside: &[TestReport]) -> bool {
 }
 
 /// Why a run was not observed completely, in words. That it was flaky is shown otherwise.
-fn incomplete(taints: &[Taint]) -> Vec<String> {
-    let seen = taints.iter().filter(|taint| !matches!(taint, Taint::Flaky { .. }));
-    seen.map(ToString::to_string).collect()
+fn incomplete(all: &[Taint]) -> Vec<String> {
+    let groups = taints::by_kind(all);
+    let seen = groups.iter().filter(|group| !matches!(group.first(), Taint::Flaky { .. }));
+    seen.map(TaintGroup::text).collect()
 }
 
 /// Housekeeping after the results are out.
 fn finish_store(project: &Project, store: Option<&Store>, recorded: bool) {
     // Losing this cache costs time only.
     let _ = project.fingerprinter.flush();
-    let Some(store) = store.filter(|_| recorded) else { return };
+    let Some(store) = store.filter(|store| recorded && store.read_only().is_none()) else { return };
     let stamp = store.dir().join("collected");
     let age = std::fs::metadata(&stamp).and_then(|m| m.modified()).ok();
     let recent = age.is_some_and(|t| {
         SystemTime::now().duration_since(t).is_ok_and(|d| d < Duration::from_secs(24 * 3600))
     });
     if !recent || store.size_on_disk() > project.settings.keep.max_size {
-        let _ = std::fs::write(&stamp, "");
+        let _ = tamis_private::write(&stamp, b"");
         let _ = store.collect_garbage(&gc_policy(project));
     }
 }

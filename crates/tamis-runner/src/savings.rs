@@ -39,7 +39,7 @@ pub(crate) fn keep_full_time(
     if left_out.is_zero() {
         return;
     }
-    let full = report.wall.saturating_add(left_out).as_micros().to_string();
+    let full = report.wall().saturating_add(left_out).as_micros().to_string();
     // Without it a figure is too small, nothing else.
     let Ok(records) = store.history(command) else { return };
     if let Some(newest) = records.first() {

@@ -19,9 +19,8 @@ impl Lock {
     /// Waits until no other process holds the lock of this state folder; `waiting` is called where
     /// that is not at once.
     pub fn take(state: &Path, waiting: impl FnOnce()) -> io::Result<Self> {
-        std::fs::create_dir_all(state)?;
-        let file =
-            File::options().create(true).truncate(false).write(true).open(state.join("lock"))?;
+        tamis_private::make_folder(state)?;
+        let file = tamis_private::create_file(&state.join("lock"))?;
         match flock(&file, FlockOperation::NonBlockingLockExclusive) {
             Ok(()) => return Ok(Self { _file: file }),
             Err(rustix::io::Errno::WOULDBLOCK) => waiting(),

@@ -234,7 +234,7 @@ impl<'e> Ledger<'e> {
         let report = &mut self.collected.reports[at];
         let failed = report.failed() || !passed;
         report.outcome = Some(if failed { Outcome::Failed(1) } else { Outcome::Passed });
-        report.wall += Duration::from_micros(wall_us);
+        report.span.length += Duration::from_micros(wall_us);
     }
 
     /// Records a run of a unit. `retries`: its runner tries failed tests again by itself.
@@ -299,7 +299,7 @@ impl<'e> Ledger<'e> {
         report.ended(run);
         report.reruns = reruns;
         report.inputs = recorded.then_some(run.observed.len() as u64);
-        report.taints = run.taints.iter().map(ToString::to_string).collect();
+        report.taints = tamis_core::taints::lines(&run.taints);
         report.notes = run.notes.iter().map(ToString::to_string).collect();
     }
 

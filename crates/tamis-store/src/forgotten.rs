@@ -25,6 +25,7 @@ pub struct Forgotten {
 impl Store {
     /// Removes all records of one test and says how many there were.
     pub fn forget(&self, test: &TestKey) -> Result<usize, StoreError> {
+        self.must_be_writable()?;
         self.write(|conn| {
             let key = StoredKey::of(test);
             let Some(id) = test_id(conn, &key)? else { return Ok(0) };
@@ -42,6 +43,7 @@ impl Store {
     /// that is the newest record stays known; one that is older than a run that passed goes with it, since it
     /// must not look like the last one.
     pub fn forget_proofs(&self, test: &TestKey) -> Result<usize, StoreError> {
+        self.must_be_writable()?;
         let records = self.history(test)?;
         if records.first().is_none_or(|newest| newest.outcome.passed()) {
             return self.forget(test);
@@ -54,6 +56,7 @@ impl Store {
 
     /// Marks tests as forgotten.
     pub fn mark_forgotten(&self, marks: &[Forgotten]) -> Result<(), StoreError> {
+        self.must_be_writable()?;
         for mark in marks {
             let bytes = postcard::to_allocvec(mark).unwrap_or_default();
             self.keep(KIND, &name(&mark.key), &bytes)?;

@@ -46,6 +46,7 @@ pub struct GcReport {
 impl Store {
     /// Removes what the policy does not keep, and everything that only that referred to.
     pub fn collect_garbage(&self, policy: &GcPolicy) -> Result<GcReport, StoreError> {
+        self.must_be_writable()?;
         let mut report = GcReport { bytes_before: self.size_on_disk(), ..GcReport::default() };
         let doomed = self.with(|conn| too_old_or_many(conn, policy))?;
         self.remove_records(&doomed, &mut report)?;

@@ -36,6 +36,7 @@ mod evidence;
 mod explain;
 mod files;
 mod forgotten;
+mod format;
 mod gc;
 mod index;
 mod intern;

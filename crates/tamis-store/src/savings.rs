@@ -8,6 +8,7 @@
 use crate::store::Store;
 use std::collections::BTreeMap;
 use std::io::Write as _;
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -46,12 +47,15 @@ impl Store {
     /// Remembers what a call saved, at this time. Losing it costs a figure.
     pub fn add_saving(&self, now_ms: u64, saved: Duration) {
         let folder = self.savings_folder();
-        if saved.is_zero() && folder.exists() {
+        if saved.is_zero() && folder.exists() || self.read_only().is_some() {
             return;
         }
-        let _ = std::fs::create_dir_all(&folder).and_then(|()| {
+        // For the user alone, like the store itself, whatever the umask.
+        let made = std::fs::DirBuilder::new().recursive(true).mode(0o700).create(&folder);
+        let _ = made.and_then(|()| {
             let file = folder.join(week_of(now_ms));
-            let mut file = std::fs::File::options().append(true).create(true).open(file)?;
+            let mut options = std::fs::File::options();
+            let mut file = options.append(true).create(true).mode(0o600).open(file)?;
             let micros = u64::try_from(saved.as_micros()).unwrap_or(u64::MAX);
             file.write_all(format!("{now_ms} {micros}\n").as_bytes())
         });
@@ -148,6 +152,17 @@ mod tests {
         assert_eq!(found.total(), of(7500, 3));
         store.forget_savings();
         assert_eq!(store.savings(), Savings::default());
+    }
+
+    #[test]
+    fn they_are_for_the_user_alone() {
+        use std::os::unix::fs::PermissionsExt as _;
+        let folder = tempfile::tempdir().unwrap();
+        let (store, _) = Store::open(folder.path()).unwrap();
+        store.add_saving(1, Duration::from_secs(1));
+        let mode = |path: PathBuf| path.metadata().unwrap().permissions().mode() & 0o777;
+        assert_eq!(mode(folder.path().join(FOLDER)), 0o700);
+        assert_eq!(mode(folder.path().join(FOLDER).join("1970-W01")), 0o600);
     }
 
     #[test]

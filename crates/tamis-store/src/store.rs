@@ -35,10 +35,11 @@ struct Inner {
 impl Store {
     /// Opens the store in this folder; makes the folder and an empty store where there is none.
     ///
-    /// A store that is damaged or of another format is renamed, an empty one takes its place, and
-    /// the second part of the answer says so. An error means that no store can be had there.
+    /// A store that is damaged or of an older format is renamed, an empty one takes its place, and
+    /// the second part of the answer says so. One that can only be read is open for deciding, see
+    /// [`Store::read_only`]. An error means that no store can be had there.
     pub fn open(dir: &Path) -> Result<(Self, Option<SetAside>), StoreError> {
-        std::fs::create_dir_all(dir)
+        tamis_private::make_folder(dir)
             .map_err(|source| StoreError::Folder { dir: dir.to_path_buf(), source })?;
         let (open, moved) = files::open(dir)?;
         let inner = Inner {
@@ -57,6 +58,24 @@ impl Store {
             Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(None),
             Err(source) => Err(StoreError::Folder { dir: dir.to_path_buf(), source }),
         }
+    }
+
+    /// An error where a newer version wrote the store in this folder. Touches nothing.
+    pub fn refuse_newer(dir: &Path) -> Result<(), StoreError> {
+        let newer = |found| Err(StoreError::Newer { dir: dir.to_path_buf(), found });
+        crate::format::newer(&dir.join(FILE)).map_or(Ok(()), newer)
+    }
+
+    /// Why nothing that is recorded stays, where the store can only be read.
+    pub fn read_only(&self) -> Option<String> {
+        let open = self.inner.open.lock().unwrap_or_else(PoisonError::into_inner);
+        open.copy.as_ref().map(|copy| copy.why.clone())
+    }
+
+    /// An error where the store can only be read.
+    pub(crate) fn must_be_writable(&self) -> Result<(), StoreError> {
+        let dir = self.inner.dir.clone();
+        self.read_only().map_or(Ok(()), |why| Err(StoreError::ReadOnly { dir, why }))
     }
 
     /// The folder of the store.
@@ -97,7 +116,7 @@ impl Store {
     ) -> Result<T, StoreError> {
         let dir = &self.inner.dir;
         let mut open = self.inner.open.lock().unwrap_or_else(PoisonError::into_inner);
-        let why = match work(&mut open.conn) {
+        let why = match work(&mut open.conn).map_err(|failure| files::judged(failure, dir)) {
             Ok(done) => return Ok(done),
             Err(Failure::Damage(why)) => why,
             Err(failure) => return Err(failure.into_error(dir)),

@@ -2,7 +2,7 @@
 
 use super::{Line, Version, seconds};
 use crate::excerpt;
-use crate::model::{Mode, RunReport, StillFailing, TestReport};
+use crate::model::{Mode, Reruns, RunReport, StillFailing, TestReport};
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::io::{self, Write};
@@ -177,21 +177,25 @@ pub struct FinishedLine {
     notes: Vec<String>,
     /// How many runs directly before this one did not pass either.
     failed_before: u32,
-    /// With `--rerun-failed`: how often it ran.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    runs: Option<u32>,
-    /// Likewise: how often it did not pass.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    failed_runs: Option<u32>,
-    /// Likewise: whether it did not pass and then passed without a change.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    flaky: Option<bool>,
+    #[serde(flatten)]
+    again: Option<RanAgain>,
     /// Of a test that did not pass: the line of its output that says what failed, where that is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     failure: Option<String>,
     /// What the test printed, where it was kept, without colours; of a flaky one, when it did not pass.
     #[serde(skip_serializing_if = "Option::is_none")]
     output: Option<String>,
+}
+
+/// The runs of a test that was run again because it did not pass.
+#[derive(Debug, Serialize, JsonSchema)]
+struct RanAgain {
+    /// With `--rerun-failed`: how often it ran.
+    runs: u32,
+    /// Likewise: how often it did not pass.
+    failed_runs: u32,
+    /// Likewise: whether it did not pass and then passed without a change.
+    flaky: bool,
 }
 
 /// A test that was not run now, and did not pass when it last was.
@@ -291,15 +295,17 @@ pub fn finished(test: &TestReport, out: &mut dyn Write) -> io::Result<()> {
     Line::Finished(FinishedLine {
         test: TestName::of(&test.key),
         ended: Ended::of(outcome),
-        seconds: seconds(test.wall),
+        seconds: seconds(test.wall()),
         inputs: test.inputs,
         complete: test.taints.is_empty(),
         taints: test.taints.clone(),
         notes: test.notes.clone(),
         failed_before: test.failed_before,
-        runs: test.reruns.map(|reruns| reruns.runs),
-        failed_runs: test.reruns.map(|reruns| reruns.failed),
-        flaky: test.reruns.map(|_| test.flaky()),
+        again: test.reruns.map(|Reruns { runs, failed }| RanAgain {
+            runs,
+            failed_runs: failed,
+            flaky: test.flaky(),
+        }),
         failure: test.failure(),
         output,
     })

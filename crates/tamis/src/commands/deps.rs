@@ -121,7 +121,7 @@ fn as_text(key: &TestKey, id: RecordId, run: &Run, inputs: &[(Kind, &Observed)])
     for note in &run.notes {
         let _ = writeln!(text, "note: {note}");
     }
-    for taint in &run.taints {
+    for taint in tamis_core::taints::lines(&run.taints) {
         let _ = writeln!(text, "not completely observed: {taint}");
     }
     text

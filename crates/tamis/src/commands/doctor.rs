@@ -6,7 +6,7 @@ use crate::commands::why::some_of;
 use crate::terminal;
 use anyhow::Result;
 use std::fmt::Write as _;
-use tamis_project::{Project, cache_folder};
+use tamis_project::{Project, cache_folder, cache_problem};
 use tamis_report::exit;
 use tamis_report::json::Line;
 use tamis_report::json::doctor::CheckLine;
@@ -54,7 +54,11 @@ fn of_project(project: &Project) -> Result<Vec<CheckLine>> {
     ];
     let cache = cache_folder();
     checks.extend(cache.map(|folder| CheckLine::well("cache", folder.display().to_string())));
-    checks.extend(habits(project)?);
+    checks.extend(cache_problem().map(|problem| CheckLine::problem("cache", problem)));
+    // What is wrong with the store stands there already.
+    if !checks.iter().any(|check| check.problem) {
+        checks.extend(habits(project)?);
+    }
     Ok(checks)
 }
 
@@ -108,7 +112,9 @@ fn habits(project: &Project) -> Result<Vec<CheckLine>> {
     }
     for test in store.tests()? {
         let key = &test.key;
-        test.last.taints.iter().for_each(|taint| habit(format!("{key} runs every time: {taint}")));
+        tamis_core::taints::lines(&test.last.taints)
+            .iter()
+            .for_each(|taint| habit(format!("{key} runs every time: {taint}")));
         test.last.notes.iter().for_each(|note| habit(format!("{key} {note}")));
     }
     for reader in store.readers_of_leftovers()? {

@@ -7,7 +7,7 @@ use anyhow::Result;
 use std::ffi::OsString;
 use std::fmt::Write as _;
 use tamis_core::record::{Observed, Run};
-use tamis_core::{RecordId, Scope, TestKey};
+use tamis_core::{RecordId, Scope, TestKey, taints};
 use tamis_modules::affected::Excluded;
 use tamis_project::World;
 use tamis_report::json::Line;
@@ -55,8 +55,8 @@ pub(crate) fn why(options: &Options, words: &[OsString]) -> Result<i32> {
     if let Some(record) = &asked.planned.evidence.record {
         let outcome = reason::outcome(key, record.outcome);
         let _ = writeln!(text, "  compared with record {}, which {outcome}", record.id);
-        for taint in &record.taints {
-            let _ = writeln!(text, "  {}", crate::commands::status::taint_text(taint));
+        for taint in taints::by_kind(&record.taints) {
+            let _ = writeln!(text, "  {}", crate::commands::status::taint_text(&taint));
         }
     }
     text += &differences_text(&differences, &asked.world);
@@ -149,7 +149,7 @@ fn why_json(asked: &Explained<'_>, report: &TestReport, differences: &[Differenc
         run: true,
         reason: Some(report.reason.clone()),
         record: newest.map(|n| n.id.0),
-        taints: newest.map(|n| n.taints.iter().map(ToString::to_string).collect()),
+        taints: newest.map(|n| taints::lines(&n.taints)),
         differences: Some(differences.iter().map(difference).collect()),
         ..WhyLine::default()
     }
