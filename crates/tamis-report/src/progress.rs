@@ -185,7 +185,7 @@ PASS shell::tests/a.sh 0.45 s
 FAIL shell::tests/a.sh 0.45 s (exit code 3)
 FAIL shell::tests/a.sh 0.45 s (signal 11)
 TIME shell::tests/a.sh 0.45 s (timed out)
-STOP odd\\nname 0.45 s (did not run to an end)
+STOP odd\\nname 0 s (did not run to an end)
 ";
         assert_eq!(written(&mut out), expected);
     }
