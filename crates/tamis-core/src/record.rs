@@ -118,7 +118,11 @@ impl fmt::Display for Taint {
             Self::LeftRunning(who) => write!(f, "left a process running: {who}"),
             Self::StandardInput => write!(f, "read its standard input, which cannot be compared"),
             Self::RunningService(what) => {
-                write!(f, "talked to a process that was already running: {what}")
+                write!(
+                    f,
+                    "talked to a process that was already running: {what} (allow-services = \
+                     [\"{what}\"] in tamis.toml accepts it)"
+                )
             }
             Self::LostEvents(n) => write!(f, "{n} events were lost"),
             Self::SecondTracer(who) => write!(f, "{who} traces or filters system calls itself"),

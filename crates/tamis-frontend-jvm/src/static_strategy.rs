@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tamis_classpath::Caches;
 use tamis_core::{Cause, Decision, Evidence, Hash, Planned, Scope, TestKey, Unit, Way};
-use tamis_project::Project;
+use tamis_project::{NoScopes, Project, World};
 use tamis_select_static::lock::Lock;
 use tamis_select_static::state::State;
 use tamis_select_static::strategy::{self, Recorded};
@@ -48,6 +48,7 @@ pub(crate) fn decide(
         kinds: EdgeKinds::ALL,
         libraries: Libraries::Auto,
         offline: false,
+        watched: World::new(project, &NoScopes).watched(),
     };
     let module = module(project, facts);
     let level = calls.then(MethodLevel::default);

@@ -8,9 +8,11 @@
 //! | --- | --- |
 //! | [`text`] | the summary at the end of a run, and the one line for a single command |
 //! | [`progress`] | what is going on while tests run |
+//! | [`inputs`] | what a test read, for `deps` and `why-not` |
 //! | [`json`] | JSON lines for programs (`docs/json.md`) |
 //! | [`junit`] | JUnit XML for CI systems |
 //! | [`markdown`] | the job summary of GitHub Actions |
+//! | [`nearest`](mod@nearest) | names that somebody may have meant |
 //! | [`savings`] | how much time a call saved |
 //! | [`excerpt`] | what failed, out of all that a test printed |
 //! | [`exit`] | the exit codes |
@@ -22,10 +24,12 @@ pub mod event;
 pub mod excerpt;
 pub mod exit;
 pub mod human;
+pub mod inputs;
 pub mod json;
 pub mod junit;
 pub mod markdown;
 mod model;
+pub mod nearest;
 pub mod progress;
 pub mod reason;
 pub mod reporters;
@@ -38,5 +42,6 @@ mod samples;
 
 pub use event::{Event, Reporter, Reporters, Shape};
 pub use model::{Counts, Mode, Reruns, RunReport, StillFailing, TestReport};
+pub use nearest::nearest;
 pub use progress::Progress;
 pub use style::Style;

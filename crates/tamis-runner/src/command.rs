@@ -7,8 +7,8 @@ use crate::modules;
 use crate::run::{NO_FAILURE, run};
 use anyhow::{Result, bail};
 use std::ffi::OsString;
-use tamis_core::Strategy;
 use tamis_core::decide::Demand;
+use tamis_core::{Strategy, TestKey};
 use tamis_report::Shape;
 
 /// The tests of the suites that the user asks for, and the others; with the next step where
@@ -29,10 +29,17 @@ pub(crate) fn suite_cases(call: Call<'_>) -> Result<(Vec<Case>, Vec<Case>)> {
     let only = &call.options.which.only;
     let wanted = call.options.session(true);
     let all = cases::of_all_suites(call)?;
+    let mut wanted = wanted.wanted(all.iter().map(|case| &case.key));
+    if !wanted.contains(&true) {
+        // A name that no item has may be that of a test inside a build.
+        wanted = all.iter().map(|case| case.claim.is_some()).collect();
+    }
+    let mut wanted = wanted.into_iter();
     let (cases, others): (Vec<Case>, Vec<Case>) =
-        all.into_iter().partition(|case| wanted.wants(&case.key));
-    if cases.is_empty() && !only.patterns().is_empty() {
-        bail!("no test matches --only {}", only.patterns().join(" "));
+        all.into_iter().partition(|_| wanted.next().unwrap_or_default());
+    if cases.is_empty() && !only.is_empty() {
+        let keys: Vec<TestKey> = others.into_iter().map(|case| case.key).collect();
+        bail!("no test of the suites is called so: {}", cases::not_found(only, &keys));
     }
     Ok((cases, others))
 }

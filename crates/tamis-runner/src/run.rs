@@ -18,11 +18,11 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::{Duration, Instant, SystemTime};
 use tamis_core::record::Run;
 use tamis_core::taints::{self, TaintGroup};
-use tamis_core::{Note, Outcome, Planned, Taint};
+use tamis_core::{Note, Outcome, Planned, Taint, TestKey};
 use tamis_project::{Project, World};
 use tamis_report::{Event, Mode, RunReport, Shape, TestReport, exit};
-use tamis_session::messages;
-use tamis_settings::Contact;
+use tamis_session::{SessionOptions, messages, names};
+use tamis_settings::{Contact, NameFilter, Names};
 use tamis_store::{GcPolicy, Store};
 
 /// What `--failed` says where nothing is left of what failed.
@@ -166,7 +166,15 @@ impl<'a> Runner<'a> {
         let (send, news) = mpsc::channel();
         let call = self.call;
         let most_reruns = call.options.rerun_failed.unwrap_or(call.project.settings.rerun_failed);
-        let session = &call.options.session(self.collects);
+        let mut session = call.options.session(self.collects);
+        if !session.only.is_empty() {
+            let known: Vec<Names> = known_tests(self.store).iter().map(names).collect();
+            session.only.learn(&known);
+        }
+        // Of an item that is asked for by its own name everything inside is.
+        let whole = &SessionOptions { only: NameFilter::default(), ..session.clone() };
+        let named = session.wanted(cases.iter().map(|case| &case.key));
+        let (session, named, is_suite) = (&session, &named, self.shape == Shape::Suites);
         std::thread::scope(|scope| {
             for _ in 0..jobs {
                 let (queue, send) = (&queue, send.clone());
@@ -175,6 +183,7 @@ impl<'a> Runner<'a> {
                         let _ = send.send(News::Started(n));
                         let case = &cases[n];
                         let engine = engines.of(case);
+                        let session = if is_suite && named[n] { whole } else { session };
                         let job = Job { call, world, engine, case, streams, session, stop };
                         let failed = |failed| drop(send.send(News::Failed(n, Box::new(failed))));
                         let result = execute_and_rerun(job, most_reruns, failed);
@@ -336,6 +345,7 @@ impl<'a> Runner<'a> {
             report.still_failing =
                 failures::still_failing(call, self.store, cases, left_out, &reports);
         }
+        call.project.notice_troubles(call.notices());
         finish_store(call.project, self.store, self.recorded);
         let code = match self.not_started.take() {
             Some((problem, code)) => {
@@ -344,10 +354,15 @@ impl<'a> Runner<'a> {
             }
             None => exit_code(&report, self.shape),
         };
-        let only = options.which.only.patterns();
+        let only = &options.which.only;
         let is_command = self.shape == Shape::Command;
         if code == 0 && how.selected && is_command && !only.is_empty() && self.inside.is_empty() {
-            anyhow::bail!("no test inside the command matches --only {}", only.join(" "));
+            let known = known_tests(self.store).into_iter().filter(|key| !key.is_command());
+            let known: Vec<TestKey> = known.collect();
+            anyhow::bail!(
+                "no test inside the command is called so: {}",
+                cases::not_found(only, &known)
+            );
         }
         let shape = self.with_inside(&mut report);
         call.reporters.emit(&Event::Summary { report: &report, shape })?;
@@ -388,6 +403,12 @@ fn failed_by_itself(command: &TestReport, inside: &[TestReport]) -> bool {
         Some(Outcome::Failed(_)) => !command.flaky() && !by_tests(),
         Some(Outcome::Killed(_) | Outcome::TimedOut) => true,
     }
+}
+
+/// The tests that have records; of a store that cannot be read, none.
+fn known_tests(store: Option<&Store>) -> Vec<TestKey> {
+    let tests = store.map(Store::tests).transpose().unwrap_or_default().unwrap_or_default();
+    tests.into_iter().map(|test| test.key).collect()
 }
 
 /// Why a run was not observed completely, in words. That it was flaky is shown otherwise.

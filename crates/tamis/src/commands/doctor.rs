@@ -1,7 +1,6 @@
 //! `tamis doctor`: can tamis observe here, and which tests have habits that one wants to hear of.
 
 use crate::args::Options;
-use crate::commands::doctor_jvm;
 use crate::commands::why::some_of;
 use crate::terminal;
 use anyhow::Result;
@@ -17,7 +16,7 @@ pub(crate) fn doctor(options: &Options) -> Result<i32> {
         checks.push(CheckLine::well("kernel", kernel.trim()));
     }
     checks.extend(engines());
-    checks.extend(doctor_jvm::check());
+    checks.extend(tamis_frontend_jvm::doctor::check());
     match Project::find(options.common.store.as_deref()) {
         Ok(project) => checks.extend(of_project(&project)?),
         Err(error) => checks.push(CheckLine::problem("project", format!("{error:#}"))),
