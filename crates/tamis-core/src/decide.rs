@@ -13,6 +13,7 @@
 //! Nothing else leads to a skip. What this does not see: inputs that are not observed (time,
 //! randomness, the network); those are for the settings (`always-run`).
 
+use crate::key::TestKey;
 use crate::record::{Outcome, ProofId, RecordId};
 use serde::{Deserialize, Serialize};
 
@@ -85,6 +86,8 @@ pub enum Cause {
     Incomplete(RecordId),
     /// Something that this record looked at is different now.
     Changed(RecordId),
+    /// The user had it forgotten, or this test inside it. Never the answer of [`decide`].
+    Forgotten(Option<TestKey>),
 }
 
 /// Decides about one test. `holds` says whether all answers of a proof are still the same; it is

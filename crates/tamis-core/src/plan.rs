@@ -66,13 +66,21 @@ impl Planned {
         newest.map_or(Duration::MAX, |record| Duration::from_micros(record.wall_us))
     }
 
-    /// To run whatever else the records say, where the newest run did not pass; else nothing.
-    pub fn if_failed(mut self) -> Option<Self> {
-        let newest = self.evidence.newest.as_ref().filter(|newest| !newest.outcome.passed())?;
-        if !self.decision.is_run() {
-            self.decision = Decision::Run(Cause::DidNotPass(newest.id, newest.outcome));
-            self.evidence.record = Some(newest.clone());
+    /// Itself, where the newest run did not pass and no record proves that it would pass now; else nothing.
+    pub fn if_failed(self) -> Option<Self> {
+        let failed = self.evidence.newest.as_ref().is_some_and(|newest| !newest.outcome.passed());
+        let is_proven = matches!(self.decision, Decision::Skip { .. });
+        if !failed || is_proven {
+            return None;
         }
-        Some(self)
+        match (&self.decision, &self.evidence.newest) {
+            // A graph, or a choice of modules, knows no outcome.
+            (Decision::OutOfReach, Some(newest)) => {
+                let decision = Decision::Run(Cause::DidNotPass(newest.id, newest.outcome));
+                let evidence = Evidence { record: Some(newest.clone()), ..self.evidence };
+                Some(Self { decision, evidence, key: self.key })
+            }
+            _ => Some(self),
+        }
     }
 }

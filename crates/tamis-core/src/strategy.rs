@@ -13,3 +13,15 @@ pub enum Strategy {
     /// The affected modules, and in them by records.
     Hybrid,
 }
+
+impl std::fmt::Display for Strategy {
+    /// As `--select` has it.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Records => "records",
+            Self::Static { .. } => "static",
+            Self::Modules => "modules",
+            Self::Hybrid => "hybrid",
+        })
+    }
+}

@@ -49,18 +49,28 @@ impl Frontend for GoFrontend {
         saved_listings::restore(project, store).into_iter().map(known).collect()
     }
 
-    /// A package is gone if no listing of its scope has it any more.
     fn may_exist(&self, project: &Project, key: &TestKey) -> bool {
-        if !project.root().join(&key.folder).is_dir() {
-            return false;
+        let mut keys = vec![key.clone()];
+        self.retain_existing(project, &mut keys);
+        !keys.is_empty()
+    }
+
+    /// A package is gone if its scope has listings, and none of them has it any more.
+    fn retain_existing(&self, project: &Project, keys: &mut Vec<TestKey>) {
+        keys.retain(|key| project.root().join(&key.folder).is_dir());
+        let Ok(Some(store)) = project.existing_store(&Silent) else { return };
+        if keys.is_empty() {
+            return;
         }
-        let Ok(Some(store)) = project.existing_store(&Silent) else { return true };
         let scopes = saved_listings::restore(project, &store);
-        let is_its = |scope: &&GoScope| {
-            Scope::Tool(scope.scope().clone()) == key.scope && scope.folder() == key.folder
-        };
-        let mut its = scopes.iter().filter(is_its).peekable();
-        its.peek().is_none() || its.any(|scope| scope.listing.package(&key.unit.name()).is_some())
+        keys.retain(|key| {
+            let is_its = |scope: &&GoScope| {
+                Scope::Tool(scope.scope().clone()) == key.scope && scope.folder() == key.folder
+            };
+            let mut its = scopes.iter().filter(is_its).peekable();
+            let has = |scope: &GoScope| scope.listing.package(&key.unit.name()).is_some();
+            its.peek().is_none() || its.any(has)
+        });
     }
 }
 
@@ -82,6 +92,10 @@ impl GoCommand {
 impl Claim for GoCommand {
     fn tools(&self) -> Vec<Tool> {
         vec![GO]
+    }
+
+    fn folder(&self) -> Option<PathBuf> {
+        Some(self.test.folder(self.at.folder()))
     }
 
     fn demand(&self, _: &Project) -> Demand {

@@ -8,6 +8,7 @@ use crate::listing::Listing;
 use crate::scope::GoScope;
 use serde::{Deserialize, Serialize};
 use std::ffi::OsString;
+use std::time::{SystemTime, UNIX_EPOCH};
 use tamis_core::{Hash, PortablePath, Silent};
 use tamis_project::Project;
 use tamis_store::Store;
@@ -26,6 +27,14 @@ struct Saved {
     words: Vec<String>,
     folder: PortablePath,
     listing: String,
+    /// When it was made, in milliseconds since 1970; listings of before have none.
+    #[serde(default)]
+    when_ms: u64,
+}
+
+fn now_ms() -> u64 {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(now.as_millis()).unwrap_or_default()
 }
 
 fn name(test: &GoTest, folder: &PortablePath) -> String {
@@ -55,15 +64,30 @@ fn save(project: &Project, test: &GoTest, at: &Surroundings, listing: &Listing) 
     let name = name(test, &folder);
     let saved = || {
         let listing = String::from_utf8(listing.save()?).ok()?;
-        let saved = Saved { version: VERSION, words: test.words().to_vec(), folder, listing };
+        let (words, when_ms) = (test.words().to_vec(), now_ms());
+        let saved = Saved { version: VERSION, words, folder, listing, when_ms };
         let store = project.existing_store(&Silent).ok()??;
-        let kept = store.kept(KIND).ok()?;
-        if kept.len() >= MOST && !kept.iter().any(|(known, _)| *known == name) {
-            return None;
-        }
+        make_room(&store, &name);
         store.keep(KIND, &name, &serde_json::to_vec(&saved).ok()?).ok()
     };
     let _ = saved();
+}
+
+/// Drops the oldest listings, so that there is room for this one.
+fn make_room(store: &Store, name: &str) {
+    let mut kept: Vec<(u64, String)> = store
+        .kept(KIND)
+        .unwrap_or_default()
+        .into_iter()
+        .filter(|(known, _)| known != name)
+        // What is not understood goes first.
+        .map(|(known, bytes)| (read(&bytes).map_or(0, |saved| saved.when_ms), known))
+        .collect();
+    kept.sort();
+    let too_many = (kept.len() + 1).saturating_sub(MOST);
+    for (_, old) in kept.into_iter().take(too_many) {
+        let _ = store.drop_kept(KIND, &old);
+    }
 }
 
 /// The listing of the same command of before.
@@ -101,4 +125,42 @@ fn scope_of(project: &Project, saved: &Saved) -> Option<GoScope> {
         }
     };
     Some(GoScope::new(project, &test, at.folder(), listing))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_newest_listings_are_kept() {
+        let folder = tempfile::tempdir().unwrap();
+        let (store, _) = Store::open(folder.path()).unwrap();
+        let add = |name: &str, when_ms: u64| {
+            let saved = Saved {
+                version: VERSION,
+                words: Vec::new(),
+                folder: PortablePath::from_stored("."),
+                listing: String::new(),
+                when_ms,
+            };
+            make_room(&store, name);
+            store.keep(KIND, name, &serde_json::to_vec(&saved).unwrap()).unwrap();
+        };
+        // Their names are in another order than their times.
+        for n in 0..MOST as u64 {
+            add(&format!("n{:03}", 900 - n), n + 1);
+        }
+        store.keep(KIND, "n000", b"not a listing").unwrap();
+        add("new", 1_000);
+        let names = || -> Vec<String> {
+            store.kept(KIND).unwrap().into_iter().map(|(name, _)| name).collect()
+        };
+        assert_eq!(names().len(), MOST);
+        assert!(names().contains(&"new".to_owned()) && !names().contains(&"n000".to_owned()));
+        assert!(!names().contains(&"n900".to_owned()) && names().contains(&"n899".to_owned()));
+        // One that is known takes its own place.
+        add("new", 2_000);
+        assert_eq!(names().len(), MOST);
+        assert!(names().contains(&"n899".to_owned()));
+    }
 }

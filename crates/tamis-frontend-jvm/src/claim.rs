@@ -4,15 +4,17 @@ use crate::agent_arguments;
 use crate::always_run;
 use crate::commands::{self, ANT, GRADLE, JAVA, Launcher, MAVEN};
 use crate::launch;
+use crate::methods;
 use crate::model::JvmModel;
 use crate::saved_goals;
+use crate::test_sources::Sources;
+use crate::static_strategy;
 use anyhow::Result;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tamis_core::decide::Demand;
 use tamis_core::{TestKey, Tool, Unit};
-use tamis_dynamic::outermost;
 use tamis_project::Project;
 use tamis_session::{
     Ability, Claim, Collected, Frontend, Invocation, KnownScope, Model, Session, SessionOptions,
@@ -43,13 +45,25 @@ impl Frontend for JvmFrontend {
         saved_goals::load(project, store).into_iter().map(known).collect()
     }
 
-    /// A test class is gone if its module has sources and none of them is called like it.
     fn may_exist(&self, project: &Project, key: &TestKey) -> bool {
-        let (Unit::Class(class) | Unit::Method { class, .. }) = &key.unit else { return true };
-        let folder = project.root().join(&key.folder);
-        let sources = folder.join("src");
-        let simple = outermost(class).rsplit('.').next().unwrap_or(class);
-        folder.is_dir() && (!sources.is_dir() || has_source(&sources, simple, 0))
+        Sources::default().may_have(project, key)
+    }
+
+    fn retain_existing(&self, project: &Project, keys: &mut Vec<TestKey>) {
+        let mut sources = Sources::default();
+        keys.retain(|key| sources.may_have(project, key));
+    }
+
+    fn wholes_of(&self, part: &Unit) -> Vec<Unit> {
+        methods::classes_of(part)
+    }
+
+    fn remembered(&self, project: &Project, store: &Store) -> Vec<TestKey> {
+        static_strategy::remembered(project, saved_goals::places(project, store))
+    }
+
+    fn forget(&self, project: &Project, store: &Store, key: &TestKey) -> Result<usize> {
+        static_strategy::forget(project, saved_goals::places(project, store), key)
     }
 }
 
@@ -63,6 +77,10 @@ pub(crate) struct JvmCommand {
 impl Claim for JvmCommand {
     fn tools(&self) -> Vec<Tool> {
         vec![self.launcher.tool()]
+    }
+
+    fn folder(&self) -> Option<PathBuf> {
+        commands::other_folder(self.launcher, &self.words)
     }
 
     fn can(&self, ability: Ability) -> bool {
@@ -108,38 +126,5 @@ impl Claim for JvmCommand {
 
     fn nothing_seen(&self, collected: &Collected, passed: bool) -> Option<String> {
         launch::nothing_seen(self.launcher, collected, passed)
-    }
-}
-
-/// Deeper folders are no sources.
-const DEEPEST: usize = 40;
-
-fn has_source(folder: &Path, name: &str, depth: usize) -> bool {
-    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
-    let mut folders = Vec::new();
-    for entry in entries {
-        let path = entry.path();
-        match entry.file_type() {
-            Ok(kind) if kind.is_dir() => folders.push(path),
-            Ok(_) if path.file_stem().is_some_and(|stem| stem == name) => return true,
-            _ => {}
-        }
-    }
-    depth < DEEPEST && folders.iter().any(|folder| has_source(folder, name, depth + 1))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn sources_are_found_by_the_name_of_the_class() {
-        let folder = tempfile::tempdir().unwrap();
-        let deep = folder.path().join("test/java/com/acme");
-        std::fs::create_dir_all(&deep).unwrap();
-        std::fs::write(deep.join("ATest.java"), "").unwrap();
-        assert!(has_source(folder.path(), "ATest", 0));
-        assert!(!has_source(folder.path(), "BTest", 0));
-        assert!(!has_source(folder.path(), "ATest", DEEPEST));
     }
 }

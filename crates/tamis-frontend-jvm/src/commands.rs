@@ -1,7 +1,7 @@
 //! Which commands start JVMs with tests, and what they do besides.
 
 use std::ffi::OsString;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use tamis_core::Tool;
 
 pub const MAVEN: Tool = Tool::new("mvn");
@@ -95,6 +95,39 @@ pub(crate) fn program(words: &[OsString]) -> Option<&str> {
     words.first().and_then(|w| Path::new(w).file_name()).and_then(|n| n.to_str())
 }
 
+/// The folder of the build that the words name, where they name one.
+pub(crate) fn other_folder(launcher: Launcher, words: &[OsString]) -> Option<PathBuf> {
+    let files: &[&str] = match launcher {
+        Launcher::Maven => &["-f", "--file"],
+        Launcher::Ant => &["-f", "-file", "-buildfile"],
+        Launcher::Gradle => &["-b", "--build-file"],
+        Launcher::Java | Launcher::Other => return None,
+    };
+    if let Some(folder) = value_of(words, &["-p", "--project-dir"])
+        && launcher == Launcher::Gradle
+    {
+        return Some(folder);
+    }
+    let named = value_of(words, files)?;
+    // Maven takes a folder as well.
+    let is_file = named.extension().is_some();
+    let above = || named.parent().map(Path::to_path_buf).unwrap_or_default();
+    Some(if is_file { above() } else { named.clone() })
+}
+
+/// The last value of an option: `-f x`, `-f=x`, `--file x`, `--file=x`.
+fn value_of(words: &[OsString], names: &[&str]) -> Option<PathBuf> {
+    let words: Vec<&str> = words.iter().skip(1).filter_map(|w| w.to_str()).collect();
+    let value = |(at, word): (usize, &&str)| {
+        if names.contains(word) {
+            return words.get(at + 1).map(PathBuf::from);
+        }
+        let joined = names.iter().find_map(|name| word.strip_prefix(name)?.strip_prefix('='));
+        joined.map(PathBuf::from)
+    };
+    words.iter().enumerate().filter_map(value).next_back()
+}
+
 /// What a build does elsewhere than in its own folders, if anything: it must not be skipped.
 pub(crate) fn effect_elsewhere(launcher: Launcher, words: &[OsString]) -> Option<String> {
     match launcher {
@@ -143,6 +176,24 @@ mod tests {
 
     fn launcher(text: &str) -> Option<Launcher> {
         Launcher::of(&words(text))
+    }
+
+    #[test]
+    fn builds_of_other_folders() {
+        for (text, expected) in [
+            ("mvn test", None),
+            ("mvn -f x/pom.xml test", Some("x")),
+            ("mvn --file=x test", Some("x")),
+            ("mvn -f pom.xml test", Some("")),
+            ("ant -buildfile a/build.xml", Some("a")),
+            ("gradle -p sub/b test", Some("sub/b")),
+            ("gradle -b c/build.gradle test", Some("c")),
+            ("mvn -p x test", None),
+            ("java -f x", None),
+        ] {
+            let found = other_folder(launcher(text).unwrap(), &words(text));
+            assert_eq!(found, expected.map(PathBuf::from), "{text}");
+        }
     }
 
     #[test]

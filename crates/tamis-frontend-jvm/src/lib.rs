@@ -32,6 +32,7 @@ mod scope;
 mod sources;
 mod static_strategy;
 mod surefire_reports;
+mod test_sources;
 mod unbuilt;
 
 pub use claim::JvmFrontend;

@@ -56,12 +56,33 @@ pub(crate) fn save(project: &Project, goal: &GoalFacts) -> Option<()> {
 
 /// The goals of earlier runs with their classes of now.
 pub(crate) fn load(project: &Project, store: &Store) -> Vec<GoalFacts> {
-    let kept = store.kept(KIND).unwrap_or_default().into_iter();
-    let saved = kept.filter_map(|(_, bytes)| serde_json::from_slice::<Saved>(&bytes).ok());
-    let known = saved.filter(|saved| saved.version == VERSION).map(|saved| facts(project, saved));
+    let known = saved(store).map(|saved| facts(project, saved));
     known
         .map(|goal| GoalFacts { unbuilt: Arc::new(unbuilt(project, store, &goal)), ..goal })
         .collect()
+}
+
+fn saved(store: &Store) -> impl Iterator<Item = Saved> {
+    let kept = store.kept(KIND).unwrap_or_default().into_iter();
+    let saved = kept.filter_map(|(_, bytes)| serde_json::from_slice::<Saved>(&bytes).ok());
+    saved.filter(|saved| saved.version == VERSION)
+}
+
+/// Where the test classes of a goal are, for who needs nothing else of it.
+#[derive(Debug)]
+pub(crate) struct GoalPlace {
+    pub(crate) scope: ToolScope,
+    pub(crate) folder: String,
+    pub(crate) test_classes: PathBuf,
+}
+
+/// The goals of earlier runs that have a folder of test classes; no class is looked at.
+pub(crate) fn places(project: &Project, store: &Store) -> Vec<GoalPlace> {
+    let place = |saved: Saved| {
+        let test_classes = project.paths.to_absolute(&saved.test_classes?);
+        Some(GoalPlace { scope: saved.scope, folder: saved.folder, test_classes })
+    };
+    saved(store).filter_map(place).collect()
 }
 
 /// What of a goal's classes is not built yet.

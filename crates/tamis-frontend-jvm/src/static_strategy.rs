@@ -4,12 +4,16 @@
 //! that finished, so a build that is stopped in the middle loses nothing.
 
 use crate::goal::GoalFacts;
+use crate::saved_goals::GoalPlace;
 use anyhow::{Result, anyhow};
 use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tamis_classpath::Caches;
-use tamis_core::{Cause, Decision, Evidence, Hash, Planned, TestKey, Unit, Way};
+use tamis_core::{Cause, Decision, Evidence, Hash, Planned, Scope, TestKey, Unit, Way};
 use tamis_project::{NoScopes, Project, World};
+use tamis_select_static::lock::Lock;
+use tamis_select_static::state::State;
 use tamis_select_static::strategy::{self, Recorded};
 use tamis_select_static::{
     Configuration, EdgeKinds, Libraries, MethodLevel, StaticSettings, TestModule, explain, maven,
@@ -36,8 +40,7 @@ pub(crate) fn decide(
     units: &[TestKey],
     calls: bool,
 ) -> Result<GraphDecision> {
-    let store = project.store_folder.as_ref();
-    let state = store.map_err(|why| anyhow!(why.clone()))?.join("static");
+    let state = state_folder(project)?;
     let settings = StaticSettings {
         root: project.root().to_path_buf(),
         caches: Caches::of_user(Some(state.join("folders")), Arc::clone(&project.fingerprinter)),
@@ -94,6 +97,50 @@ fn module(project: &Project, facts: &GoalFacts) -> TestModule {
         },
         ..TestModule::default()
     }
+}
+
+/// The test classes that the static strategy has a state of, by the goals of earlier runs.
+pub(crate) fn remembered(project: &Project, goals: Vec<GoalPlace>) -> Vec<TestKey> {
+    let Ok(folder) = state_folder(project) else { return Vec::new() };
+    let units = |goal: GoalPlace| {
+        let tests = state_of(project, &folder, &goal).tests();
+        let scope = Scope::Tool(goal.scope);
+        let key = move |test| TestKey {
+            scope: scope.clone(),
+            unit: Unit::Class(test),
+            folder: goal.folder.clone(),
+        };
+        tests.into_iter().map(key)
+    };
+    goals.into_iter().flat_map(units).collect()
+}
+
+/// Forgets a test class, in all executions of its module: they share one state.
+pub(crate) fn forget(project: &Project, goals: Vec<GoalPlace>, key: &TestKey) -> Result<usize> {
+    let (Unit::Class(class) | Unit::Method { class, .. }) = &key.unit else { return Ok(0) };
+    let folder = state_folder(project)?;
+    let is_its = |goal: &GoalPlace| {
+        Scope::Tool(goal.scope.clone()) == key.scope && goal.folder == key.folder
+    };
+    if !folder.is_dir() {
+        return Ok(0);
+    }
+    let _lock = Lock::take(&folder, || {})?;
+    let mut forgotten = 0;
+    for goal in goals.iter().filter(|goal| is_its(goal)) {
+        forgotten += state_of(project, &folder, goal).forget(class)?;
+    }
+    Ok(forgotten)
+}
+
+fn state_of(project: &Project, folder: &Path, goal: &GoalPlace) -> State {
+    let tests = std::slice::from_ref(&goal.test_classes);
+    State::new(folder, &TestModule::key_of(project.root(), tests))
+}
+
+fn state_folder(project: &Project) -> Result<PathBuf> {
+    let store = project.store_folder.as_ref();
+    Ok(store.map_err(|why| anyhow!(why.clone()))?.join("static"))
 }
 
 impl GraphStrategy for StaticStrategy {

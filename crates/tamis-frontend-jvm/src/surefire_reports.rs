@@ -10,23 +10,43 @@ const LARGEST: u64 = 16 << 20;
 /// The failures of a test class, from a report that was written since `began`.
 pub fn failures(folders: &[PathBuf], class: &str, began: SystemTime) -> Option<Vec<u8>> {
     let name = format!("TEST-{class}.xml");
-    folders.iter().find_map(|folder| read(&folder.join(&name), began))
+    folders.iter().find_map(|folder| read(&folder.join(&name), began, &|_| true))
 }
 
-fn read(file: &Path, began: SystemTime) -> Option<Vec<u8>> {
+/// The same of one test method, with all its invocations.
+pub(crate) fn failures_of_method(
+    folders: &[PathBuf],
+    class: &str,
+    method: &str,
+    began: SystemTime,
+) -> Option<Vec<u8>> {
+    let name = format!("TEST-{class}.xml");
+    let is_it = |test: &str| identifier(test) == identifier(method);
+    folders.iter().find_map(|folder| read(&folder.join(&name), began, &is_it))
+}
+
+/// The method's own name: `half` of `half()`, `half(int)[1]` and `half{int}[2]`.
+fn identifier(test: &str) -> &str {
+    let is_part = |c: char| c.is_alphanumeric() || c == '_' || c == '$';
+    &test[..test.find(|c: char| !is_part(c)).unwrap_or(test.len())]
+}
+
+fn read(file: &Path, began: SystemTime, wanted: &dyn Fn(&str) -> bool) -> Option<Vec<u8>> {
     let meta = std::fs::metadata(file).ok()?;
     if meta.len() > LARGEST || meta.modified().ok()? < began {
         return None;
     }
-    let text = failures_in(&std::fs::read_to_string(file).ok()?)?;
+    let text = failures_in(&std::fs::read_to_string(file).ok()?, wanted)?;
     (!text.is_empty()).then(|| text.into_bytes())
 }
 
 /// One paragraph for each test that failed: its name, then what the report says.
-fn failures_in(xml: &str) -> Option<String> {
+fn failures_in(xml: &str, wanted: &dyn Fn(&str) -> bool) -> Option<String> {
     let document = roxmltree::Document::parse(xml).ok()?;
     let mut text = String::new();
-    for case in document.descendants().filter(|n| n.has_tag_name("testcase")) {
+    let is_wanted = |case: &roxmltree::Node<'_, '_>| case.attribute("name").is_none_or(wanted);
+    let cases = document.descendants().filter(|n| n.has_tag_name("testcase"));
+    for case in cases.filter(is_wanted) {
         let failures = case.children().filter(|n| {
             ["failure", "error", "flakyFailure", "flakyError"].iter().any(|t| n.has_tag_name(*t))
         });
@@ -50,8 +70,18 @@ mod tests {
             message="expected 1" type="E">E: expected 1
  at A.bad</failure></testcase><testcase name="broken"><error message="no file"/></testcase></testsuite>"#;
         let expected = "bad: E: expected 1\n at A.bad\nbroken: no file\n";
-        assert_eq!(failures_in(xml).as_deref(), Some(expected));
-        assert_eq!(failures_in("<no"), None);
+        assert_eq!(failures_in(xml, &|_| true).as_deref(), Some(expected));
+        let one = failures_in(xml, &|name| name == "broken");
+        assert_eq!(one.as_deref(), Some("broken: no file\n"));
+        assert_eq!(failures_in("<no", &|_| true), None);
+    }
+
+    #[test]
+    fn methods_by_their_own_names() {
+        for test in ["half", "half()", "half(int)[1]", "half{int}[2]", "half[3]"] {
+            assert_eq!(identifier(test), "half");
+        }
+        assert_ne!(identifier("halfway"), "half");
     }
 
     #[test]

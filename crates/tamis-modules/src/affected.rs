@@ -43,6 +43,8 @@ pub enum Reason {
     Everything { why: String },
     /// A test of it did not pass last time.
     Failed { test: String },
+    /// The user had a test of it forgotten, and it has not run since.
+    Forgotten { test: String },
 }
 
 impl fmt::Display for Reason {
@@ -66,6 +68,7 @@ impl fmt::Display for Reason {
             Self::Forced { by } => write!(f, "forced by {by}"),
             Self::Everything { why } => f.write_str(why),
             Self::Failed { test } => write!(f, "{test} did not pass last time"),
+            Self::Forgotten { test } => write!(f, "{test} was forgotten (`tamis forget`)"),
         }
     }
 }

@@ -8,6 +8,8 @@
 pub const SUCCESS: i32 = 0;
 /// A test of a suite failed; for verbs that answer a question, that there is something.
 pub const FAILED: i32 = 1;
+/// A suite has no test, and its settings do not allow that.
+pub const EMPTY_SUITE: i32 = 123;
 /// A command ran longer than `--timeout`.
 pub const TIMED_OUT: i32 = 124;
 /// A mistake in the call, the settings or the surroundings, or of tamis itself.
@@ -33,6 +35,10 @@ pub fn rows() -> Vec<(String, &'static str)> {
             FAILED,
             "suites: a test failed or did not end; `select --quiet`: something would run; `doctor`: \
              there is a problem",
+        ),
+        (
+            EMPTY_SUITE,
+            "a suite has no test: its `each` gives nothing, and allow-empty is not set; nothing was run",
         ),
         (TIMED_OUT, "the command ran longer than --timeout and was ended"),
         (

@@ -8,8 +8,10 @@
 //! in lines that begin with `[tamis]`: the schema has no other place for it. Characters that XML forbids
 //! and colours are removed from foreign text.
 
+use crate::excerpt;
 use crate::model::{RunReport, StillFailing, TestReport};
-use crate::text::{known_failure_text, outcome_text};
+use crate::savings::wall;
+use crate::text::{failure_text, known_failure_text};
 use quick_junit::{
     NonSuccessKind, Report, TestCase, TestCaseStatus, TestRerun, TestSuite, XmlString,
 };
@@ -54,7 +56,7 @@ fn test_suite(report: &RunReport, suite: &Scope) -> TestSuite {
     let tests = || report.tests.iter().filter(|test| test.key.scope == *suite);
     xml.set_time(total(tests()));
     xml.add_test_cases(tests().map(|test| {
-        let mut case = test_case(&test.key, &name, test.wall, status(report, test));
+        let mut case = test_case(&test.key, &name, test.wall(), status(report, test));
         case.system_out = system_out(test, matches!(case.status, TestCaseStatus::Success { .. }));
         case
     }));
@@ -63,8 +65,9 @@ fn test_suite(report: &RunReport, suite: &Scope) -> TestSuite {
     xml
 }
 
-fn total<'r>(tests: impl Iterator<Item = &'r TestReport>) -> Duration {
-    tests.fold(Duration::ZERO, |sum, test| sum.saturating_add(test.wall))
+/// How long they ran, by the clock.
+fn total<'r>(tests: impl Iterator<Item = &'r TestReport> + Clone) -> Duration {
+    wall(tests.filter(|test| test.outcome.is_some()).map(|test| (test.span, test.wall())))
 }
 
 fn test_case(key: &TestKey, class: &XmlString, wall: Duration, status: TestCaseStatus) -> TestCase {
@@ -86,7 +89,9 @@ fn failure(kind: &str, message: &str, description: &str) -> TestCaseStatus {
 }
 
 fn known_failure(known: &StillFailing) -> TestCaseStatus {
-    let message = format!("still failing, not run now: {}", known_failure_text(known));
+    let mut message = format!("still failing, not run now: {}", known_failure_text(known));
+    let what = known.message.as_deref().and_then(|said| excerpt::headline(said.as_bytes()));
+    message.extend(what.map(|what| format!(": {what}")));
     failure("still failing", &message, known.message.as_deref().unwrap_or_default())
 }
 
@@ -104,29 +109,31 @@ fn status(report: &RunReport, test: &TestReport) -> TestCaseStatus {
     let kind = match test.outcome {
         None => {
             let mut status = TestCaseStatus::non_success(NonSuccessKind::Error);
-            status.set_type("not finished").set_message("did not run to an end");
+            let problem = test.problem().unwrap_or("did not run to an end");
+            status.set_type("not finished").set_message(text(problem));
             return status;
         }
         Some(Outcome::Passed) => return TestCaseStatus::success(),
         Some(_) if test.flaky() => "flaky",
+        Some(Outcome::Failed(_)) if test.key.scope.tool().is_some() => "failed",
         Some(Outcome::Failed(_)) => "exit code",
         Some(Outcome::Killed(_)) => "signal",
         Some(Outcome::TimedOut) => "timeout",
     };
     let output = output(test);
     if !(test.flaky() && report.flaky_ok) {
-        return failure(kind, &outcome_text(test), &output);
+        return failure(kind, &failure_text(test), &output);
     }
     // Surefire's element: readers that do not know it see a passed test.
     let mut run = TestRerun::new(NonSuccessKind::Failure);
-    run.set_type(kind).set_message(text(&outcome_text(test))).set_description(text(&output));
+    run.set_type(kind).set_message(text(&failure_text(test))).set_description(text(&output));
     let mut status = TestCaseStatus::success();
     status.add_rerun(run);
     status
 }
 
 fn output(test: &TestReport) -> String {
-    String::from_utf8_lossy(test.output.as_deref().unwrap_or_default()).into_owned()
+    excerpt::clean(test.output.as_deref().unwrap_or_default())
 }
 
 /// Why a test ran and what was noticed, and what it printed where no failure shows that.
@@ -175,8 +182,8 @@ mod tests {
         let mut report = samples::mixed();
         report.tests[1].reruns = Some(crate::Reruns { runs: 2, failed: 1 });
         let text = xml(&report);
-        let flaky = r#"<failure message="failed with exit code 1, then passed without a change (1 of 2 runs failed)" type="flaky">expected"#;
-        assert!(text.contains(flaky), "{text}");
+        let flaky = r#"<failure message="failed with exit code 1, then passed without a change (1 of 2 runs failed): expected "#;
+        assert!(text.contains(flaky) && text.contains(r#"" type="flaky">expected"#), "{text}");
         assert!(text.contains(r#"name="tamis" tests="6" failures="2""#), "{text}");
         report.flaky_ok = true;
         let text = xml(&report);
@@ -192,7 +199,7 @@ mod tests {
             vec![samples::still_failing("shell", "tests/a.sh"), samples::still_failing("old", "x")];
         let text = xml(&report);
         assert!(text.contains(r#"name="tamis" tests="7" failures="4" errors="0""#), "{text}");
-        let failure = r#"<failure message="still failing, not run now: failed with exit code 3 3 h ago (record #7)" type="still failing">expected 1"#;
+        let failure = r#"<failure message="still failing, not run now: failed with exit code 3 3 h ago (record #7): expected 1" type="still failing">expected 1"#;
         assert_eq!(text.matches(failure).count(), 2, "{text}");
         let old = r#"<testsuite name="old" tests="1" skipped="0" errors="0" failures="1""#;
         assert!(text.contains(old), "{text}");

@@ -13,6 +13,8 @@
 //! | [`junit`] | JUnit XML for CI systems |
 //! | [`markdown`] | the job summary of GitHub Actions |
 //! | [`nearest`](mod@nearest) | names that somebody may have meant |
+//! | [`savings`] | how much time a call saved |
+//! | [`excerpt`] | what failed, out of all that a test printed |
 //! | [`exit`] | the exit codes |
 //!
 //! Names and outputs come from foreign programs. On a terminal control characters are shown
@@ -20,6 +22,7 @@
 
 mod bottom;
 pub mod event;
+pub mod excerpt;
 pub mod exit;
 pub mod human;
 pub mod inputs;
@@ -31,6 +34,7 @@ pub mod nearest;
 pub mod progress;
 pub mod reason;
 pub mod reporters;
+pub mod savings;
 pub mod style;
 pub mod text;
 mod watch;

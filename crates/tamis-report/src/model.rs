@@ -1,9 +1,12 @@
 //! The values that reports are made of.
 
+use crate::excerpt;
 use crate::reason;
+use crate::savings::{Span, wall};
 use std::collections::BTreeMap;
 use std::time::Duration;
-use tamis_core::{Decision, Outcome, Planned, RecordId, TestKey, Way};
+use tamis_core::record::Run;
+use tamis_core::{Decision, Outcome, Planned, RecordId, RecordSummary, TestKey, Way};
 
 /// What happened with one test.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -16,17 +19,17 @@ pub struct TestReport {
     pub way: Option<Way>,
     /// How it ended; `None` while or where it did not.
     pub outcome: Option<Outcome>,
-    /// How long it ran.
-    pub wall: Duration,
-    /// How long the run that proves a skip had taken.
+    /// How long the run that proves a skip had taken, with what was left out of it.
     pub saved: Duration,
+    /// When it ran: now, or when what proves a skip was recorded.
+    pub span: Span,
     /// What proves a skip, one line: `record #12, 1,034 inputs`.
     pub proof: Option<String>,
     /// How many inputs were recorded, or are in the proof.
     pub inputs: Option<u64>,
     /// Why the run was not observed completely.
     pub taints: Vec<String>,
-    /// What else was noticed.
+    /// What else was noticed; of a test that could not even be started, why.
     pub notes: Vec<String>,
     /// How many runs directly before this one did not pass either.
     pub failed_before: u32,
@@ -53,8 +56,8 @@ impl TestReport {
             reason: reason.into(),
             way: None,
             outcome: None,
-            wall: Duration::ZERO,
             saved: Duration::ZERO,
+            span: Span::default(),
             proof: None,
             inputs: None,
             taints: Vec::new(),
@@ -72,12 +75,30 @@ impl TestReport {
         Self {
             way: evidence.way.clone(),
             saved: proof.map_or(Duration::ZERO, |proof| Duration::from_micros(proof.wall_us)),
+            span: proof.map(span_of).unwrap_or_default(),
             proof: proof.map(reason::proof),
             inputs: proof.map(|proof| u64::from(proof.inputs)),
             notes: proof.into_iter().flat_map(|p| &p.notes).map(ToString::to_string).collect(),
             failed_before: evidence.failed_before,
-            ..Self::new(key.clone(), decision.clone(), reason::decision(decision, evidence))
+            ..Self::new(key.clone(), decision.clone(), reason::decision(key, decision, evidence))
         }
+    }
+
+    /// Takes up how a run ended.
+    pub fn ended(&mut self, run: &Run) {
+        self.outcome = Some(run.outcome);
+        let length = Duration::from_micros(run.wall_us);
+        self.span = Span { began_ms: run.started_ms, length };
+    }
+
+    /// How long it ran.
+    pub fn wall(&self) -> Duration {
+        self.outcome.map_or(Duration::ZERO, |_| self.span.length)
+    }
+
+    /// Why it could not be started, where that is so.
+    pub fn problem(&self) -> Option<&str> {
+        self.notes.first().filter(|_| self.unfinished()).map(String::as_str)
     }
 
     pub fn skipped(&self) -> bool {
@@ -86,6 +107,11 @@ impl TestReport {
 
     pub fn failed(&self) -> bool {
         self.outcome.is_some_and(|outcome| !outcome.passed())
+    }
+
+    /// The line of its output that says what failed, where it did not pass and its output is known.
+    pub fn failure(&self) -> Option<String> {
+        self.output.as_deref().filter(|_| self.failed()).and_then(excerpt::headline)
     }
 
     /// Did not pass, and then passed without a change. Its outcome stays that of the failure.
@@ -97,6 +123,10 @@ impl TestReport {
     pub fn unfinished(&self) -> bool {
         self.decision.is_run() && self.outcome.is_none()
     }
+}
+
+fn span_of(record: &RecordSummary) -> Span {
+    Span { began_ms: record.started_ms, length: Duration::from_micros(record.wall_us) }
 }
 
 /// Whether tests were run, or only decided about.
@@ -121,6 +151,8 @@ pub struct RunReport {
     pub flaky_ok: bool,
     /// Tests that were not run now and did not pass when they last were.
     pub still_failing: Vec<StillFailing>,
+    /// The command that the tests are inside of. It is among the tests only where it says more than they do.
+    pub around: Option<TestReport>,
 }
 
 /// A known failure of a test that was not run.
@@ -152,26 +184,25 @@ pub struct Counts {
     pub unfinished: usize,
     /// Ran and were not observed completely.
     pub tainted: usize,
-    /// Running time of the tests that ran.
+    /// How long tests ran, by the clock.
     pub ran_time: Duration,
-    /// Running time of the tests that were skipped, as measured when they last ran.
+    /// How much time was saved ([`crate::savings`]).
     pub saved: Duration,
 }
 
 impl RunReport {
     pub fn counts(&self) -> Counts {
-        let mut counts = Counts { total: self.tests.len(), ..Counts::default() };
+        let (saved, ran_time) = (self.saved(), self.ran());
+        let mut counts = Counts { total: self.tests.len(), saved, ran_time, ..Counts::default() };
         for test in &self.tests {
             if test.skipped() {
                 counts.skipped += 1;
-                counts.saved = counts.saved.saturating_add(test.saved);
                 continue;
             }
             match test.outcome {
                 None => counts.unfinished += 1,
                 Some(outcome) => {
                     counts.ran += 1;
-                    counts.ran_time = counts.ran_time.saturating_add(test.wall);
                     if outcome.passed() {
                         counts.passed += 1;
                     } else {
@@ -183,6 +214,27 @@ impl RunReport {
             }
         }
         counts
+    }
+
+    /// How long tests ran, by the clock, with the command around them.
+    fn ran(&self) -> Duration {
+        let ran = self.tests.iter().chain(&self.around).filter(|test| test.outcome.is_some());
+        wall(ran.map(|test| (test.span, test.wall())))
+    }
+
+    /// How much time was saved: see [`crate::savings`].
+    fn saved(&self) -> Duration {
+        if self.interrupted {
+            return Duration::ZERO;
+        }
+        let skipped = self.tests.iter().filter(|test| test.skipped());
+        let saved = match self.around.as_ref().filter(|around| around.skipped()) {
+            Some(around) => around.saved,
+            None => wall(skipped.map(|test| (test.span, test.saved))),
+        };
+        // What tamis itself took.
+        let deciding = self.wall.saturating_sub(self.ran());
+        if saved > deciding { saved } else { Duration::ZERO }
     }
 
     /// The known failure of a test that was not run.
@@ -249,5 +301,70 @@ mod tests {
     fn groups_are_ordered_by_number_then_name() {
         let groups = grouped(["b", "c", "a", "c"].into_iter());
         assert_eq!(groups, [(2, "c"), (1, "a"), (1, "b")]);
+    }
+
+    fn span(began_ms: u64, ms: u64) -> Span {
+        Span { began_ms, length: Duration::from_millis(ms) }
+    }
+
+    fn skipped(began_ms: u64, ms: u64) -> TestReport {
+        TestReport { span: span(began_ms, ms), ..samples::skipped("s", "t", ms) }
+    }
+
+    fn saves(report: &RunReport) -> u128 {
+        report.saved().as_millis()
+    }
+
+    #[test]
+    fn parallel_tests_save_their_wall_time() {
+        let tests = vec![skipped(1_000, 800), skipped(1_000, 900), skipped(9_000, 50)];
+        let mut report = RunReport { tests, ..RunReport::default() };
+        assert_eq!(saves(&report), 950);
+        // The figures of a selection are those of the run.
+        report.mode = crate::Mode::Select;
+        assert_eq!(saves(&report), 950);
+    }
+
+    #[test]
+    fn deciding_that_takes_longer_saves_nothing() {
+        let mut report = RunReport { tests: vec![skipped(0, 20)], ..RunReport::default() };
+        report.wall = Duration::from_millis(19);
+        assert_eq!(saves(&report), 20);
+        report.wall = Duration::from_millis(20);
+        assert_eq!(saves(&report), 0);
+        // Time in which tests ran is not that of tamis.
+        let mut ran = samples::ran("s", "u", "r", Outcome::Passed);
+        ran.span.length = Duration::from_millis(5);
+        report.tests.push(ran);
+        assert_eq!(saves(&report), 20);
+        report.interrupted = true;
+        assert_eq!(saves(&report), 0);
+    }
+
+    #[test]
+    fn a_command_that_is_skipped_saves_what_is_inside_it_once() {
+        let around = samples::skipped("", "mvn test", 5_000);
+        let tests = vec![around.clone(), skipped(1_000, 400), skipped(9_000, 400)];
+        let report = RunReport { tests, around: Some(around), ..RunReport::default() };
+        assert_eq!(saves(&report), 5_000);
+    }
+
+    #[test]
+    fn a_command_that_ran_is_time_of_tests() {
+        let mut around = samples::ran("", "mvn test", "r", Outcome::Passed);
+        around.span = span(50_000, 3_000);
+        let mut inside = samples::ran("s", "u", "r", Outcome::Passed);
+        inside.span = span(51_000, 500);
+        let tests = vec![inside, skipped(1_000, 40)];
+        let wall = Duration::from_millis(3_030);
+        let report = RunReport { tests, around: Some(around), wall, ..RunReport::default() };
+        assert_eq!(report.ran(), Duration::from_millis(3_000));
+        assert_eq!(saves(&report), 40);
+    }
+
+    #[test]
+    fn nothing_skipped_saves_nothing() {
+        let tests = vec![samples::ran("s", "u", "r", Outcome::Passed)];
+        assert_eq!(saves(&RunReport { tests, ..RunReport::default() }), 0);
     }
 }

@@ -171,7 +171,7 @@ fn ended(test: &TestReport, style: Style) -> String {
         None => (style.paint(Role::Warning, "STOP"), Some("did not run to an end".to_owned())),
     };
     let name = human::one_line(&test.key.to_string());
-    let mut line = format!("{word} {name} {}", human::duration(test.wall));
+    let mut line = format!("{word} {name} {}", human::duration(test.wall()));
     if let Some(detail) = detail {
         line += &format!(" ({detail})");
     }
@@ -208,7 +208,7 @@ PASS shell::tests/a.sh 0.45 s
 FAIL shell::tests/a.sh 0.45 s (exit code 3)
 FAIL shell::tests/a.sh 0.45 s (signal 11)
 TIME shell::tests/a.sh 0.45 s (timed out)
-STOP odd\\nname 0.45 s (did not run to an end)
+STOP odd\\nname 0 s (did not run to an end)
 ";
         assert_eq!(written(&mut out), expected);
     }

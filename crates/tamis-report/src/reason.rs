@@ -4,7 +4,9 @@ use crate::human;
 
 use tamis_core::record::Detail;
 use tamis_core::taints;
-use tamis_core::{Cause, Decision, Difference, Evidence, Question, RecordSummary, Scheme, Value};
+use tamis_core::{
+    Cause, Decision, Difference, Evidence, Outcome, Question, RecordSummary, Scheme, TestKey, Value,
+};
 
 /// What happened to one input, as in "src/a.c changed".
 pub fn difference(question: &Question, was: Value, is: Value) -> String {
@@ -103,14 +105,22 @@ pub fn names_changed(was: &Detail, is: &Detail) -> Option<String> {
     (!changes.is_empty()).then(|| changes.join(" "))
 }
 
+/// How a test ended. A unit inside a command has no exit code of its own.
+pub fn outcome(key: &TestKey, outcome: Outcome) -> String {
+    match outcome {
+        Outcome::Failed(_) if key.scope.tool().is_some() => "failed".into(),
+        other => other.to_string(),
+    }
+}
+
 /// Why a test runs or is skipped, one line.
-pub fn decision(decision: &Decision, evidence: &Evidence) -> String {
+pub fn decision(key: &TestKey, decision: &Decision, evidence: &Evidence) -> String {
     match decision {
         Decision::Skip { .. } => "nothing it looked at has changed".into(),
         Decision::OutOfReach => {
             evidence.out_of_reach.clone().unwrap_or_else(|| "it reaches no change".into())
         }
-        Decision::Run(cause) => cause_text(cause, evidence),
+        Decision::Run(cause) => cause_text(key, cause, evidence),
     }
 }
 
@@ -120,7 +130,7 @@ pub fn proof(record: &RecordSummary) -> String {
     format!("record {}, {inputs}", record.id)
 }
 
-fn cause_text(cause: &Cause, evidence: &Evidence) -> String {
+fn cause_text(key: &TestKey, cause: &Cause, evidence: &Evidence) -> String {
     let record = evidence.record.as_ref();
     match cause {
         Cause::New => "never run before".into(),
@@ -130,10 +140,13 @@ fn cause_text(cause: &Cause, evidence: &Evidence) -> String {
         Cause::Effect(what) | Cause::ByGraph(what) | Cause::Module(what) | Cause::Unbuilt(what) => {
             what.clone()
         }
-        Cause::DidNotPass(_, outcome) => match record.is_some_and(RecordSummary::is_flaky) {
-            true => format!("it was flaky last time: it {outcome}, then passed"),
-            false => format!("it {outcome} last time"),
-        },
+        Cause::DidNotPass(_, how) => {
+            let (outcome, when) = (outcome(key, *how), when(evidence));
+            match record.is_some_and(RecordSummary::is_flaky) {
+                true => format!("it was flaky {when}: it {outcome}, then passed"),
+                false => format!("it {outcome} {when}"),
+            }
+        }
         Cause::Incomplete(_) => {
             let taint = record.and_then(|r| taints::lines(&r.taints).into_iter().next());
             match taint.or_else(|| evidence.refused.clone()) {
@@ -145,6 +158,22 @@ fn cause_text(cause: &Cause, evidence: &Evidence) -> String {
             Some(Difference { question, was, is }) => difference(question, *was, *is),
             None => "its record cannot be read completely".into(),
         },
+        Cause::Forgotten(None) => "it was forgotten (`tamis forget`)".into(),
+        Cause::Forgotten(Some(inside)) => format!("{inside} was forgotten (`tamis forget`)"),
+    }
+}
+
+/// When a run that did not pass was: a newer one in another state may well have passed.
+fn when(evidence: &Evidence) -> &'static str {
+    let Some(record) = &evidence.record else { return "last time" };
+    match &evidence.newest {
+        Some(newest) if newest.id != record.id && record.taints.is_empty() => {
+            "when it last ran in this state"
+        }
+        Some(newest) if newest.id != record.id => {
+            "earlier, in a state that is not completely known"
+        }
+        _ => "last time",
     }
 }
 
@@ -178,6 +207,47 @@ mod tests {
         assert_eq!(difference(&variable, Value::Absent, x), "variable DEBUG is new");
         assert_eq!(difference(&variable, x, Value::Absent), "variable DEBUG is gone");
         assert_eq!(difference(&variable, x, y), "variable DEBUG changed");
+    }
+
+    #[test]
+    fn a_failure_is_the_last_time_only_where_it_was() {
+        let record = |id: u32, taints: Vec<tamis_core::Taint>| RecordSummary {
+            id: tamis_core::RecordId(id),
+            outcome: tamis_core::Outcome::Failed(1),
+            started_ms: 0,
+            wall_us: 0,
+            cpu_us: 0,
+            engine: String::new(),
+            inputs: 0,
+            taints,
+            notes: Vec::new(),
+        };
+        let text = |newest: u32, taints: Vec<tamis_core::Taint>| {
+            let named = record(3, taints);
+            let cause = Cause::DidNotPass(named.id, named.outcome);
+            let newest = Some(record(newest, Vec::new()));
+            let evidence = Evidence { newest, record: Some(named), ..Evidence::default() };
+            decision(&crate::samples::key("s", "t"), &Decision::Run(cause), &evidence)
+        };
+        assert_eq!(text(3, Vec::new()), "it failed with exit code 1 last time");
+        let in_this_state = "it failed with exit code 1 when it last ran in this state";
+        assert_eq!(text(4, Vec::new()), in_this_state);
+        let unknown = "it failed with exit code 1 earlier, in a state that is not completely known";
+        assert_eq!(text(4, vec![tamis_core::Taint::StandardInput]), unknown);
+    }
+
+    #[test]
+    fn what_was_forgotten_is_named() {
+        let text = |inside| {
+            decision(
+                &crate::samples::key("s", "t"),
+                &Decision::Run(Cause::Forgotten(inside)),
+                &Evidence::default(),
+            )
+        };
+        assert_eq!(text(None), "it was forgotten (`tamis forget`)");
+        let inside = tamis_core::TestKey::item("s", "a", ".");
+        assert_eq!(text(Some(inside)), "s::a was forgotten (`tamis forget`)");
     }
 
     #[test]

@@ -180,8 +180,10 @@ impl Reporter for TerminalReporter {
                     writeln!(out)?;
                 }
                 match (shape, report.tests.first()) {
-                    (Shape::Command, Some(test)) => text::single(test, style, out)
-                        .and_then(|()| text::still_failing(report, style, out)),
+                    (Shape::Command, Some(test)) => {
+                        text::single(test, report.counts().saved, style, out)
+                            .and_then(|()| text::still_failing(report, style, out))
+                    }
                     _ => text::summary(report, style, out),
                 }
             }

@@ -1,6 +1,7 @@
 //! Reports for the tests of this crate.
 
 use crate::model::{RunReport, StillFailing, TestReport};
+use crate::savings::Span;
 use std::time::Duration;
 use tamis_core::decide::Cause;
 use tamis_core::record::ProofId;
@@ -30,7 +31,7 @@ pub(crate) fn ran(suite: &str, name: &str, reason: &str, outcome: Outcome) -> Te
     });
     TestReport {
         outcome: Some(outcome),
-        wall: Duration::from_millis(450),
+        span: Span { began_ms: 0, length: Duration::from_millis(450) },
         inputs: Some(17),
         ..TestReport::new(key(suite, name), decision, reason)
     }

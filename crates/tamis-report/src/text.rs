@@ -3,10 +3,13 @@
 //! First line: what happened and what was saved. Then, each only where there is something to say:
 //! why tests ran (grouped), what failed, what was not completely observed, what else was noticed.
 
+use crate::excerpt;
 use crate::human;
 use crate::model::{Counts, Mode, Reruns, RunReport, StillFailing, TestReport};
+use crate::reason;
 use crate::style::{Role, Style};
 use std::io::{self, Write};
+use std::time::Duration;
 use tamis_core::{Cause, Decision};
 
 /// Groups of reasons and notes that are listed.
@@ -37,7 +40,7 @@ pub fn summary(report: &RunReport, style: Style, out: &mut dyn Write) -> io::Res
         // After an interruption it is no surprise, and could be thousands of lines.
         tests("did not run to an end", report, Role::Warning, style, out, |test| {
             let unfinished = report.mode == Mode::Run && test.unfinished();
-            unfinished.then(|| test.reason.clone())
+            unfinished.then(|| test.problem().unwrap_or(&test.reason).to_owned())
         })?;
     }
     tests("not completely observed (will run again)", report, Role::Warning, style, out, |test| {
@@ -147,25 +150,29 @@ fn tests(
     out: &mut dyn Write,
     text: impl Fn(&TestReport) -> Option<String>,
 ) -> io::Result<()> {
-    let lines: Vec<(String, String)> = report
+    let lines: Vec<(String, String, Option<String>)> = report
         .tests
         .iter()
-        .filter_map(|test| Some((human::one_line(&test.key.to_string()), text(test)?)))
+        .filter_map(|test| {
+            let failure = test.failure().filter(|_| role == Role::Bad);
+            Some((human::one_line(&test.key.to_string()), text(test)?, failure))
+        })
         .collect();
     if lines.is_empty() {
         return Ok(());
     }
     writeln!(out, "  {}:", style.paint(role, heading))?;
     let shown = &lines[..lines.len().min(MOST_TESTS)];
-    let widths = shown.iter().map(|(name, _)| name.chars().count());
+    let widths = shown.iter().map(|(name, ..)| name.chars().count());
     let column = widths.filter(|width| *width <= WIDEST_NAME).max().unwrap_or(0);
-    for (name, text) in shown {
+    for (name, text, failure) in shown {
         let text = human::one_line(text);
         if name.chars().count() > WIDEST_NAME {
             writeln!(out, "    {name}\n    {:column$}  {text}", "")?;
         } else {
             writeln!(out, "    {name:column$}  {text}")?;
         }
+        shown_failure(failure.clone(), out)?;
     }
     more(lines.len() - shown.len(), "test", out)
 }
@@ -179,41 +186,56 @@ pub fn still_failing(report: &RunReport, style: Style, out: &mut dyn Write) -> i
     for failure in report.still_failing.iter().take(MOST_TESTS) {
         let name = human::one_line(&failure.key.to_string());
         writeln!(out, "    {name}  {}", known_failure_text(failure))?;
-        if let Some(line) = failure.message.as_deref().and_then(first_line) {
-            writeln!(out, "      {}", human::cut(&human::one_line(line), WIDEST_MESSAGE))?;
-        }
+        shown_failure(
+            failure.message.as_deref().and_then(|m| excerpt::headline(m.as_bytes())),
+            out,
+        )?;
     }
     more(report.still_failing.len().saturating_sub(MOST_TESTS), "test", out)
 }
 
-fn first_line(text: &str) -> Option<&str> {
-    text.lines().map(str::trim).find(|line| !line.is_empty())
+/// What failed, below the name of the test.
+fn shown_failure(line: Option<String>, out: &mut dyn Write) -> io::Result<()> {
+    match line {
+        Some(line) => {
+            writeln!(out, "      {}", human::cut(&human::one_line(&line), WIDEST_MESSAGE))
+        }
+        None => Ok(()),
+    }
+}
+
+/// How a test ended, and what failed.
+pub(crate) fn failure_text(test: &TestReport) -> String {
+    let outcome = outcome_text(test);
+    test.failure().map_or(outcome.clone(), |failure| format!("{outcome}: {failure}"))
 }
 
 /// `failed with exit code 1 3 h ago (record #12)`.
 pub(crate) fn known_failure_text(failure: &StillFailing) -> String {
     let flaky = if failure.flaky { ", flaky" } else { "" };
-    format!("{} {} (record {}{flaky})", failure.outcome, failure.when, failure.record)
+    let outcome = reason::outcome(&failure.key, failure.outcome);
+    format!("{outcome} {} (record {}{flaky})", failure.when, failure.record)
 }
 
 /// `failed with exit code 1 (still failing, 3rd run in a row)`.
 pub(crate) fn outcome_text(test: &TestReport) -> String {
-    let Some(outcome) = test.outcome else {
-        return "did not run to an end".to_owned();
+    let Some(how) = test.outcome else {
+        return test.problem().unwrap_or("did not run to an end").to_owned();
     };
+    let outcome = reason::outcome(&test.key, how);
     match test.reruns {
         Some(Reruns { runs, failed }) if test.flaky() => {
             return format!(
                 "{outcome}, then passed without a change ({failed} of {runs} runs failed)"
             );
         }
-        Some(Reruns { runs, .. }) if !outcome.passed() => {
+        Some(Reruns { runs, .. }) if !how.passed() => {
             return format!("{outcome} in each of {runs} runs");
         }
         _ => {}
     }
-    if test.failed_before == 0 || outcome.passed() {
-        return outcome.to_string();
+    if test.failed_before == 0 || how.passed() {
+        return outcome;
     }
     let run = human::ordinal(u64::from(test.failed_before) + 1);
     format!("{outcome} (still failing, {run} run in a row)")
@@ -250,15 +272,20 @@ fn why(test: &TestReport) -> String {
     }
 }
 
-/// Writes the one line for a single command.
-pub fn single(test: &TestReport, style: Style, out: &mut dyn Write) -> io::Result<()> {
+/// Writes the one line for a single command; `saved` is what skipping it saved.
+pub fn single(
+    test: &TestReport,
+    saved: Duration,
+    style: Style,
+    out: &mut dyn Write,
+) -> io::Result<()> {
     let name = human::one_line(&test.key.to_string());
     let mut line = format!("{} ", style.paint(Role::Strong, "tamis:"));
     if test.skipped() {
         line += &format!("skipped {name}, {}", human::one_line(&test.reason));
         let mut details: Vec<String> = test.proof.iter().map(|p| human::one_line(p)).collect();
-        if !test.saved.is_zero() {
-            details.push(format!("saved {}", human::duration(test.saved)));
+        if !saved.is_zero() {
+            details.push(format!("saved {}", human::duration(saved)));
         }
         if !details.is_empty() {
             line += &format!(" ({})", details.join(", "));
@@ -267,7 +294,11 @@ pub fn single(test: &TestReport, style: Style, out: &mut dyn Write) -> io::Resul
     }
     let why = why(test);
     let Some(outcome) = test.outcome else {
-        return writeln!(out, "{line}{name} did not run to an end; it was started {why}");
+        return match test.problem() {
+            // A warning has named it.
+            Some(_) => Ok(()),
+            None => writeln!(out, "{line}{name} did not run to an end; it was started {why}"),
+        };
     };
     line += &format!("ran {name} {why}");
     if !outcome.passed() {
@@ -299,7 +330,6 @@ pub fn single(test: &TestReport, style: Style, out: &mut dyn Write) -> io::Resul
 mod tests {
     use super::*;
     use crate::samples;
-    use std::time::Duration;
     use tamis_core::Outcome;
     use tamis_core::Way;
 
@@ -311,7 +341,7 @@ mod tests {
 
     fn line(test: &TestReport) -> String {
         let mut out = Vec::new();
-        single(test, Style::plain(), &mut out).unwrap();
+        single(test, test.saved, Style::plain(), &mut out).unwrap();
         String::from_utf8(out).unwrap()
     }
 
@@ -348,6 +378,7 @@ tamis: 2 ran (1 passed, 1 flaky), 1 still failing
     2  src/parse.c changed
   flaky, counted as failed (will run again):
     shell::tests/t3.sh  failed with exit code 1, then passed without a change (2 of 3 runs failed)
+      expected <1> & got \"2\"�
   still failing, not run now:
     old::x  failed with exit code 3 3 h ago (record #7)
       expected 1
@@ -371,7 +402,7 @@ tamis: 2 ran (1 passed, 1 flaky), 1 still failing
             test.outcome = None;
         }
         let expected = "\
-tamis: interrupted; 1 ran (1 failed), 3 not finished, 2 skipped: saved 41.2 s of 41.6 s
+tamis: interrupted; 1 ran (1 failed), 3 not finished, 2 skipped
   ran because:
     1  src/parse.c changed
   failed:
@@ -522,7 +553,7 @@ tamis: ran ./check.sh because src/a.c changed; it failed with exit code 1 (still
             "tamis: make test (in sub) did not run to an end; it was started for the first time\n"
         );
         first.outcome = Some(Outcome::Passed);
-        first.wall = Duration::ZERO;
+        first.span.length = Duration::ZERO;
         first.decision = Decision::Run(Cause::Requested);
         first.inputs = Some(1);
         assert_eq!(line(&first), "tamis: ran make test (in sub) as asked; 1 input recorded\n");

@@ -5,6 +5,7 @@ use crate::call::Call;
 use crate::words;
 use anyhow::{Context as _, Result, anyhow, bail};
 use std::ffi::{OsStr, OsString};
+use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -129,7 +130,7 @@ fn of_whole(call: Call<'_>, claim: Option<&dyn Claim>, inside: Demand) -> Demand
 }
 
 /// The front end's part of a command with these variables of its own.
-fn claimed(
+pub(crate) fn claimed(
     call: Call<'_>,
     words: &[OsString],
     folder: &std::path::Path,
@@ -173,16 +174,50 @@ pub fn of_recorded(project: &Project, key: TestKey) -> Case {
     }
 }
 
-/// The tests of all suites.
+/// Suites without a test whose settings do not allow that: a mistake in a glob would else be a green run.
+#[derive(Debug)]
+pub struct EmptySuites(Vec<String>);
+
+impl std::error::Error for EmptySuites {}
+
+impl fmt::Display for EmptySuites {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = |suite: &String| format!("suite {suite} has no tests: its `each` gives nothing");
+        let names: Vec<String> = self.0.iter().map(name).collect();
+        write!(f, "{}; mend `each`, or set allow-empty = true", names.join("; "))
+    }
+}
+
+/// The tests of all suites; a suite without one is an error where that is not allowed.
+pub fn of_all_suites(call: Call<'_>) -> Result<Vec<Case>> {
+    let (cases, empty) = listed(call)?;
+    match empty.is_empty() {
+        true => Ok(cases),
+        false => Err(EmptySuites(empty).into()),
+    }
+}
+
+/// The tests of all suites, for who only asks what there is.
 pub fn of_suites(call: Call<'_>) -> Result<Vec<Case>> {
-    let mut cases = Vec::new();
-    for suite in &call.project.settings.suites {
-        let folder = call.project.root().join(&suite.folder);
-        for item in items(call, suite, &folder)? {
-            cases.push(of_item(call, suite, &folder, &item));
-        }
+    let (cases, empty) = listed(call)?;
+    if !empty.is_empty() {
+        call.notices().warn(EmptySuites(empty).to_string());
     }
     Ok(cases)
+}
+
+/// The tests of all suites, and the suites that have none and should.
+fn listed(call: Call<'_>) -> Result<(Vec<Case>, Vec<String>)> {
+    let (mut cases, mut empty) = (Vec::new(), Vec::new());
+    for suite in &call.project.settings.suites {
+        let folder = call.project.root().join(&suite.folder);
+        let items = items(suite, &folder)?;
+        if items.is_empty() && !suite.allow_empty {
+            empty.push(suite.name.clone());
+        }
+        cases.extend(items.iter().map(|item| of_item(call, suite, &folder, item)));
+    }
+    Ok((cases, empty))
 }
 
 fn of_item(call: Call<'_>, suite: &Suite, folder: &std::path::Path, item: &str) -> Case {
@@ -211,7 +246,7 @@ fn of_item(call: Call<'_>, suite: &Suite, folder: &std::path::Path, item: &str) 
     }
 }
 
-fn items(call: Call<'_>, suite: &Suite, folder: &std::path::Path) -> Result<Vec<String>> {
+fn items(suite: &Suite, folder: &std::path::Path) -> Result<Vec<String>> {
     let items = match &suite.each {
         Each::Once => return Ok(vec![suite.single_name()]),
         Each::Items(items) => tamis_settings::items::expand(items, folder)
@@ -227,13 +262,8 @@ fn items(call: Call<'_>, suite: &Suite, folder: &std::path::Path) -> Result<Vec<
         }
     };
     let mut seen = std::collections::HashSet::new();
-    let items: Vec<String> =
-        items.into_iter().filter(|item| !item.is_empty() && seen.insert(item.clone())).collect();
-    if items.is_empty() {
-        let text = format!("suite {} has no tests: `each` gives nothing", suite.name);
-        call.notices().warn(text);
-    }
-    Ok(items)
+    let is_new = |item: &String| !item.is_empty() && seen.insert(item.clone());
+    Ok(items.into_iter().filter(is_new).collect())
 }
 
 fn each_command(suite: &Suite, words: &[String]) -> String {

@@ -33,8 +33,6 @@ pub(crate) enum Streams {
     Collect,
     /// No input; output goes straight through.
     Through,
-    /// No input; all output on standard error.
-    ThroughAsErrors,
 }
 
 /// How a test ended.
@@ -380,7 +378,7 @@ fn outputs(
     collector: Option<&Collector>,
 ) -> Result<(Option<OwnedFd>, Option<OwnedFd>)> {
     Ok(match (streams, collector) {
-        (Streams::InheritAsErrors | Streams::ThroughAsErrors, _) => {
+        (Streams::InheritAsErrors, _) => {
             (Some(std::io::stderr().as_fd().try_clone_to_owned()?), None)
         }
         (_, Some(collector)) => (

@@ -6,7 +6,7 @@ use crate::plan;
 use anyhow::{Result, bail};
 use std::ffi::OsString;
 use tamis_core::record::Observed;
-use tamis_core::{Cause, Decision, Planned, PortablePath, RecordId, Scope, TestKey};
+use tamis_core::{Cause, Decision, Planned, PortablePath, RecordId, Scope, Strategy, TestKey};
 use tamis_project::World;
 use tamis_store::{Difference, LeftoverReader, Store, StoredRecord};
 
@@ -25,12 +25,19 @@ impl<'a> Explained<'a> {
         let store = call.existing_store()?;
         let suites = cases::of_suites(call)?;
         let mut keys: Vec<TestKey> = suites.iter().map(|case| case.key.clone()).collect();
-        let tests = store.as_ref().map(Store::tests).transpose()?.unwrap_or_default();
+        let recorded = store.as_ref().map(plan::recorded).transpose()?.unwrap_or_default();
         // An item that is gone from its suite is no test any more.
-        let recorded = tests.into_iter().map(|test| test.key);
-        keys.extend(recorded.filter(|key| !matches!(key.scope, Scope::Suite(_))));
+        let recorded = recorded.into_iter().filter(|key| !matches!(key.scope, Scope::Suite(_)));
+        keys.extend(recorded);
         let wanted = cases::wanted_name(words);
         let key = cases::find(&wanted, &call.project.relative_folder(), &keys)?;
+        if key.scope.tool().is_none() && call.options.strategy != Strategy::Records {
+            bail!(
+                "{key} is decided about by records: --select {} is for the tests inside a command \
+                 (`tamis select --select ... COMMAND` answers about that)",
+                call.options.strategy
+            );
+        }
         let suite = suites.into_iter().find(|case| case.key == key);
         let case = suite.unwrap_or_else(|| cases::of_recorded(call.project, key));
         let planned = plan::of_test(call, store.as_ref(), &case)?;

@@ -8,8 +8,10 @@
 //!   engines     how processes are watched
 //!   execute     one test under an engine, and its record
 //!   rerun       again where it did not pass
+//! savings       what skipping saves, over all calls
 //! failures      what is known to fail and was not run
 //! modules       changed files to affected modules to a smaller command
+//! forget        what has to go so that a test runs next time
 //! explain       one test, its decision and its evidence
 //! ```
 //!
@@ -24,17 +26,20 @@ mod engines;
 mod execute;
 pub mod explain;
 mod failures;
+mod forget;
 pub mod modules;
 mod options;
 pub mod plan;
 mod rerun;
 mod run;
+mod savings;
 mod schedule;
 mod selected;
 pub mod words;
 
 pub use call::Call;
 pub use command::{command, suites};
+pub use forget::{ForgottenTest, forget};
 pub use options::{EngineName, Output, RunOptions, Which};
 pub use rerun::MOST as MOST_RERUNS;
 pub use run::gc_policy;

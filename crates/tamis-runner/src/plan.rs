@@ -18,6 +18,7 @@ mod units;
 mod variables;
 
 pub use known::{known, of_command, of_test};
+pub(crate) use known::{of_known, recorded};
 pub(crate) use variables::by_variable;
 
 use crate::call::Call;
@@ -92,7 +93,7 @@ fn by_records(
                 variables.name(&mut planned, store, world);
                 planned
             };
-            asked.iter().enumerate().map(&mut decide).collect()
+            named_forgotten(store, asked.iter().enumerate().map(&mut decide).collect())
         }
         Err(error) => {
             // A store that cannot be read must not keep tests from running.
@@ -122,6 +123,22 @@ fn planned(project: &Project, found: &StoreEvidence, n: usize, asked: &Asked) ->
         ..Evidence::default()
     };
     Planned { key: asked.key.clone(), decision, evidence }
+}
+
+/// A test without a record that the user had forgotten has run before.
+fn named_forgotten(store: &Store, mut planned: Vec<Planned>) -> Vec<Planned> {
+    let is_new = |planned: &Planned| planned.decision == Decision::Run(Cause::New);
+    if !planned.iter().any(is_new) {
+        return planned;
+    }
+    // Without the marks a reason is poorer, nothing else.
+    let marks = store.forgotten().unwrap_or_default();
+    for planned in planned.iter_mut().filter(|planned| is_new(planned)) {
+        if let Some(mark) = marks.iter().find(|mark| mark.key == planned.key) {
+            planned.decision = Decision::Run(Cause::Forgotten(mark.inside.clone()));
+        }
+    }
+    planned
 }
 
 /// The record that a decision names.

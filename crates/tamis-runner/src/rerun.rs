@@ -158,7 +158,7 @@ fn merge(known: &mut TestReport, again: TestReport) {
     }
     let (Reruns { runs, failed }, now) = (runs_of(known), runs_of(&again));
     known.reruns = Some(Reruns { runs: runs + now.runs, failed: failed + now.failed });
-    known.wall += again.wall;
+    known.span.length += again.span.length;
     if !known.failed() {
         known.outcome = Some(outcome);
     }
@@ -169,34 +169,33 @@ fn merge(known: &mut TestReport, again: TestReport) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tamis_core::{Cause, Decision, Outcome, TestKey};
+    use tamis_core::{Decision, Outcome, TestKey};
 
-    fn report(name: &str, outcome: Option<Outcome>) -> TestReport {
-        let key = TestKey::item("s", name, ".");
-        TestReport { outcome, ..TestReport::new(key, Decision::Run(Cause::New), "never run") }
+    fn class(ended: impl Into<Option<Outcome>>) -> TestReport {
+        let mut report =
+            TestReport::new(TestKey::item("s", "A", "."), Decision::OutOfReach, String::new());
+        report.outcome = ended.into();
+        report
     }
-
-    const FAILED: Option<Outcome> = Some(Outcome::Failed(1));
-    const PASSED: Option<Outcome> = Some(Outcome::Passed);
 
     #[test]
     fn runs_of_one_test_class_add_up() {
-        let mut known = report("A", FAILED);
-        merge(&mut known, report("A", FAILED));
+        let mut known = class(Outcome::Failed(1));
+        merge(&mut known, class(Outcome::Failed(1)));
         assert_eq!(known.reruns, Some(Reruns { runs: 2, failed: 2 }));
         assert!(is_failure(&known));
-        merge(&mut known, report("A", PASSED));
+        merge(&mut known, class(Outcome::Passed));
         assert_eq!(known.reruns, Some(Reruns { runs: 3, failed: 2 }));
         assert!(known.failed() && known.flaky() && !is_failure(&known));
         // One that did not come to an end says nothing.
-        merge(&mut known, report("A", None));
+        merge(&mut known, class(None));
         assert_eq!(known.reruns, Some(Reruns { runs: 3, failed: 2 }));
     }
 
     #[test]
     fn a_pass_that_later_fails_is_flaky_as_well() {
-        let mut known = report("A", PASSED);
-        merge(&mut known, report("A", FAILED));
+        let mut known = class(Outcome::Passed);
+        merge(&mut known, class(Outcome::Failed(1)));
         assert!(known.failed() && known.flaky());
     }
 }

@@ -5,9 +5,10 @@ use crate::cases::{self, Case};
 use crate::collect_every;
 use crate::engines::{self, Engines};
 use crate::execute::{Executed, Job, Streams};
-use crate::failures;
+use crate::failures::{self, LeftOut};
 use crate::plan;
 use crate::rerun::{Failed, execute_and_rerun};
+use crate::savings;
 use crate::schedule::{self, Queue};
 use anyhow::{Context as _, Result};
 use std::num::NonZeroUsize;
@@ -17,27 +18,25 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::{Duration, Instant, SystemTime};
 use tamis_core::record::Run;
 use tamis_core::taints::{self, TaintGroup};
-use tamis_core::{Note, Planned, Taint, TestKey};
+use tamis_core::{Note, Outcome, Planned, Taint, TestKey};
 use tamis_project::{Project, World};
 use tamis_report::{Event, Mode, RunReport, Shape, TestReport, exit};
 use tamis_session::{SessionOptions, messages, names};
 use tamis_settings::{Contact, NameFilter, Names};
 use tamis_store::{GcPolicy, Store};
 
-/// Decides, runs and reports; gives the exit code. `left_out` are tests that the user did not ask for.
-pub(crate) fn run(
-    call: Call<'_>,
-    cases: &[Case],
-    shape: Shape,
-    left_out: &[TestKey],
-) -> Result<i32> {
+/// What `--failed` says where nothing is left of what failed.
+pub(crate) const NO_FAILURE: &str = "nothing is known to fail now";
+
+/// Decides, runs and reports; gives the exit code.
+pub(crate) fn run(call: Call<'_>, cases: &[Case], shape: Shape, left_out: &LeftOut) -> Result<i32> {
     let began = Instant::now();
     let store = call.open_store();
     let world = cases::world(call, cases);
     let planned = plan::of_cases(call, store.as_ref(), &world, cases)?;
     let (cases, planned) = asked_for(call, cases.to_vec(), planned);
     if cases.is_empty() && call.options.which.failed {
-        call.remark("nothing failed the last time");
+        call.remark(NO_FAILURE);
         return Ok(0);
     }
     let stop = stop_flag()?;
@@ -97,6 +96,7 @@ struct Runner<'a> {
     store: Option<&'a Store>,
     shape: Shape,
     reports: Vec<TestReport>,
+    /// What could not be started, and the exit code for that.
     not_started: Option<(String, i32)>,
     recorded: bool,
     /// Why the last test that could not be recorded was not.
@@ -129,7 +129,7 @@ impl<'a> Runner<'a> {
             call,
             store,
             shape,
-            reports: planned.iter().map(TestReport::of).collect(),
+            reports: planned.iter().map(|planned| savings::report_of(store, planned)).collect(),
             not_started: None,
             recorded: false,
             not_recorded: None,
@@ -212,9 +212,8 @@ impl<'a> Runner<'a> {
             (Shape::Command, false) => Streams::Inherit,
             (Shape::Command, true) => Streams::InheritAsErrors,
             // A report with the output of failed tests needs it collected.
-            (Shape::Suites, _) if jobs > 1 || output.kept => Streams::Collect,
-            (Shape::Suites, false) => Streams::Through,
-            (Shape::Suites, true) => Streams::ThroughAsErrors,
+            (Shape::Suites, as_errors) if jobs > 1 || output.kept || as_errors => Streams::Collect,
+            (Shape::Suites, _) => Streams::Through,
         }
     }
 
@@ -289,7 +288,9 @@ impl<'a> Runner<'a> {
             Executed::Interrupted => return,
             Executed::NotStarted(errno) => {
                 let word = case.words.first().map(|w| w.to_string_lossy().into_owned());
-                self.not_started = Some((word.unwrap_or_default(), errno));
+                let (problem, code) = not_started(&word.unwrap_or_default(), errno);
+                self.reports[n].notes = vec![problem.clone()];
+                self.not_started = Some((problem, code));
                 return;
             }
         };
@@ -303,14 +304,16 @@ impl<'a> Runner<'a> {
         }
         let notes = self.shown_notes(&run.notes);
         let report = &mut self.reports[n];
-        report.outcome = Some(run.outcome);
-        report.wall = Duration::from_micros(run.wall_us);
+        report.ended(run);
         report.inputs = recorded.then_some(run.observed.len() as u64);
         report.taints = incomplete(&run.taints);
         report.notes = notes;
         report.reruns = ended.reruns;
         report.output = ended.failure_output.or(ended.output);
         messages::keep(self.store, report);
+        if let Some(store) = self.store.filter(|_| recorded && run.outcome.passed()) {
+            savings::keep_full_time(store, &case.key, report, &ended.inside);
+        }
         self.emit(&Event::Finished { test: &self.reports[n], inside: &ended.inside });
         self.inside.extend(ended.inside);
     }
@@ -323,7 +326,7 @@ impl<'a> Runner<'a> {
     }
 
     /// The summary and the exit code.
-    fn finish(mut self, cases: &[Case], left_out: &[TestKey], how: Finished) -> Result<i32> {
+    fn finish(mut self, cases: &[Case], left_out: &LeftOut, how: Finished) -> Result<i32> {
         for report in &mut self.reports {
             report.output = report.output.take().filter(|_| report.failed());
         }
@@ -335,6 +338,7 @@ impl<'a> Runner<'a> {
             mode: Mode::Run,
             flaky_ok: options.flaky_ok || call.project.settings.flaky_ok,
             still_failing: Vec::new(),
+            around: None,
         };
         // What a graph decides about has outcomes of its own.
         if !options.is_static() {
@@ -346,13 +350,9 @@ impl<'a> Runner<'a> {
         call.project.notice_troubles(call.notices());
         finish_store(call.project, self.store, self.recorded);
         let code = match self.not_started.take() {
-            Some((word, errno)) => {
-                let (text, code) = not_started(&word, errno);
-                call.notices().warn(text);
-                if self.shape == Shape::Command {
-                    return Ok(code);
-                }
-                1
+            Some((problem, code)) => {
+                call.notices().warn(problem);
+                if self.shape == Shape::Command { code } else { exit::FAILED }
             }
             None => exit_code(&report, self.shape),
         };
@@ -368,22 +368,30 @@ impl<'a> Runner<'a> {
         }
         let shape = self.with_inside(&mut report);
         call.reporters.emit(&Event::Summary { report: &report, shape })?;
+        if let Some(store) = self.store.filter(|_| !report.interrupted) {
+            savings::add(store, report.counts().saved);
+        }
         if how.selected && !self.collects {
             call.remark("nothing was recorded: what ran stays affected until it is");
         }
         Ok(code)
     }
 
-    /// The units inside say it better than the command around them.
+    /// The units inside say it better than the command around them, unless it failed by itself.
     fn with_inside(&mut self, report: &mut RunReport) -> Shape {
         let inside = std::mem::take(&mut self.inside);
         if inside.is_empty() {
             return self.shape;
         }
-        match self.shape {
-            Shape::Command => report.tests = inside,
-            Shape::Suites => report.tests.extend(inside),
+        if self.shape == Shape::Suites {
+            report.tests.extend(inside);
+            return Shape::Suites;
         }
+        let command = report.tests.drain(..).next();
+        let says_more = command.as_ref().is_some_and(|command| failed_by_itself(command, &inside));
+        report.tests.extend(command.clone().filter(|_| says_more));
+        report.tests.extend(inside);
+        report.around = command;
         Shape::Suites
     }
 }
@@ -394,6 +402,17 @@ fn expected(planned: &[Planned], jobs: usize) -> Option<Duration> {
     let times = run.map(|p| p.evidence.newest.as_ref().map(|r| Duration::from_micros(r.wall_us)));
     let all = times.sum::<Option<Duration>>()?;
     u32::try_from(jobs).ok().map(|jobs| all / jobs.max(1))
+}
+
+/// Whether a command failed otherwise than by its tests: a compiler, a gate after the tests, a signal.
+fn failed_by_itself(command: &TestReport, inside: &[TestReport]) -> bool {
+    let by_tests = || inside.iter().any(|test| test.failed() && !test.flaky());
+    match command.outcome {
+        None => command.unfinished(),
+        Some(Outcome::Passed) => false,
+        Some(Outcome::Failed(_)) => !command.flaky() && !by_tests(),
+        Some(Outcome::Killed(_) | Outcome::TimedOut) => true,
+    }
 }
 
 /// The tests that have records; of a store that cannot be read, none.
@@ -458,7 +477,7 @@ fn exit_code(report: &RunReport, shape: Shape) -> i32 {
     match shape {
         Shape::Command => match report.tests.first() {
             Some(test) if report.flaky_ok && test.flaky() => 0,
-            test => test.and_then(|t| t.outcome).map_or(0, tamis_core::Outcome::exit_code),
+            test => test.and_then(|t| t.outcome).map_or(0, Outcome::exit_code),
         },
         Shape::Suites => i32::from(report.failed()),
     }

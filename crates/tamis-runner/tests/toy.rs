@@ -197,7 +197,8 @@ fn toy(files: &[String]) -> Result<i32> {
         tamis_wire::write(&mut link, &FromProcess::Ended(Ended { test, verdict, wall_us: 1 }))?;
     }
     tamis_wire::write(&mut link, &FromProcess::Bye)?;
-    Ok(code)
+    // A gate after the tests.
+    Ok(if Path::new("gate").exists() { 3 } else { code })
 }
 
 /// tamis with one front end.
@@ -210,7 +211,10 @@ fn tamis(words: &[OsString]) -> Result<i32> {
         options: &options,
         reporters: &Reporters::new(vec![Box::new(json)]),
     };
-    tamis_runner::command(call, words)
+    match words.split_first() {
+        Some((verb, name)) if verb == "forget" => tamis_runner::forget(call, name).map(|_| 0),
+        _ => tamis_runner::command(call, words),
+    }
 }
 
 fn main() -> Result<()> {
@@ -264,4 +268,31 @@ fn a_language_of_its_own() {
     project.write("c.toy", "# mended\nread data\n");
     run("mended", 0, &["c.toy"]);
     run("nothing left", 0, &[]);
+    let forget = |name: &str| {
+        let words = ["--tamis", "forget", name];
+        assert_eq!(tamis_testkit::ended(project.command(&own).args(words)).code, 0, "{name}");
+    };
+    forget("a.toy");
+    run("forgotten", 0, &["a.toy"]);
+    run("nothing left of that", 0, &[]);
+    forget("toy a.toy b.toy c.toy");
+    run("a command is forgotten with its tests", 0, &["a.toy", "b.toy", "c.toy"]);
+    forget("[ab].toy");
+    run("forgotten by a glob", 0, &["a.toy", "b.toy"]);
+    let summary = |words: &[&str]| {
+        let words = ["--tamis", "toy"].iter().chain(words);
+        let got = tamis_testkit::ended(project.command(&own).args(words));
+        (got.code, got.events("still-failing").len(), got.events("summary").remove(0))
+    };
+    project.write("gate", "");
+    project.write("data", "3\n");
+    let (code, _, counts) = summary(&["a.toy", "b.toy", "c.toy"]);
+    assert_eq!((code, &counts["failed"], &counts["passed"]), (3, &1.into(), &2.into()), "{counts}");
+    project.remove("gate");
+    project.write("c.toy", "fail\n");
+    assert_eq!(summary(&["a.toy", "b.toy", "c.toy"]).0, 1);
+    assert_eq!(summary(&["a.toy"]).1, 1, "a failure that this call leaves alone");
+    project.write("c.toy", "# mended\nread data\n");
+    assert_eq!(summary(&["a.toy"]).1, 0, "a record proves that it would pass now");
+    run("taken back", 0, &[]);
 }

@@ -187,6 +187,20 @@ impl State {
         }
     }
 
+    /// The tests that it has proofs of, whatever they prove.
+    pub fn tests(&self) -> Vec<String> {
+        self.proofs().tests.into_keys().collect()
+    }
+
+    /// Forgets one test, so that it is selected next time; how many proofs there were. The caller holds the
+    /// lock of the project's state.
+    pub fn forget(&self, test: &str) -> io::Result<usize> {
+        let mut proofs = self.proofs();
+        let Some(gone) = proofs.tests.remove(test) else { return Ok(0) };
+        disk::save(&self.folder.join("proofs"), &proofs)?;
+        Ok(gone.len())
+    }
+
     /// Forgets everything (`starts:clean`).
     pub fn clean(&self) -> io::Result<()> {
         match std::fs::remove_dir_all(&self.folder) {

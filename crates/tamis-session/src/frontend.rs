@@ -42,6 +42,26 @@ pub trait Frontend: fmt::Debug + Send + Sync {
 
     /// Whether a unit that did not pass when it last ran may still be there.
     fn may_exist(&self, project: &Project, key: &TestKey) -> bool;
+
+    /// Takes those out that are gone; where many are asked about, this may look once for all.
+    fn retain_existing(&self, project: &Project, keys: &mut Vec<TestKey>) {
+        keys.retain(|key| self.may_exist(project, key));
+    }
+
+    /// The units that a part may belong to.
+    fn wholes_of(&self, _part: &Unit) -> Vec<Unit> {
+        Vec::new()
+    }
+
+    /// Units that it knows of besides the records: of a strategy that has a state of its own.
+    fn remembered(&self, _: &Project, _: &Store) -> Vec<TestKey> {
+        Vec::new()
+    }
+
+    /// Forgets what it knows of a unit besides the records; how many proofs there were.
+    fn forget(&self, _: &Project, _: &Store, _: &TestKey) -> Result<usize> {
+        Ok(0)
+    }
 }
 
 /// What a command can be asked for.
@@ -63,6 +83,11 @@ pub trait Claim: fmt::Debug + Send + Sync {
 
     fn can(&self, _: Ability) -> bool {
         false
+    }
+
+    /// The folder that its words send the tool to, where that is not the one in which it is started.
+    fn folder(&self) -> Option<PathBuf> {
+        None
     }
 
     /// Why the command may not be skipped as a whole, where the settings or its words say so.
@@ -128,11 +153,41 @@ impl Frontends {
         self.0.iter().find_map(|frontend| frontend.claim(invocation))
     }
 
-    /// Whether a unit that did not pass may still be there.
-    pub fn may_exist(&self, project: &Project, key: &TestKey) -> bool {
-        let of = |tool: &Tool| self.0.iter().find(|frontend| frontend.tools().contains(tool));
-        let frontend = key.scope.tool().and_then(of);
-        frontend.is_none_or(|frontend| frontend.may_exist(project, key))
+    /// Takes units out that are gone. What belongs to no front end stays.
+    pub fn retain_existing(&self, project: &Project, keys: &mut Vec<TestKey>) {
+        for frontend in &self.0 {
+            let is_its = |key: &TestKey| {
+                key.scope.tool().is_some_and(|tool| frontend.tools().contains(tool))
+            };
+            let (mut its, others): (Vec<TestKey>, Vec<TestKey>) =
+                std::mem::take(keys).into_iter().partition(is_its);
+            if !its.is_empty() {
+                frontend.retain_existing(project, &mut its);
+            }
+            *keys = others;
+            keys.append(&mut its);
+        }
+    }
+
+    /// The units that a part may belong to, in its scope.
+    pub fn wholes_of(&self, part: &TestKey) -> Vec<Unit> {
+        self.of(part).map(|frontend| frontend.wholes_of(&part.unit)).unwrap_or_default()
+    }
+
+    /// The units that front ends know of besides the records.
+    pub fn remembered(&self, project: &Project, store: &Store) -> Vec<TestKey> {
+        self.0.iter().flat_map(|frontend| frontend.remembered(project, store)).collect()
+    }
+
+    /// Forgets what is known of a unit besides the records.
+    pub fn forget(&self, project: &Project, store: &Store, key: &TestKey) -> Result<usize> {
+        self.of(key).map_or(Ok(0), |frontend| frontend.forget(project, store, key))
+    }
+
+    /// The front end that a unit belongs to.
+    fn of(&self, key: &TestKey) -> Option<&dyn Frontend> {
+        let tool = key.scope.tool()?;
+        self.0.iter().find(|frontend| frontend.tools().contains(tool)).map(AsRef::as_ref)
     }
 
     /// The scopes of earlier runs of all front ends, in a fixed order.

@@ -228,7 +228,7 @@ impl<'e> Ledger<'e> {
         let failed = report.failed() || !passed;
         report.outcome = Some(if failed { Outcome::Failed(1) } else { Outcome::Passed });
         self.notices.step(Step::Ended(&report.key, !failed));
-        report.wall += Duration::from_micros(wall_us);
+        report.span.length += Duration::from_micros(wall_us);
     }
 
     /// Records a run of a unit. `retries`: its runner tries failed tests again by itself.
@@ -291,9 +291,8 @@ impl<'e> Ledger<'e> {
     fn fill_report(&mut self, at: usize, run: &Run, reruns: Option<Reruns>) {
         let recorded = self.store.as_ref().is_some_and(|store| store.read_only().is_none());
         let report = &mut self.collected.reports[at];
-        report.outcome = Some(run.outcome);
+        report.ended(run);
         report.reruns = reruns;
-        report.wall = Duration::from_micros(run.wall_us);
         report.inputs = recorded.then_some(run.observed.len() as u64);
         report.taints = tamis_core::taints::lines(&run.taints);
         report.notes = run.notes.iter().map(ToString::to_string).collect();

@@ -3,16 +3,14 @@
 
 use tamis_core::TestKey;
 use tamis_report::TestReport;
+use tamis_report::excerpt::excerpt;
 use tamis_store::Store;
 
-/// Bytes of a message that are kept.
-const LONGEST: usize = 8 << 10;
-
-/// Remembers the message of a test with a record, the end of it where it is long.
+/// Remembers the message of a test with a record: what shows the failure, in some kilobytes.
 pub fn save(store: Option<&Store>, key: &TestKey, text: &[u8]) {
-    let text = &text[text.len().saturating_sub(LONGEST)..];
+    let text = excerpt(text);
     // Without it a later report is poorer, nothing else.
-    let _ = store.map(|store| store.set_message(key, Some(text)));
+    let _ = store.map(|store| store.set_message(key, Some(text.as_bytes())));
 }
 
 /// Keeps the message of a test if it did not pass; drops the one from before.

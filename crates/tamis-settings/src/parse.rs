@@ -43,7 +43,8 @@ const TAMIS_KEYS: [&str; 16] = [
 ];
 const MOST_RERUNS: u32 = 6;
 const CONDITION: &str = "if = \"name ends-with '.log' and not program = 'logrotate'\"";
-const SUITE_KEYS: [&str; 6] = ["each", "run", "timeout", "env", "always-run", "run-all-on"];
+const SUITE_KEYS: [&str; 7] =
+    ["each", "run", "timeout", "env", "always-run", "run-all-on", "allow-empty"];
 
 /// Reads settings; `file` is only for messages.
 pub fn parse(bytes: &[u8], file: &Path) -> Result<Settings, Problems> {
@@ -494,6 +495,7 @@ fn read_suite<'t>(mut section: Section<'t>, suites: &mut Vec<Suite>, found: &'t 
     let env = section.value("env").map(|value| read_env(&section, value)).unwrap_or_default();
     let always_run = read_always_run(&mut section, "always-run = [\"net_*\"]");
     let run_all_on = read_run_all_on(&mut section);
+    let allow_empty = section.boolean("allow-empty").unwrap_or_default();
     section.finish(|key| TAMIS_KEYS.contains(&key).then_some(TAMIS));
     // A suite that has problems is kept as far as it is known, so that a second one of the same
     // name is found; settings with problems are never handed out.
@@ -508,6 +510,7 @@ fn read_suite<'t>(mut section: Section<'t>, suites: &mut Vec<Suite>, found: &'t 
             env,
             always_run,
             run_all_on,
+            allow_empty,
         });
     }
 }

@@ -217,6 +217,8 @@ pub struct Suite {
     pub always_run: NameGlobs,
     /// `run-all-on`: a change in any file that matches runs every test of the suite.
     pub run_all_on: Vec<String>,
+    /// `allow-empty`: that `each` gives nothing is no mistake.
+    pub allow_empty: bool,
 }
 
 /// What holds for the test classes of Java builds.

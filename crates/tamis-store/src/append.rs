@@ -8,6 +8,7 @@
 use crate::codec::{bitmap_bytes, pack, seal};
 use crate::error::{Failure, StoreError};
 use crate::explain::RecordDetail;
+use crate::forgotten::is_known_again;
 use crate::gc::shrink_if_small;
 use crate::intern::Interned;
 use crate::key::StoredKey;
@@ -39,6 +40,7 @@ impl Store {
             let mut add = |(n, run)| append(conn, &interned, &mut proofs, n, run, keep);
             let ids = runs.iter().enumerate().map(&mut add).collect::<Result<Vec<_>, _>>()?;
             proofs.finish()?;
+            is_known_again(conn, runs.iter().map(|run| &run.test))?;
             shrink_if_small(conn)?;
             Ok(ids)
         })?;

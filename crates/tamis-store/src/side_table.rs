@@ -58,6 +58,15 @@ impl Store {
         })
     }
 
+    /// Drops what is kept under a kind and a name.
+    pub fn drop_kept(&self, kind: &str, name: &str) -> Result<(), StoreError> {
+        self.write(|conn| {
+            let sql = "DELETE FROM kept WHERE kind = ?1 AND name = ?2";
+            conn.prepare_cached(sql)?.execute(params![kind, name])?;
+            Ok(())
+        })
+    }
+
     /// All that is kept of a kind, by name.
     pub fn kept(&self, kind: &str) -> Result<Vec<(String, Vec<u8>)>, StoreError> {
         self.with(|conn| {

@@ -183,24 +183,6 @@ impl Store {
             Ok(rows.into_iter().map(|row| row.summary).collect())
         })
     }
-
-    /// Removes all records of one test and says how many there were.
-    pub fn forget(&self, test: &TestKey) -> Result<usize, StoreError> {
-        self.must_be_writable()?;
-        self.write(|conn| {
-            let key = StoredKey::of(test);
-            let Some(id) = test_id(conn, &key)? else {
-                return Ok(0);
-            };
-            let records = records_of(conn, &key)?;
-            for record in &records {
-                delete_record(conn, record.summary.id.0)?;
-            }
-            conn.execute("DELETE FROM record WHERE test = ?1", [id])?;
-            conn.execute("DELETE FROM test WHERE id = ?1", [id])?;
-            Ok(records.len())
-        })
-    }
 }
 
 /// One short write transaction. It takes the write lock at the start: a reader that becomes a

@@ -35,7 +35,10 @@ fn run_or_explain() -> i32 {
     };
     dispatch(arguments).unwrap_or_else(|error| {
         terminal::note(&format!("{error:#}"));
-        exit::MISTAKE
+        match error.is::<tamis_runner::cases::EmptySuites>() {
+            true => exit::EMPTY_SUITE,
+            false => exit::MISTAKE,
+        }
     })
 }
 

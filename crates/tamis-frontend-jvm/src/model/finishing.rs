@@ -4,7 +4,7 @@ use super::{JvmModel, writing};
 use crate::surefire_reports;
 use std::collections::BTreeSet;
 use tamis_core::record::Observed;
-use tamis_core::{Question, Taint};
+use tamis_core::{Question, Scope, Taint, Unit};
 use tamis_session::{Ledger, Services};
 
 impl JvmModel {
@@ -57,6 +57,23 @@ impl JvmModel {
                 }
                 ledger.keep_message(at);
             }
+        }
+        self.add_messages_of_methods(ledger);
+    }
+
+    fn add_messages_of_methods(&self, ledger: &mut Ledger<'_>) {
+        for at in 0..ledger.collected.reports.len() {
+            let report = ledger.report(at);
+            let Unit::Method { class, method } = &report.key.unit else { continue };
+            let scope = &report.key.scope;
+            let its = self.goals.iter().find(|g| Scope::Tool(g.facts.scope.clone()) == *scope);
+            let Some(goal) = its else { continue };
+            if report.failed() {
+                let (folders, began) = (&goal.reports, self.began);
+                let text = surefire_reports::failures_of_method(folders, class, method, began);
+                ledger.report_mut(at).output = text;
+            }
+            ledger.keep_message(at);
         }
     }
 

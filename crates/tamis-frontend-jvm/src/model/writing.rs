@@ -29,7 +29,8 @@ impl JvmModel {
             // It did not run as a whole.
             if let Some(&at) = self.goals[report.goal].units.get(&report.class) {
                 ledger.report_mut(at).outcome = Some(Outcome::Passed);
-                ledger.report_mut(at).wall = std::time::Duration::from_micros(report.wall_us);
+                ledger.report_mut(at).span.length =
+                    std::time::Duration::from_micros(report.wall_us);
             }
         } else {
             self.write(ledger, pid, report, &seen, None);

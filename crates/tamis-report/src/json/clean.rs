@@ -10,8 +10,11 @@ pub struct ForgottenLine {
     pub version: Version,
     /// The full name.
     pub test: String,
-    /// How many records it had.
+    /// How many records of it were dropped.
     pub records: usize,
+    /// The test that was named, where this one runs it, is inside it or is a part of it, and went with it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub went_with: Option<String>,
 }
 
 /// Records of the project were dropped.

@@ -46,6 +46,7 @@ pub enum Line {
     Input(deps::InputLine),
     Test(status::TestLine),
     Record(status::RecordLine),
+    Savings(status::SavingsLine),
     Check(doctor::CheckLine),
     Forgotten(clean::ForgottenLine),
     Cleaned(clean::CleanedLine),

@@ -1,7 +1,8 @@
 //! The lines of `tamis --json COMMAND`, of the suites, and of `select`.
 
 use super::{Line, Version, seconds};
-use crate::model::{Mode, RunReport, StillFailing, TestReport};
+use crate::excerpt;
+use crate::model::{Mode, Reruns, RunReport, StillFailing, TestReport};
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::io::{self, Write};
@@ -73,7 +74,8 @@ pub struct DecisionLine {
     /// Of a skip: how many inputs were compared.
     #[serde(skip_serializing_if = "Option::is_none")]
     inputs: Option<u64>,
-    /// Of a skip: how long the test ran when the record was made.
+    /// Of a skip: how long the test ran when the record was made; of a command, with the tests that were left
+    /// out of that run.
     #[serde(skip_serializing_if = "Option::is_none")]
     saved_seconds: Option<f64>,
 }
@@ -104,6 +106,8 @@ enum CauseName {
     DidNotPass,
     Incomplete,
     Changed,
+    /// `tamis forget`.
+    Forgotten,
 }
 
 fn cause(cause: &Cause) -> (CauseName, Option<&RecordId>) {
@@ -119,6 +123,7 @@ fn cause(cause: &Cause) -> (CauseName, Option<&RecordId>) {
         Cause::DidNotPass(record, _) => (CauseName::DidNotPass, Some(record)),
         Cause::Incomplete(record) => (CauseName::Incomplete, Some(record)),
         Cause::Changed(record) => (CauseName::Changed, Some(record)),
+        Cause::Forgotten(_) => (CauseName::Forgotten, None),
     }
 }
 
@@ -175,18 +180,25 @@ pub struct FinishedLine {
     notes: Vec<String>,
     /// How many runs directly before this one did not pass either.
     failed_before: u32,
-    /// With `--rerun-failed`: how often it ran.
+    #[serde(flatten)]
+    again: Option<RanAgain>,
+    /// Of a test that did not pass: the line of its output that says what failed, where that is known.
     #[serde(skip_serializing_if = "Option::is_none")]
-    runs: Option<u32>,
-    /// Likewise: how often it did not pass.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    failed_runs: Option<u32>,
-    /// Likewise: whether it did not pass and then passed without a change.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    flaky: Option<bool>,
-    /// What the test printed, where it was kept; of a flaky one, when it did not pass.
+    failure: Option<String>,
+    /// What the test printed, where it was kept, without colours; of a flaky one, when it did not pass.
     #[serde(skip_serializing_if = "Option::is_none")]
     output: Option<String>,
+}
+
+/// The runs of a test that was run again because it did not pass.
+#[derive(Debug, Serialize, JsonSchema)]
+struct RanAgain {
+    /// With `--rerun-failed`: how often it ran.
+    runs: u32,
+    /// Likewise: how often it did not pass.
+    failed_runs: u32,
+    /// Likewise: whether it did not pass and then passed without a change.
+    flaky: bool,
 }
 
 /// A test that was not run now, and did not pass when it last was.
@@ -200,7 +212,7 @@ pub struct StillFailingLine {
     flaky: bool,
     /// The number of that record.
     record: u32,
-    /// What it printed then, where it is known.
+    /// What it printed then, from where it failed, as far as it is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     message: Option<String>,
 }
@@ -217,7 +229,8 @@ pub struct SummaryLine {
     ran: Option<RanCounts>,
     /// Tests that were skipped, or would be.
     skipped: usize,
-    /// Running time of the skipped tests, as measured when they ran.
+    /// How much time was saved, by the clock: how long the skipped tests had run, each moment once; zero where
+    /// deciding took longer, and after an interruption.
     saved_seconds: f64,
     /// From start to end.
     wall_seconds: f64,
@@ -240,7 +253,7 @@ struct RanCounts {
     unfinished: usize,
     /// Tests that ran and were not observed completely.
     tainted: usize,
-    /// Running time of the tests that ran.
+    /// How long tests ran, by the clock, with the command around them.
     ran_seconds: f64,
 }
 
@@ -281,19 +294,22 @@ pub fn finished(test: &TestReport, out: &mut dyn Write) -> io::Result<()> {
     let Some(outcome) = test.outcome else {
         return Ok(());
     };
-    let output = test.output.as_ref().map(|output| String::from_utf8_lossy(output).into_owned());
+    let output = test.output.as_ref().map(|output| excerpt::clean(output));
     Line::Finished(FinishedLine {
         test: TestName::of(&test.key),
         ended: Ended::of(outcome),
-        seconds: seconds(test.wall),
+        seconds: seconds(test.wall()),
         inputs: test.inputs,
         complete: test.taints.is_empty(),
         taints: test.taints.clone(),
         notes: test.notes.clone(),
         failed_before: test.failed_before,
-        runs: test.reruns.map(|reruns| reruns.runs),
-        failed_runs: test.reruns.map(|reruns| reruns.failed),
-        flaky: test.reruns.map(|_| test.flaky()),
+        again: test.reruns.map(|Reruns { runs, failed }| RanAgain {
+            runs,
+            failed_runs: failed,
+            flaky: test.flaky(),
+        }),
+        failure: test.failure(),
         output,
     })
     .write(out)
@@ -379,7 +395,7 @@ mod tests {
         );
         assert_eq!(
             got[8],
-            r#"{"event":"finished","test":"shell::tests/t3.sh","suite":"shell","name":"tests/t3.sh","folder":".","outcome":"failed","exit_code":1,"seconds":0.45,"inputs":17,"complete":true,"taints":[],"notes":[],"failed_before":2,"output":"expected <1> & got \u001b[31m\"2\"�\n]]>\n"}"#
+            r#"{"event":"finished","test":"shell::tests/t3.sh","suite":"shell","name":"tests/t3.sh","folder":".","outcome":"failed","exit_code":1,"seconds":0.45,"inputs":17,"complete":true,"taints":[],"notes":[],"failed_before":2,"failure":"expected <1> & got \"2\"�","output":"expected <1> & got \"2\"�\n]]>\n"}"#
         );
         assert!(got[9].contains(r#""complete":false,"taints":["talked to "#), "{}", got[9]);
         assert!(got[10].contains(r#""outcome":"timed-out","seconds""#), "{}", got[10]);
@@ -395,7 +411,7 @@ mod tests {
         report.tests[1].reruns = Some(crate::Reruns { runs: 3, failed: 2 });
         report.still_failing = vec![samples::still_failing("shell", "tests/old.sh")];
         let got = lines(&report);
-        let flaky = r#""failed_before":2,"runs":3,"failed_runs":2,"flaky":true,"output""#;
+        let flaky = r#""failed_before":2,"runs":3,"failed_runs":2,"flaky":true,"failure""#;
         assert!(got[8].contains(flaky), "{}", got[8]);
         assert_eq!(
             got[11],

@@ -1,4 +1,4 @@
-//! The lines of `status`, one per test, and of `history`, one per record.
+//! The lines of `status`, one per test and one for what calls saved, and of `history`, one per record.
 
 use super::Version;
 use schemars::JsonSchema;
@@ -22,6 +22,30 @@ pub struct TestLine {
     pub last: Option<RecordFacts>,
     /// How many of its records are flaky.
     pub flaky_records: usize,
+}
+
+/// What all calls saved together; the last line, where there was a run.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct SavingsLine {
+    pub version: Version,
+    /// When the first run was, in milliseconds since 1970.
+    pub since_ms: u64,
+    /// Of all weeks together.
+    pub saved_seconds: f64,
+    /// Calls that saved something.
+    pub calls: u64,
+    /// The weeks in which something was saved, oldest first.
+    pub weeks: Vec<WeekOfSavings>,
+}
+
+/// What the calls of one week saved.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct WeekOfSavings {
+    /// By ISO 8601, in UTC: `2026-W47`.
+    pub week: String,
+    pub saved_seconds: f64,
+    /// Calls that saved something.
+    pub calls: u64,
 }
 
 /// A recorded run.

@@ -16,8 +16,7 @@ use anyhow::{Result, bail};
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use tamis_core::PortablePath;
-use tamis_core::Silent;
+use tamis_core::{PortablePath, Silent, TestKey};
 use tamis_modules::affected::{Excluded, touches_definitions};
 use tamis_modules::git::{Changes, Git, Since};
 use tamis_modules::maven::{Surroundings, Words};
@@ -177,7 +176,10 @@ impl Found {
         if self.affected.modules.is_empty() && settings.everything_if_unchanged {
             self.everything_counts("nothing changed (everything-if-unchanged)".into());
         }
-        add_failed(project, store.as_ref(), &self.tree, &self.graph, &mut self.affected);
+        for (key, reason) in store.as_ref().map(known_reasons).unwrap_or_default() {
+            add_reason(project, &self.tree, &self.graph, &mut self.affected, &key, &reason);
+        }
+        self.affected.modules.sort_by_key(|m| m.module);
         Ok(())
     }
 
@@ -426,35 +428,43 @@ impl Readers<'_> {
     }
 }
 
-/// Modules with tests that did not pass last time are affected, whatever changed.
-fn add_failed(
+/// Tests whose modules are affected, whatever changed: those that did not pass last time, and those that
+/// the user had forgotten.
+fn known_reasons(store: &Store) -> Vec<(TestKey, Reason)> {
+    let tests = store.tests().unwrap_or_default().into_iter();
+    let failed = tests.filter(|test| !test.last.outcome.passed()).map(|test| {
+        let reason = Reason::Failed { test: test.key.to_string() };
+        (test.key, reason)
+    });
+    let marks = store.forgotten().unwrap_or_default().into_iter();
+    let forgotten = marks.filter(|mark| mark.inside.is_none()).map(|mark| {
+        let reason = Reason::Forgotten { test: mark.key.to_string() };
+        (mark.key, reason)
+    });
+    failed.chain(forgotten).filter(|(key, _)| key.scope.tool().is_some()).collect()
+}
+
+fn add_reason(
     project: &Project,
-    store: Option<&Store>,
     tree: &Tree,
     graph: &Graph,
     affected: &mut Affected,
+    test: &TestKey,
+    reason: &Reason,
 ) {
-    let Some(tests) = store.and_then(|store| store.tests().ok()) else { return };
-    let failed =
-        tests.into_iter().filter(|t| !t.last.outcome.passed() && t.key.scope.tool().is_some());
-    for test in failed {
-        let folder: PathBuf = project.root().join(&test.key.folder);
-        let Some(folder) = tree.relative(&folder) else { continue };
-        let modules = (0..graph.modules.len()).filter(|&n| graph.modules[n].folder == folder);
-        for module in modules {
-            let reason = Reason::Failed { test: test.key.to_string() };
-            match affected.modules.iter_mut().find(|m| m.module == module) {
-                Some(known) => known.reasons.push(reason),
-                None => affected.modules.push(AffectedModule {
-                    module,
-                    part: Part::Tests,
-                    changed: false,
-                    reasons: vec![reason],
-                }),
-            }
+    let Some(folder) = tree.relative(&project.root().join(&test.folder)) else { return };
+    let modules = (0..graph.modules.len()).filter(|&n| graph.modules[n].folder == folder);
+    for module in modules {
+        match affected.modules.iter_mut().find(|m| m.module == module) {
+            Some(known) => known.reasons.push(reason.clone()),
+            None => affected.modules.push(AffectedModule {
+                module,
+                part: Part::Tests,
+                changed: false,
+                reasons: vec![reason.clone()],
+            }),
         }
     }
-    affected.modules.sort_by_key(|m| m.module);
 }
 
 /// Words as text; modules are not known for commands that are none.

@@ -3,12 +3,11 @@
 use super::{Asked, Found, kind_of_program, maven, others, text_words};
 use crate::call::Call;
 use crate::cases::{self, Case};
-use crate::failures;
 use anyhow::{Context as _, Result, bail};
 use std::ffi::OsString;
 use std::sync::Arc;
 use tamis_core::decide::Demand;
-use tamis_core::{Strategy, TestKey};
+use tamis_core::{Strategy, Tool};
 use tamis_modules::BuildTool as Kind;
 use tamis_project::Project;
 use tamis_report::human;
@@ -19,8 +18,8 @@ use tamis_settings::modules::When;
 #[derive(Debug)]
 pub enum Narrowed {
     Case(Box<Case>),
-    /// No module that it tests is affected; these tests are known to fail.
-    Nothing(Vec<TestKey>),
+    /// No module that it tests is affected; the tools whose units it runs.
+    Nothing(Vec<Tool>),
 }
 
 /// The command with the tests of affected modules only.
@@ -69,7 +68,7 @@ pub fn narrowed(call: Call<'_>, words: &[OsString]) -> Result<Narrowed> {
     ));
     let claim = cases::of_command(call, words, Demand::None).claim;
     let tools = claim.map(|claim| claim.tools()).unwrap_or_default();
-    Ok(Narrowed::Nothing(failures::of_tools(call, &tools)))
+    Ok(Narrowed::Nothing(tools))
 }
 
 /// What is chosen for all modules of a Maven build, without a command that narrows it; `None` where the

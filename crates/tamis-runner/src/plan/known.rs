@@ -11,7 +11,7 @@ use anyhow::Result;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use tamis_core::decide::Demand;
-use tamis_core::{Evidence, Planned, Scope, TestKey, Tool, Unit};
+use tamis_core::{Evidence, Planned, Scope, Strategy, TestKey, Tool, Unit};
 use tamis_session::{Choice, KnownScope, PartsPlan, PlannedUnit, Planner, Request};
 use tamis_store::Store;
 
@@ -19,10 +19,15 @@ use tamis_store::Store;
 /// them.
 pub fn known(call: Call<'_>, store: Option<&Store>) -> Result<Vec<Planned>> {
     let mut cases = cases::of_suites(call)?;
-    let tests = store.map(Store::tests).transpose()?.unwrap_or_default();
-    let keys: Vec<TestKey> = tests.into_iter().map(|test| test.key).collect();
+    let keys = existing(call, store)?;
     let commands = keys.iter().filter(|key| key.is_command());
     cases.extend(commands.map(|key| cases::of_recorded(call.project, key.clone())));
+    if call.options.strategy != Strategy::Records && !cases.is_empty() {
+        call.remark(format!(
+            "commands and items of suites are shown by records: --select {} is for the tests inside",
+            call.options.strategy
+        ));
+    }
     let world = cases::world(call, &cases);
     let mut planned = of_cases(call, store, &world, &cases)?;
     if call.options.which.failed {
@@ -35,6 +40,20 @@ pub fn known(call: Call<'_>, store: Option<&Store>) -> Result<Vec<Planned>> {
     let wanted = options.wanted(planned.iter().map(|planned| &planned.key));
     let mut wanted = wanted.into_iter();
     planned.retain(|_| wanted.next().unwrap_or_default());
+    Ok(planned)
+}
+
+/// Tests that are known by their keys: those that tamis starts itself with their cases, and units.
+pub(crate) fn of_known(
+    call: Call<'_>,
+    store: &Store,
+    cases: &[Case],
+    keys: &[TestKey],
+) -> Result<Vec<Planned>> {
+    let world = cases::world(call, cases);
+    let mut planned = of_cases(call, Some(store), &world, cases)?;
+    let wanted = Wanted { tool: &|_| true, choice: None, parts: true };
+    planned.extend(units(call, Some(store), keys, wanted)?);
     Ok(planned)
 }
 
@@ -64,10 +83,25 @@ pub fn of_command(
         }
         return Ok(planned);
     }
-    let tests = store.map(Store::tests).transpose()?.unwrap_or_default();
-    let keys: Vec<TestKey> = tests.into_iter().map(|test| test.key).collect();
-    planned.extend(units(call, store, &keys, wanted)?);
+    planned.extend(units(call, store, &existing(call, store)?, wanted)?);
     Ok(planned)
+}
+
+/// The tests that the store knows and that are not gone.
+fn existing(call: Call<'_>, store: Option<&Store>) -> Result<Vec<TestKey>> {
+    let mut keys = store.map(recorded).transpose()?.unwrap_or_default();
+    call.frontends.retain_existing(call.project, &mut keys);
+    Ok(keys)
+}
+
+/// The tests that have a record, or had one until the user had them forgotten.
+pub(crate) fn recorded(store: &Store) -> Result<Vec<TestKey>> {
+    let mut keys: Vec<TestKey> = store.tests()?.into_iter().map(|test| test.key).collect();
+    let marks = store.forgotten()?;
+    keys.extend(marks.into_iter().map(|mark| mark.key));
+    keys.sort();
+    keys.dedup();
+    Ok(keys)
 }
 
 /// One test that is known by its key, as a run would decide about it: a part by its whole where that is

@@ -199,7 +199,7 @@ fn keys_in_the_wrong_place() {
     assert_eq!(tamis_message("run = 'x'"), "unknown key `run` in [tamis]; it belongs in [[suite]]");
     assert_eq!(
         suite_message("colour = 1"),
-        "unknown key `colour` in [[suite]]; known here: name, each, run, folder, jobs, timeout, env, always-run, run-all-on"
+        "unknown key `colour` in [[suite]]; known here: name, each, run, folder, jobs, timeout, env, always-run, run-all-on, allow-empty"
     );
     assert_eq!(
         messages("[suite]\nname='a'\n"),

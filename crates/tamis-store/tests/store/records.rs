@@ -226,6 +226,37 @@ fn tests_are_listed_with_their_newest_record_and_can_be_forgotten() {
 }
 
 #[test]
+fn proofs_are_forgotten_and_a_last_failure_is_not() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = open(dir.path());
+    let world = World::new(&[("a", "1")]);
+    let mut failed = world.run("red", &["a"]);
+    failed.outcome = Outcome::Failed(1);
+    store.append(&world.run("red", &["a"])).unwrap();
+    store.append(&failed).unwrap();
+    assert_eq!(store.forget_proofs(&key("red")).unwrap(), 1);
+    assert_eq!(store.history(&key("red")).unwrap()[0].outcome, Outcome::Failed(1));
+    // A failure that is older than a run that passed would become the newest record.
+    failed.test = key("green");
+    store.append(&failed).unwrap();
+    store.append(&world.run("green", &["a", "b"])).unwrap();
+    assert_eq!(store.forget_proofs(&key("green")).unwrap(), 2);
+    assert!(store.history(&key("green")).unwrap().is_empty());
+    assert_eq!(store.forget_proofs(&key("none")).unwrap(), 0);
+}
+
+#[test]
+fn a_test_is_forgotten_until_it_has_a_record() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = open(dir.path());
+    let world = World::new(&[("a", "1")]);
+    let mark = |name: &str| tamis_store::Forgotten { key: key(name), inside: None };
+    store.mark_forgotten(&[mark("one"), mark("two")]).unwrap();
+    store.append(&world.run("one", &["a"])).unwrap();
+    assert_eq!(store.forgotten().unwrap(), [mark("two")]);
+}
+
+#[test]
 fn tests_that_did_not_pass_last_are_the_same_in_both_lists() {
     let dir = tempfile::tempdir().unwrap();
     let store = open(dir.path());

@@ -1,32 +1,40 @@
 //! `tamis forget` and `tamis clean`.
 
 use crate::args::Options;
+use crate::context::Context;
 use crate::terminal;
-use anyhow::{Context as _, Result};
+use anyhow::Result;
 use std::ffi::OsString;
 use tamis_project::Project;
 use tamis_report::human::counted;
 use tamis_report::json::clean::{CleanedLine, ForgottenLine};
 use tamis_report::json::{Line, Version};
-use tamis_runner::{cases, gc_policy};
+use tamis_runner::{ForgottenTest, gc_policy};
 
 pub(crate) fn forget(options: &Options, words: &[OsString]) -> Result<i32> {
-    let project = Project::find(options.common.store.as_deref())?;
-    let store = project
-        .existing_store(&terminal::Messages)?
-        .context("nothing is recorded for this project yet")?;
-    let tests = store.tests()?;
-    let wanted = cases::wanted_name(words);
-    let key = cases::find(&wanted, &project.relative_folder(), tests.iter().map(|t| &t.key))?;
-    let records = store.forget(&key)?;
-    if options.common.json {
-        let test = key.to_string();
-        terminal::json(&Line::Forgotten(ForgottenLine { version: Version, test, records }))?;
-    } else {
-        let count = counted(records as u64, "record", "records");
-        terminal::print(&format!("forgot {key} ({count}); it runs next time\n"));
+    let context = Context::new(options)?;
+    let forgotten = tamis_runner::forget(context.call(), words)?;
+    for test in &forgotten {
+        if options.common.json {
+            terminal::json(&Line::Forgotten(ForgottenLine {
+                version: Version,
+                test: test.key.to_string(),
+                records: test.records,
+                went_with: test.went_with.as_ref().map(ToString::to_string),
+            }))?;
+        } else {
+            terminal::print(&forgotten_text(test));
+        }
     }
     Ok(0)
+}
+
+fn forgotten_text(test: &ForgottenTest) -> String {
+    let (key, count) = (&test.key, counted(test.records as u64, "record", "records"));
+    match &test.went_with {
+        None => format!("forgot {key} ({count}); it runs next time\n"),
+        Some(named) => format!("  with it, so that {named} runs: {key} ({count})\n"),
+    }
 }
 
 pub(crate) fn clean(options: &Options, only_old: bool) -> Result<i32> {
@@ -58,6 +66,8 @@ pub(crate) fn clean(options: &Options, only_old: bool) -> Result<i32> {
         records += store.forget(&test.key)?;
     }
     store.collect_garbage(&tamis_store::GcPolicy::default())?;
+    store.drop_marks()?;
+    store.forget_savings();
     let text = format!(
         "dropped {} of {} from {}",
         counted(records as u64, "record", "records"),

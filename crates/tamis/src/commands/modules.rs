@@ -163,6 +163,7 @@ fn module_reason(reason: &Reason) -> ModuleReason {
         Reason::Forced { by } => ModuleReason { by: some(by), ..of("forced") },
         Reason::Everything { why } => ModuleReason { why: some(why), ..of("everything") },
         Reason::Failed { test } => ModuleReason { test: some(test), ..of("failed") },
+        Reason::Forgotten { test } => ModuleReason { test: some(test), ..of("forgotten") },
     }
 }
 

@@ -11,12 +11,12 @@ use std::time::Duration;
 use tamis_core::taints::{self, TaintGroup};
 use tamis_core::{Planned, RecordSummary, Taint, TestKey};
 use tamis_project::Project;
-use tamis_report::json::status::{RecordFacts, RecordLine, TestLine};
+use tamis_report::json::status::{RecordFacts, RecordLine, SavingsLine, TestLine, WeekOfSavings};
 use tamis_report::json::{Line, Version, seconds};
 use tamis_report::style::Role;
-use tamis_report::{TestReport, human};
+use tamis_report::{TestReport, human, reason};
 use tamis_runner::cases;
-use tamis_store::{Store, TestSummary};
+use tamis_store::{Saved, Savings, Store, TestSummary};
 
 pub(crate) fn status(options: &Options) -> Result<i32> {
     let context = Context::new(options)?;
@@ -33,6 +33,9 @@ pub(crate) fn status(options: &Options) -> Result<i32> {
             let line = planned_json(p, flaky.get(&p.key).copied().unwrap_or(0));
             let _ = writeln!(text, "{}", line.text()?);
         }
+        if let Some(line) = store.as_ref().and_then(|store| savings_json(&store.savings())) {
+            let _ = writeln!(text, "{}", line.text()?);
+        }
         terminal::print(&text);
         return Ok(0);
     }
@@ -46,6 +49,7 @@ pub(crate) fn status(options: &Options) -> Result<i32> {
     let place =
         project.store_folder.as_ref().map_or_else(Clone::clone, |f| f.display().to_string());
     let _ = writeln!(text, "store     {place} ({size})");
+    text += &store.as_ref().map(|store| savings_text(&store.savings())).unwrap_or_default();
     if planned.is_empty() {
         let none = match options.selecting.only.is_empty() && !options.selecting.failed {
             true => "none yet; try `tamis ./check.sh`",
@@ -80,14 +84,58 @@ fn tests_text(planned: &[Planned], style: tamis_report::Style) -> String {
         } else {
             style.paint(Role::Faint, "skip")
         };
-        let last =
-            planned.evidence.newest.as_ref().map_or_else(String::new, |r| {
-                format!("{} {}; ", r.outcome, human::ago(r.started_ms))
-            });
+        let last = planned.evidence.newest.as_ref().map_or_else(String::new, |r| {
+            let outcome = reason::outcome(&planned.key, r.outcome);
+            format!("{outcome} {}; ", human::ago(r.started_ms))
+        });
         let why = test.proof.as_deref().unwrap_or(&test.reason);
         let _ = writeln!(text, "  {word}  {}  ({last}{why})", test.key);
     }
     text
+}
+
+/// Weeks that are listed.
+const MOST_WEEKS: usize = 6;
+
+/// What all calls saved together, and in the last weeks.
+fn savings_text(savings: &Savings) -> String {
+    let Some(since) = savings.since_ms else { return String::new() };
+    let figures = |saved: &Saved| {
+        let calls = human::counted(saved.calls, "call", "calls");
+        format!("{} in {calls}", human::duration(saved.time))
+    };
+    let total = savings.total();
+    if total.calls == 0 {
+        return format!("saved     nothing since the first run, {}\n", human::ago(since));
+    }
+    let since = human::ago(since);
+    let mut text = format!("saved     {} since the first run, {since}\n", figures(&total));
+    for (week, saved) in savings.weeks.iter().rev().take(MOST_WEEKS) {
+        let _ = writeln!(text, "  {week}  {}", figures(saved));
+    }
+    let older = savings.weeks.iter().rev().skip(MOST_WEEKS);
+    let older: u64 = older.count() as u64;
+    if older > 0 {
+        let weeks = human::counted(older, "older week", "older weeks");
+        let _ = writeln!(text, "  ... and {weeks}");
+    }
+    text
+}
+
+fn savings_json(savings: &Savings) -> Option<Line> {
+    let total = savings.total();
+    let week = |(week, saved): (&String, &Saved)| WeekOfSavings {
+        week: week.clone(),
+        saved_seconds: seconds(saved.time),
+        calls: saved.calls,
+    };
+    Some(Line::Savings(SavingsLine {
+        version: Version,
+        since_ms: savings.since_ms?,
+        saved_seconds: seconds(total.time),
+        calls: total.calls,
+        weeks: savings.weeks.iter().map(week).collect(),
+    }))
 }
 
 /// The tests with flaky runs among their records.
@@ -125,15 +173,15 @@ fn planned_json(planned: &Planned, flaky_records: usize) -> Line {
         run: test.decision.is_run(),
         reason: test.reason,
         proof: test.proof,
-        last: planned.evidence.newest.as_ref().map(record_json),
+        last: planned.evidence.newest.as_ref().map(|record| record_json(&planned.key, record)),
         flaky_records,
     })
 }
 
-fn record_json(record: &RecordSummary) -> RecordFacts {
+fn record_json(key: &TestKey, record: &RecordSummary) -> RecordFacts {
     RecordFacts {
         record: record.id.0,
-        outcome: record.outcome.to_string(),
+        outcome: reason::outcome(key, record.outcome),
         passed: record.outcome.passed(),
         flaky: record.is_flaky(),
         started_ms: record.started_ms,
@@ -172,11 +220,11 @@ pub(crate) fn history(options: &Options, words: &[OsString]) -> Result<i32> {
         }
         for record in records {
             if options.common.json {
-                let (test, facts) = (key.to_string(), record_json(&record));
+                let (test, facts) = (key.to_string(), record_json(&key, &record));
                 let line = Line::Record(RecordLine { version: Version, test, facts });
                 let _ = writeln!(text, "{}", line.text()?);
             } else {
-                text += &record_text(&record);
+                text += &record_text(&key, &record);
             }
         }
     }
@@ -192,12 +240,12 @@ pub(crate) fn taint_text(taint: &TaintGroup<'_>) -> String {
     }
 }
 
-fn record_text(record: &RecordSummary) -> String {
+fn record_text(key: &TestKey, record: &RecordSummary) -> String {
     let mut text = format!(
         "  {}  {}, {} in {}, {}, observed by {}\n",
         record.id,
         human::ago(record.started_ms),
-        record.outcome,
+        reason::outcome(key, record.outcome),
         human::duration(Duration::from_micros(record.wall_us)),
         human::counted(u64::from(record.inputs), "input", "inputs"),
         record.engine

@@ -54,7 +54,8 @@ pub(crate) fn why(options: &Options, words: &[OsString]) -> Result<i32> {
     let reason = style.paint(Role::Strong, &report.reason);
     let mut text = format!("{key} would run now: {reason}\n");
     if let Some(record) = &asked.planned.evidence.record {
-        let _ = writeln!(text, "  compared with record {}, which {}", record.id, record.outcome);
+        let outcome = reason::outcome(key, record.outcome);
+        let _ = writeln!(text, "  compared with record {}, which {outcome}", record.id);
         for taint in taints::by_kind(&record.taints) {
             let _ = writeln!(text, "  {}", crate::commands::status::taint_text(&taint));
         }

@@ -119,7 +119,7 @@ fn only_what_failed_the_last_time() {
     project.write("broken", "");
     let nothing = project.tamis(&["--failed"]);
     assert_eq!((nothing.code, nothing.text().as_str()), (0, ""));
-    assert!(nothing.stderr.contains("nothing failed the last time"), "{}", nothing.stderr);
+    assert!(nothing.stderr.contains("nothing is known to fail now"), "{}", nothing.stderr);
     assert_eq!(project.tamis::<&str>(&[]).code, 1);
     project.write("data/one", "one\n");
     let failed = project.tamis(&["--failed"]);
@@ -299,7 +299,7 @@ fn status_history_forget_clean() {
     let told = project.answer(&["forget", "tests/one"]);
     assert!(told.contains("forgot shell::tests/one.sh (2 records)"), "{told}");
     assert_eq!(project.selected(), ["tests/one.sh"]);
-    assert_eq!(project.run(&[])["tests/one.sh"].cause, "new");
+    assert_eq!(project.run(&[])["tests/one.sh"].cause, "forgotten");
     assert!(project.answer(&["clean", "--old"]).contains("dropped 0 records"));
     assert!(project.selected().is_empty());
     let told = project.answer(&["clean"]);

@@ -19,3 +19,4 @@ mod property;
 mod pytest;
 mod pytest_kept;
 mod static_select;
+mod truth;

@@ -12,7 +12,7 @@ use tamis_report::json::{Line, Version};
 use tamis_report::style::{Role, Style};
 use tamis_select_static::render::{self, Detail};
 use tamis_select_static::sessions::{Selection, of_module};
-use tamis_select_static::{Sessions, explain};
+use tamis_select_static::{Session, Sessions, explain};
 
 /// A heading per module, where there is more than one.
 pub(super) fn heading(count: usize, module: &str, out: &mut impl Write) -> Result<()> {
@@ -27,26 +27,16 @@ pub(super) fn diff(
     options: &Options,
     out: &mut impl Write,
 ) -> Result<i32> {
-    let count = sessions.each.len();
-    for session in &mut sessions.each {
+    each(sessions, options, out, "nothing to compare with: no finished run is known", |session| {
         let changes = session.diff();
         let known = changes.is_some();
         let changes = changes.unwrap_or_default();
-        if options.common.json {
-            let (module, version) = (session.module.clone(), Version);
-            let changes = changes.into_iter().map(values::changed).collect();
-            Line::StaticDiff(DiffLine { version, module, known, changes }).write(out)?;
-            continue;
-        }
-        heading(count, &session.module, out)?;
-        if !known {
-            writeln!(out, "nothing to compare with: no finished run is known")?;
-        }
-        for changed in &changes {
-            writeln!(out, "{}  ({})", changed.name, changed.change)?;
-        }
-    }
-    Ok(0)
+        let text = changes.iter().map(|c| format!("{}  ({})\n", c.name, c.change)).collect();
+        let (module, version) = (session.module.clone(), Version);
+        let changes = changes.into_iter().map(values::changed).collect();
+        let line = Line::StaticDiff(DiffLine { version, module, known, changes });
+        Answer { known, line, text }
+    })
 }
 
 pub(super) fn impacted(
@@ -54,25 +44,46 @@ pub(super) fn impacted(
     options: &Options,
     out: &mut impl Write,
 ) -> Result<i32> {
-    let count = sessions.each.len();
-    for session in &mut sessions.each {
+    each(sessions, options, out, "everything: no finished run is known", |session| {
         let types = session.impacted();
         let known = types.is_some();
         let types = types.unwrap_or_default();
+        let text = types.iter().map(|name| format!("{name}\n")).collect();
+        let (module, version) = (session.module.clone(), Version);
+        let (types, methods) = (Some(types), None);
+        let line = Line::StaticImpacted(ImpactedLine { version, module, known, types, methods });
+        Answer { known, line, text }
+    })
+}
+
+/// What is answered about one module.
+struct Answer {
+    /// Whether there is an earlier state to compare with.
+    known: bool,
+    line: Line,
+    text: String,
+}
+
+/// Writes the answer about each module, as a line of JSON or as text; `unknown` where nothing was compared.
+fn each(
+    sessions: &mut Sessions,
+    options: &Options,
+    out: &mut impl Write,
+    unknown: &str,
+    mut answer: impl FnMut(&mut Session) -> Answer,
+) -> Result<i32> {
+    let count = sessions.each.len();
+    for session in &mut sessions.each {
+        let Answer { known, line, text } = answer(session);
         if options.common.json {
-            let (module, version) = (session.module.clone(), Version);
-            let types = Some(types);
-            Line::StaticImpacted(ImpactedLine { version, module, known, types, methods: None })
-                .write(out)?;
+            line.write(out)?;
             continue;
         }
         heading(count, &session.module, out)?;
         if !known {
-            writeln!(out, "everything: no finished run is known")?;
+            writeln!(out, "{unknown}")?;
         }
-        for name in &types {
-            writeln!(out, "{name}")?;
-        }
+        write!(out, "{text}")?;
     }
     Ok(0)
 }

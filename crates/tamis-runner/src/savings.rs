@@ -1,0 +1,135 @@
+//! What calls save, beside the records: how long a command takes with all that is inside it, and the sum of all
+//! calls.
+//!
+//! What the word means is in `tamis_report::savings`. The record of a command in which tests were skipped is that
+//! of a short run; skipping the command as a whole saves what these tests would have taken as well.
+
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use tamis_core::{Decision, Planned, RecordId, TestKey};
+use tamis_report::TestReport;
+use tamis_report::savings::wall;
+use tamis_store::Store;
+
+/// What full times are kept as, beside the records; by the number of the record.
+const KIND: &str = "full-time";
+
+/// Full times that are kept at most; those of the oldest records go first.
+const MOST: usize = 64;
+
+/// What was decided, in words, with all that a skip saves.
+pub(crate) fn report_of(store: Option<&Store>, planned: &Planned) -> TestReport {
+    let mut report = TestReport::of(planned);
+    if let (Decision::Skip { record, .. }, Some(store)) = (&planned.decision, store)
+        && let Some(full) = full_time(store, *record)
+    {
+        report.saved = report.saved.max(full);
+    }
+    report
+}
+
+/// Remembers how long a command takes with the tests that were skipped inside it.
+pub(crate) fn keep_full_time(
+    store: &Store,
+    command: &TestKey,
+    report: &TestReport,
+    inside: &[TestReport],
+) {
+    let skipped = inside.iter().filter(|test| test.skipped());
+    let left_out = wall(skipped.map(|test| (test.span, test.saved)));
+    if left_out.is_zero() {
+        return;
+    }
+    let full = report.wall().saturating_add(left_out).as_micros().to_string();
+    // Without it a figure is too small, nothing else.
+    let Ok(records) = store.history(command) else { return };
+    if let Some(newest) = records.first() {
+        let _ = store.keep(KIND, &name(newest.id), full.as_bytes());
+    }
+    let kept = store.kept(KIND).unwrap_or_default();
+    let old = kept.len().saturating_sub(MOST);
+    for (name, _) in kept.iter().take(old) {
+        let _ = store.drop_kept(KIND, name);
+    }
+}
+
+fn full_time(store: &Store, record: RecordId) -> Option<Duration> {
+    let kept = store.kept(KIND).ok()?;
+    let (_, bytes) = kept.into_iter().find(|(known, _)| *known == name(record))?;
+    Some(Duration::from_micros(std::str::from_utf8(&bytes).ok()?.parse().ok()?))
+}
+
+/// In the order of numbers.
+fn name(record: RecordId) -> String {
+    format!("{:010}", record.0)
+}
+
+/// Adds what a call saved.
+pub(crate) fn add(store: &Store, saved: Duration) {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    store.add_saving(u64::try_from(now.as_millis()).unwrap_or_default(), saved);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tamis_core::Outcome;
+    use tamis_core::record::{ProofId, Run};
+    use tamis_report::savings::Span;
+
+    fn run(key: &TestKey) -> Run {
+        Run {
+            test: key.clone(),
+            outcome: Outcome::Passed,
+            started_ms: 5,
+            wall_us: 2_000,
+            cpu_us: 0,
+            engine: "x".into(),
+            observed: Vec::new(),
+            taints: Vec::new(),
+            notes: Vec::new(),
+            left_behind: Vec::new(),
+        }
+    }
+
+    fn skipped(began_ms: u64, length: Duration) -> TestReport {
+        let decision = Decision::Skip { record: RecordId(1), proof: ProofId(1) };
+        let key = TestKey::item("s", "x", ".");
+        let span = Span { began_ms, length };
+        TestReport { span, saved: length, ..TestReport::new(key, decision, "same") }
+    }
+
+    #[test]
+    fn a_command_saves_what_was_left_out_of_its_record() {
+        let folder = tempfile::tempdir().unwrap();
+        let (store, _) = Store::open(folder.path()).unwrap();
+        let key = TestKey::command("mvn test", ".");
+        let record = store.append(&run(&key)).unwrap();
+        let mut report = TestReport::new(key.clone(), Decision::OutOfReach, "");
+        report.ended(&run(&key));
+        let second = Duration::from_secs(1);
+        // Two of them ran at the same time.
+        let inside = [skipped(1_000, second), skipped(1_000, second), skipped(9_000, second)];
+        keep_full_time(&store, &key, &report, &inside);
+        let expected = Some(Duration::from_micros(2_002_000));
+        assert_eq!(full_time(&store, record), expected);
+        let planned = Planned::new(key, Decision::Skip { record, proof: ProofId(1) });
+        assert_eq!(Some(report_of(Some(&store), &planned).saved), expected);
+        assert_eq!(full_time(&store, RecordId(record.0 + 1)), None);
+    }
+
+    #[test]
+    fn old_full_times_go_first() {
+        let folder = tempfile::tempdir().unwrap();
+        let (store, _) = Store::open(folder.path()).unwrap();
+        let key = TestKey::command("mvn test", ".");
+        let report = TestReport::new(key.clone(), Decision::OutOfReach, "");
+        let inside = [skipped(0, Duration::from_secs(1))];
+        let mut records = Vec::new();
+        for _ in 0..MOST + 2 {
+            records.push(store.append(&run(&key)).unwrap());
+            keep_full_time(&store, &key, &report, &inside);
+        }
+        let known = |n: usize| full_time(&store, records[n]).is_some();
+        assert_eq!((known(1), known(2), known(MOST + 1)), (false, true, true));
+    }
+}
