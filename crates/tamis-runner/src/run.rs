@@ -341,6 +341,7 @@ impl<'a> Runner<'a> {
             report.still_failing =
                 failures::still_failing(call, self.store, cases, left_out, &reports);
         }
+        call.project.notice_troubles(call.notices());
         finish_store(call.project, self.store, self.recorded);
         let code = match self.not_started.take() {
             Some((word, errno)) => {

@@ -10,6 +10,7 @@ mod decode;
 pub mod ebpf;
 pub mod event;
 mod filter;
+mod io_uring;
 mod lifetime;
 mod listener;
 pub mod notify;
