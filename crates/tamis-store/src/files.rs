@@ -50,15 +50,16 @@ pub(crate) fn open(dir: &Path) -> Result<(Open, Option<SetAside>), StoreError> {
     if let Some(why) = unwritable(dir) {
         return open_copy(dir, why).map(|open| (open, None));
     }
-    open_locked(dir).or_else(|error| match error {
+    open_locked(dir).or_else(|error| {
         // What cannot be written to now can still be read.
-        StoreError::Full { .. } => {
-            open_copy(dir, "no space is left".into()).map(|open| (open, None)).map_err(|_| error)
-        }
-        StoreError::Denied { ref why, .. } => {
-            open_copy(dir, why.clone()).map(|open| (open, None)).map_err(|_| error)
-        }
-        _ => Err(error),
+        let why = match &error {
+            StoreError::Sql { .. } | StoreError::Full { .. } if !has_room(dir) => {
+                "no space is left".to_owned()
+            }
+            StoreError::Denied { why, .. } => why.clone(),
+            _ => return Err(error),
+        };
+        open_copy(dir, why).map(|open| (open, None)).map_err(|_| error)
     })
 }
 
