@@ -126,15 +126,9 @@ fn sentence(first: &Taint, n: &str) -> Option<String> {
         Taint::Unresolved(_) => format!("{n} paths could not be resolved"),
         Taint::LeftRunning(_) => format!("left {n} processes running"),
         Taint::RunningService(_) if is_loopback(first) => {
-            format!(
-                "{n} loopback connections to processes that were already running (allow-services in \
-                 tamis.toml accepts them)"
-            )
+            format!("{n} loopback connections to processes that were already running")
         }
-        Taint::RunningService(_) => format!(
-            "talked to {n} processes that were already running (allow-services in tamis.toml \
-             accepts them)"
-        ),
+        Taint::RunningService(_) => format!("talked to {n} processes that were already running"),
         Taint::SecondTracer(_) => format!("{n} programs trace or filter system calls themselves"),
         _ => return None,
     })

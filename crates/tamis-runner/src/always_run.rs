@@ -10,12 +10,12 @@ use tamis_settings::{NameGlobs, Settings};
 
 /// What the settings want of a test.
 pub(crate) fn demand(settings: &Settings, key: &TestKey) -> Demand {
-    pattern(&settings.always_run, key).map_or(Demand::None, Demand::AlwaysRun)
+    pattern(&settings.everywhere.always_run, key).map_or(Demand::None, Demand::AlwaysRun)
 }
 
 /// What they want of a command that has tests inside: any of these could be meant.
 pub(crate) fn demand_of_whole(settings: &Settings) -> Demand {
-    match settings.always_run.patterns().first() {
+    match settings.everywhere.always_run.patterns().first() {
         Some(first) => Demand::AlwaysRun(format!("of [tamis], {first}")),
         None => Demand::None,
     }
@@ -29,7 +29,7 @@ fn pattern(globs: &NameGlobs, key: &TestKey) -> Option<String> {
     if let Unit::Class(class) | Unit::Method { class, .. } = &key.unit {
         // Nested classes are a part of the one around them.
         let outer = class.split('$').next().unwrap_or(class);
-        names.extend([class, outer].map(|name| name.to_owned()));
+        names.extend([class.as_str(), outer].map(str::to_owned));
         names.extend([class, outer].map(|name| simple(name).to_owned()));
         let methods = globs.patterns().iter().filter_map(|p| Some((p, p.split_once('#')?.0)));
         for (whole, class) in methods {

@@ -167,7 +167,7 @@ pub fn of_recorded(project: &Project, key: TestKey) -> Case {
         timeout: None,
         inside: demand.clone(),
         demand,
-        run_all_on: project.settings.run_all_on.clone(),
+        run_all_on: project.settings.everywhere.run_all_on.clone(),
         suite_jobs: None,
         choice: None,
         claim: None,

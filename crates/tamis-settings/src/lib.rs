@@ -44,7 +44,9 @@ pub use name_filter::{NameFilter, Names};
 pub use parse::parse;
 pub use paths::{Ignored, PathRules, Places, RuleAnswer};
 pub use problem::{LoadError, Problem, Problems};
-pub use settings::{Contact, Each, Engine, Item, Jvm, Keep, Rule, Settings, Suite, Treatment};
+pub use settings::{
+    Contact, Each, Engine, Everywhere, Item, Jvm, Keep, Rule, Settings, Suite, Treatment,
+};
 pub use units::duration;
 
 use std::path::{Path, PathBuf};

@@ -256,8 +256,8 @@ fn read_tamis<'t>(mut section: Section<'t>, settings: &mut Settings, found: &'t 
     settings.built_in.ignore = default_ignore.unwrap_or(settings.built_in.ignore);
     let default_rules = section.boolean("default-rules");
     settings.built_in.rules = default_rules.unwrap_or(settings.built_in.rules);
-    settings.always_run = read_always_run(&mut section, "always-run = [\"*SmokeTest\"]");
-    settings.run_all_on = read_run_all_on(&mut section);
+    settings.everywhere.always_run = read_always_run(&mut section, "always-run = [\"*SmokeTest\"]");
+    settings.everywhere.run_all_on = read_run_all_on(&mut section);
     if let Some(inner) = inner_table(&mut section, "environment", ENVIRONMENT, found) {
         settings.environment = read_environment(inner);
     }

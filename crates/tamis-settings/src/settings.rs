@@ -40,11 +40,8 @@ pub struct Settings {
     pub ignore: Vec<String>,
     /// `default-ignore`, `default-rules`: what is built in.
     pub built_in: BuiltIn,
-    /// `always-run`: globs on the names of tests that are never skipped: commands, items of suites, and
-    /// the tests inside commands.
-    pub always_run: NameGlobs,
-    /// `run-all-on`: a change in any file that matches runs every test.
-    pub run_all_on: Vec<String>,
+    /// `always-run` and `run-all-on`, for all tests.
+    pub everywhere: Everywhere,
     /// `[tamis.environment]`: which variables count.
     pub environment: EnvironmentPolicy,
     /// `[tamis.tool-state]`: what everyday tools write down for themselves.
@@ -73,8 +70,7 @@ impl Default for Settings {
             allow_services: Vec::new(),
             ignore: Vec::new(),
             built_in: BuiltIn::default(),
-            always_run: NameGlobs::default(),
-            run_all_on: Vec::new(),
+            everywhere: Everywhere::default(),
             environment: EnvironmentPolicy::default(),
             tools: ToolSettings::default(),
             jvm: Jvm::default(),
@@ -98,6 +94,15 @@ impl Default for BuiltIn {
     fn default() -> Self {
         Self { ignore: true, rules: true }
     }
+}
+
+/// What holds for all tests, those of suites and those inside of commands too.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Everywhere {
+    /// `always-run`: globs on the names of tests that are never skipped.
+    pub always_run: NameGlobs,
+    /// `run-all-on`: a change in any file that matches runs every test.
+    pub run_all_on: Vec<String>,
 }
 
 /// How processes are observed.
@@ -327,7 +332,7 @@ impl Settings {
 
     /// All globs of `run-all-on`, of the project and of its suites.
     pub fn all_run_all_on(&self) -> Vec<String> {
-        let mut all = self.run_all_on.clone();
+        let mut all = self.everywhere.run_all_on.clone();
         all.extend(self.suites.iter().flat_map(|suite| suite.run_all_on.iter().cloned()));
         all.sort();
         all.dedup();
@@ -337,7 +342,7 @@ impl Settings {
     /// A record from before a glob was there does not know which files it matched then.
     fn add_run_all_on(&self, parts: &mut Vec<String>) {
         let of_suites = self.suites.iter().map(|suite| (suite.name.as_str(), &suite.run_all_on));
-        let all = std::iter::once(("", &self.run_all_on)).chain(of_suites);
+        let all = std::iter::once(("", &self.everywhere.run_all_on)).chain(of_suites);
         for (suite, globs) in all.filter(|(_, globs)| !globs.is_empty()) {
             parts.push(format!("run-all-on {} {suite}", globs.len()));
             parts.extend(globs.iter().cloned());

@@ -58,8 +58,8 @@ fn the_example_of_the_documentation_is_right() {
     assert_eq!(settings.rules.len(), 6);
     assert!(settings.rules.iter().any(|rule| rule.condition.is_some()));
     assert!(settings.rules.iter().any(|rule| matches!(rule.treatment, Treatment::IgnoreIf(_))));
-    assert_eq!(settings.run_all_on, ["schema.sql"]);
-    assert!(settings.always_run.matches(b"SmokeTest"));
+    assert_eq!(settings.everywhere.run_all_on, ["schema.sql"]);
+    assert!(settings.everywhere.always_run.matches(b"SmokeTest"));
     let suite = settings.suite("shell").unwrap();
     assert_eq!(suite.each, Each::Items(vec![Item::Glob("tests/*.sh".into())]));
     assert_eq!(suite.run, ["bash", "{}"]);
