@@ -11,11 +11,14 @@ pub(crate) enum Kind {
     Class = 0,
     Reflected = 1,
     Variable = 2,
+    Property = 3,
 }
+
+const KINDS: [Kind; 4] = [Kind::Class, Kind::Reflected, Kind::Variable, Kind::Property];
 
 impl Kind {
     pub(crate) fn from_number(number: i32) -> Option<Self> {
-        [Self::Class, Self::Reflected, Self::Variable].into_iter().find(|k| *k as i32 == number)
+        KINDS.into_iter().find(|k| *k as i32 == number)
     }
 
     fn lookup(self, name: String) -> Lookup {
@@ -23,12 +26,13 @@ impl Kind {
             Self::Class => Lookup::Class(name),
             Self::Reflected => Lookup::Reflected(name),
             Self::Variable => Lookup::Variable(name),
+            Self::Property => Lookup::Property(name),
         }
     }
 }
 
 /// The length of `TamisLookups.told`.
-const TOLD: i32 = 3 * 512;
+const TOLD: i32 = 4 * 512;
 
 #[derive(Debug, Default)]
 pub(crate) struct Lookups {
@@ -40,7 +44,7 @@ pub(crate) struct Lookups {
 #[derive(Debug, Default)]
 struct Asked {
     /// By [`Kind`].
-    names: [HashSet<String>; 3],
+    names: [HashSet<String>; 4],
     all_variables: bool,
     listed: BTreeSet<u32>,
     /// The jars that were asked for an entry.
@@ -97,7 +101,7 @@ impl Lookups {
     fn drain(&self) -> tamis_jvm_wire::Lookups {
         let mut asked = self.asked();
         let mut plain = Vec::new();
-        for kind in [Kind::Class, Kind::Reflected, Kind::Variable] {
+        for kind in KINDS {
             plain.extend(asked.names[kind as usize].drain().map(|name| kind.lookup(name)));
         }
         if std::mem::take(&mut asked.all_variables) {
