@@ -10,6 +10,27 @@ use tamis_classpath::names::{NameId, Names};
 pub(crate) const MARKERS: &[&[u8]] =
     &[b"java/lang/Object", b"java/io/Serializable", b"java/lang/Cloneable", b"java/lang/Record"];
 
+/// Lambdas with the probes of those who make them.
+#[derive(Debug, Default)]
+struct Lambdas {
+    /// By the method of the interface that they are called as.
+    by_call: FxHashMap<NameId, Vec<(Lambda, u32)>>,
+    by_interface: FxHashMap<NameId, Vec<(Lambda, u32)>>,
+    /// By the outermost class of those who make them.
+    by_nest: FxHashMap<NameId, Vec<(Lambda, u32)>>,
+    /// Who makes them, by what runs.
+    makers: FxHashMap<(NameId, NameId), Vec<u32>>,
+}
+
+impl Lambdas {
+    fn add(&mut self, lambda: Lambda, nest: NameId, maker: u32) {
+        self.by_call.entry(lambda.called_as).or_default().push((lambda, maker));
+        self.by_interface.entry(lambda.interface).or_default().push((lambda, maker));
+        self.by_nest.entry(nest).or_default().push((lambda, maker));
+        self.makers.entry(lambda.runs).or_default().push(maker);
+    }
+}
+
 /// The loaded classes of the project as a graph of calls.
 #[derive(Debug, Default)]
 pub(crate) struct Calls {
@@ -20,12 +41,7 @@ pub(crate) struct Calls {
     pub(crate) by_signature: FxHashMap<NameId, Vec<u32>>,
     /// Signatures to those who call them: the class that they name, and the caller's probe.
     callers: FxHashMap<NameId, Vec<(NameId, u32)>>,
-    /// Lambdas by the method of the interface that they are called as, with the probe of who makes them.
-    lambdas: FxHashMap<NameId, Vec<(Lambda, u32)>>,
-    /// The same by what runs, and by their interface.
-    makers: FxHashMap<(NameId, NameId), Vec<u32>>,
-    lambdas_of: FxHashMap<NameId, Vec<(Lambda, u32)>>,
-    lambdas_in: FxHashMap<NameId, Vec<(Lambda, u32)>>,
+    lambdas: Lambdas,
     /// Who uses static fields: their names to the class that is named, the user's probe, and whether it
     /// writes.
     users: FxHashMap<NameId, Vec<(NameId, u32, bool)>>,
@@ -57,27 +73,24 @@ impl Calls {
             for &owner in &method.statics {
                 self.add_nest(owner, names);
             }
-            for &(owner, field, writes) in &method.named_statics {
+            for &(owner, field, writes) in &method.links.named_statics {
                 self.users.entry(field).or_default().push((owner, probe, writes));
             }
-            if method.sets != 0 {
-                self.setters.push((probe, method.sets));
+            if method.links.sets != 0 {
+                self.setters.push((probe, method.links.sets));
             }
             let nest = self.nest(class.name);
-            for &(owner, kind) in &method.hands {
+            for &(owner, kind) in &method.links.hands {
                 let takers = self.takers.entry((nest, kind)).or_default();
                 if !takers.contains(&owner) {
                     takers.push(owner);
                 }
             }
-            if method.gets_at_any_field {
+            if method.links.gets_at_any_field {
                 self.hidden_writers.push(probe);
             }
-            for &lambda in &method.lambdas {
-                self.lambdas.entry(lambda.called_as).or_default().push((lambda, probe));
-                self.lambdas_of.entry(lambda.interface).or_default().push((lambda, probe));
-                self.lambdas_in.entry(nest).or_default().push((lambda, probe));
-                self.makers.entry(lambda.runs).or_default().push(probe);
+            for &lambda in &method.links.lambdas {
+                self.lambdas.add(lambda, nest, probe);
             }
         }
         self.by_name.entry(class.name).or_insert(at);
@@ -107,22 +120,22 @@ impl Calls {
 
     /// Lambdas whose object is called by this method of an interface, and who makes them.
     pub(crate) fn lambdas(&self, called_as: NameId) -> &[(Lambda, u32)] {
-        self.lambdas.get(&called_as).map_or(&[], Vec::as_slice)
+        self.lambdas.by_call.get(&called_as).map_or(&[], Vec::as_slice)
     }
 
     /// Lambdas with this interface, and who makes them.
     pub(crate) fn lambdas_of(&self, interface: NameId) -> &[(Lambda, u32)] {
-        self.lambdas_of.get(&interface).map_or(&[], Vec::as_slice)
+        self.lambdas.by_interface.get(&interface).map_or(&[], Vec::as_slice)
     }
 
     /// Lambdas that code of a nest makes, and which method does.
     pub(crate) fn lambdas_in(&self, nest: NameId) -> &[(Lambda, u32)] {
-        self.lambdas_in.get(&nest).map_or(&[], Vec::as_slice)
+        self.lambdas.by_nest.get(&nest).map_or(&[], Vec::as_slice)
     }
 
     /// Who makes objects of which a call leads to this method.
     pub(crate) fn makers_of(&self, class: NameId, signature: NameId) -> &[u32] {
-        self.makers.get(&(class, signature)).map_or(&[], Vec::as_slice)
+        self.lambdas.makers.get(&(class, signature)).map_or(&[], Vec::as_slice)
     }
 
     /// The owners of methods that code of a nest hands objects of a type to.

@@ -66,25 +66,11 @@ pub struct Lambda {
     pub runs: (NameId, NameId),
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Method {
-    /// Name and descriptor: `run(I)V`.
-    pub signature: NameId,
-    pub is_initialiser: bool,
-    pub is_constructor: bool,
-    pub is_static: bool,
+/// How a method is connected with code and state that it does not name.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Links {
     /// Whether it calls by reflection: what that arrives at cannot be read here.
     pub is_reflective: bool,
-    /// The classes by whose names it reads or writes static fields.
-    pub statics: Vec<NameId>,
-    /// Whether it can change an object that it was given: by a field, or by a call that sounds so.
-    pub is_writer: bool,
-    /// What it returns, if that is an object; of an array its elements.
-    pub returns: Option<NameId>,
-    pub mentions: Vec<NameId>,
-    pub makes: Vec<NameId>,
-    /// Owner and signature.
-    pub calls: Vec<(NameId, NameId)>,
     /// Of calls by an interface's name: the interface, and the method as `apply/1`.
     pub interface_calls: Vec<(NameId, NameId)>,
     /// Types of objects that it hands over in calls, and the owner of each call.
@@ -101,6 +87,27 @@ pub struct Method {
     pub asks: u32,
     /// Made by the compiler, such as the body of a lambda.
     pub is_hidden: bool,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Method {
+    /// Name and descriptor: `run(I)V`.
+    pub signature: NameId,
+    pub is_initialiser: bool,
+    pub is_constructor: bool,
+    pub is_static: bool,
+    /// The classes by whose names it reads or writes static fields.
+    pub statics: Vec<NameId>,
+    /// Whether it can change an object that it was given: by a field, or by a call that sounds so.
+    pub is_writer: bool,
+    /// What it returns, if that is an object; of an array its elements.
+    pub returns: Option<NameId>,
+    pub mentions: Vec<NameId>,
+    pub makes: Vec<NameId>,
+    /// Owner and signature.
+    pub calls: Vec<(NameId, NameId)>,
+    /// How it is connected with code and state that it does not name.
+    pub links: Links,
     /// Values that it does more with than to look at them.
     pub given_away: Vec<SharedValue>,
     /// Values that it passes to a static method: class, signature, slot.
@@ -253,8 +260,8 @@ fn read_method(
         .collect();
     calls.sort_unstable();
     calls.dedup();
-    let mut linked = Linked::of(&uses, names);
-    linked.tidy();
+    let links =
+        Links { is_hidden: method.access & flags::SYNTHETIC != 0, ..Links::of(&uses, names) };
     let given_away = values.given_away.iter().filter_map(|s| value(s, names)).collect();
     let handed_on = values.handed_on.iter().filter_map(|(source, to)| {
         let signature = names.intern(&[to.method.name, to.method.descriptor].concat());
@@ -271,36 +278,24 @@ fn read_method(
         is_writer: (uses.writes_fields && method.name != b"<init>")
             || uses.calls.iter().any(|call| changes(call.name, call.descriptor)),
         returns,
-        is_reflective: uses.calls.iter().any(|call| is_reflective(call.class, call.name)),
         is_static: method.access & flags::STATIC != 0,
         mentions,
         makes,
         calls,
-        interface_calls: linked.interface_calls,
-        hands: linked.hands,
-        lambdas: linked.lambdas,
-        named_statics: linked.named_statics,
-        looks_into: linked.looks_into,
-        sets: uses.calls.iter().fold(0, |all, call| all | shelves::set_by(call.class, call.name)),
-        asks: uses.calls.iter().fold(0, |all, call| all | shelves::asked_by(call.class, call.name)),
-        is_hidden: method.access & flags::SYNTHETIC != 0,
-        gets_at_any_field: uses.calls.iter().any(|call| gets_at_fields(call.class, call.name)),
+        links,
     }))
 }
 
-/// How a method is linked with code that it does not name.
-#[derive(Debug, Default)]
-struct Linked {
-    interface_calls: Vec<(NameId, NameId)>,
-    hands: Vec<(NameId, NameId)>,
-    lambdas: Vec<Lambda>,
-    named_statics: Vec<(NameId, NameId, bool)>,
-    looks_into: Vec<NameId>,
-}
-
-impl Linked {
+impl Links {
     fn of(uses: &BodyUses<'_>, names: &mut Names) -> Self {
-        let mut linked = Self::default();
+        let calls = &uses.calls;
+        let mut linked = Self {
+            is_reflective: calls.iter().any(|call| is_reflective(call.class, call.name)),
+            gets_at_any_field: calls.iter().any(|call| gets_at_fields(call.class, call.name)),
+            sets: calls.iter().fold(0, |all, call| all | shelves::set_by(call.class, call.name)),
+            asks: calls.iter().fold(0, |all, call| all | shelves::asked_by(call.class, call.name)),
+            ..Self::default()
+        };
         for call in &uses.interface_calls {
             let method = called_as(call.name, call.descriptor);
             linked.interface_calls.push((names.intern(call.class), names.intern(&method)));
@@ -326,6 +321,7 @@ impl Linked {
             linked.named_statics.extend(named);
         }
         linked.looks_into.extend(uses.fields.iter().map(|f| names.intern(f.class)));
+        linked.tidy();
         linked
     }
 

@@ -1,15 +1,17 @@
 //! What counts for a test, from what was seen of it and of those before it.
 
 use crate::answers::{Answers, OnPath, class_id};
+use crate::calls::Calls;
 use crate::elsewhere::{Elsewhere, View, handed_by, made_by_others, writers_of};
 use crate::facts::FactKind;
 use crate::jvm::Jvm;
 use crate::retained_state::RetainedState;
 use crate::seen::{Counted, Depends, Place, Seen};
+use crate::tests_seen::TestsSeen;
 use roaring::RoaringBitmap;
 use rustc_hash::FxHashSet;
 use tamis_classfile::mutf8;
-use tamis_classpath::names::NameId;
+use tamis_classpath::names::{NameId, Names};
 
 /// All that a test can have used.
 struct Closed {
@@ -105,7 +107,8 @@ impl Jvm {
         };
         let mut view = View { calls, kinds, answers, names, ran: &self.ran };
         let kept = Elsewhere::of(&seen.hits, &self.loaded, &mut view);
-        let mut hits = &seen.hits | self.tests.changed_by_others(seen);
+        let mut left = self.tests.changed_by_others(seen);
+        let mut hits = &seen.hits | &left;
         let mut touched: FxHashSet<NameId> = FxHashSet::default();
         let mut new_classes: Vec<NameId> =
             seen.classes.iter().map(|class| class_id(class, names)).collect();
@@ -116,7 +119,6 @@ impl Jvm {
         let mut new_hits: Vec<u32> = hits.iter().collect();
         let mut roots_done = RoaringBitmap::new();
         let mut stranger = None;
-        let mut left = self.tests.changed_by_others(seen);
         let (mut asked, mut others) = (RoaringBitmap::new(), RoaringBitmap::new());
         loop {
             for &probe in &new_hits {
@@ -125,13 +127,9 @@ impl Jvm {
                     new_classes.extend(&method.mentions);
                 }
             }
-            let mut roots: Vec<u32> = Vec::new();
-            while let Some(class) = new_classes.pop() {
-                if touched.insert(class) {
-                    new_classes.extend(&answers.class(class, names).header_names);
-                    roots.extend(calls.initialiser(class));
-                }
-            }
+            touch(&mut new_classes, &mut touched, answers, names);
+            let mut roots: Vec<u32> =
+                touched.iter().filter_map(|&c| calls.initialiser(c)).collect();
             // With each round there may be more: what was no matter at first may be now.
             let met = fields.met(&hits, made, &can_be_left, (calls, kinds), index, names);
             for &class in met.objects.intersection(&touched) {
@@ -153,6 +151,7 @@ impl Jvm {
                 None => true,
             });
             let mut view = View { calls, kinds, answers, names, ran: &self.ran };
+            left.extend(&roots);
             let mut outside: Vec<u32> = kept.roots(&hits, &touched, &mut view);
             outside.extend(writers_of(&met.fields, &view));
             outside.extend(handed_by(&met.concerned, &view));
@@ -162,13 +161,8 @@ impl Jvm {
             roots.extend(met.concerned.iter().filter(|probe| !is_told(probe)));
             roots.retain(|&probe| roots_done.insert(probe));
             let mut more = calls.reach(roots.iter().copied(), &self.ran, kinds);
-            // What was called by reflection is not known: anything that ran together with it.
-            for probe in more.iter().chain(roots).collect::<Vec<_>>() {
-                if calls.method(probe).is_some_and(|(_, method)| method.is_reflective) {
-                    let with_it = self.tests.ended.iter().filter(|did| did.hits.contains(probe));
-                    with_it.for_each(|did| more |= &did.hits);
-                }
-            }
+            let reflective: Vec<u32> = more.iter().chain(roots).collect();
+            more |= with_reflection(&reflective, calls, &self.tests);
             more.extend(outside);
             left |= &more;
             more |= makers;
@@ -178,8 +172,7 @@ impl Jvm {
             more |= shelved;
             more -= &hits;
             if more.is_empty() {
-                let known = &met.objects;
-                let made = made_by_others(seen, &hits, known, calls, &self.tests);
+                let made = made_by_others(seen, &hits, &met.objects, calls, &self.tests);
                 left |= &made.ran;
                 more = made.ran;
                 more -= &hits;
@@ -242,6 +235,32 @@ impl Jvm {
             facts.extend(body);
         }
     }
+}
+
+/// Adds classes, and what their headers lead to.
+fn touch(
+    new: &mut Vec<NameId>,
+    touched: &mut FxHashSet<NameId>,
+    answers: &mut Answers,
+    names: &mut Names,
+) {
+    while let Some(class) = new.pop() {
+        if touched.insert(class) {
+            new.extend(&answers.class(class, names).header_names);
+        }
+    }
+}
+
+/// What was called by reflection is not known: anything that ran together with it.
+fn with_reflection(methods: &[u32], calls: &Calls, tests: &TestsSeen) -> RoaringBitmap {
+    let mut found = RoaringBitmap::new();
+    for &probe in methods {
+        if calls.method(probe).is_some_and(|(_, method)| method.links.is_reflective) {
+            let with_it = tests.ended.iter().filter(|did| did.hits.contains(probe));
+            with_it.for_each(|did| found |= &did.hits);
+        }
+    }
+    found
 }
 
 fn whole(answers: &mut Answers, class: &str) -> u32 {

@@ -102,7 +102,7 @@ impl Elsewhere {
         for (probe, _, method) in view.calls.methods_in(view.ran) {
             // A lambda or an object of the nest that is of a type which the nest hands to the library.
             let nest = view.calls.nest_of(probe);
-            for lambda in &method.lambdas {
+            for lambda in &method.links.lambdas {
                 if self.uses(lambda.interface, view) || self.takes(nest, lambda.interface, view) {
                     found.extend(view.calls.targets(view.kinds, lambda.runs, view.ran));
                 }
@@ -143,8 +143,9 @@ impl Elsewhere {
             }
         }
         for (_, _, method) in view.calls.methods_in(hits) {
-            for lambda in &method.lambdas {
-                let mut takers = method.hands.iter().filter(|(_, kind)| *kind == lambda.interface);
+            for lambda in &method.links.lambdas {
+                let mut takers =
+                    method.links.hands.iter().filter(|(_, kind)| *kind == lambda.interface);
                 if takers.any(|&(owner, _)| is_one_of(FRAMEWORKS, view.names.get(owner))) {
                     roots.extend(view.calls.targets(view.kinds, lambda.runs, view.ran));
                 }
@@ -161,7 +162,8 @@ impl Elsewhere {
         tests: &TestsSeen,
         own_class: &str,
     ) -> RoaringBitmap {
-        let asks = calls.methods_in(hits).fold(self.asks, |all, (_, _, method)| all | method.asks);
+        let asks =
+            calls.methods_in(hits).fold(self.asks, |all, (_, _, method)| all | method.links.asks);
         let mut found = RoaringBitmap::new();
         if asks != 0 {
             for did in tests.ended.iter().filter(|did| did.sets & asks != 0) {
@@ -199,11 +201,11 @@ pub(crate) fn made_by_others(
         if !(method.is_static || method.is_constructor) {
             add_makers(class, (calls, counted, known), &mut done, &mut makers);
         }
-        for &class in &method.looks_into {
+        for &class in &method.links.looks_into {
             add_makers(class, (calls, counted, known), &mut done, &mut makers);
         }
         let of_lambda = calls.makers_of(class, method.signature);
-        if method.is_hidden && !of_lambda.iter().any(|&maker| counted.contains(maker)) {
+        if method.links.is_hidden && !of_lambda.iter().any(|&maker| counted.contains(maker)) {
             makers.extend(of_lambda);
         }
     }

@@ -53,7 +53,7 @@ mod test_methods;
 mod tests_seen;
 
 pub use answers::{Answered, Facts};
-pub use class::{Class, Field, Lambda, Method};
+pub use class::{Class, Field, Lambda, Links, Method};
 pub use discovery::outermost;
 pub use facts::{Fact, FactKind, answer};
 pub use jvm::Jvm;

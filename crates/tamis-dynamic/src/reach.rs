@@ -152,7 +152,7 @@ impl<'c> Reach<'c> {
                 self.hand(owner);
             }
         }
-        for &(owner, called_as) in &method.interface_calls {
+        for &(owner, called_as) in &method.links.interface_calls {
             if self.called_by_interface.insert((owner, called_as)) {
                 for (lambda, maker) in self.calls.lambdas(called_as) {
                     if self.ran.contains(*maker)
@@ -163,7 +163,7 @@ impl<'c> Reach<'c> {
                 }
             }
         }
-        for &(owner, interface) in &method.hands {
+        for &(owner, interface) in &method.links.hands {
             if self.calls.position(owner).is_none() && self.handed.insert(interface) {
                 self.hand(interface);
             }

@@ -209,7 +209,7 @@ impl RetainedState {
             let Some((class, method)) = calls.method(probe) else { continue };
             if (!method.is_static && objects.contains(&class.name))
                 || is_holder(class.name)
-                || method.gets_at_any_field
+                || method.links.gets_at_any_field
                 || method.statics.iter().any(|&owner| has_state(owner))
             {
                 concerned.insert(probe);

@@ -168,7 +168,8 @@ fn nothing_is_missed(runner: Runner, by_method: bool) {
     tests.extend(traps.iter().flat_map(|trap| trap.write(&project, runner, by_method)));
     project.compile();
     let first = run(&project, runner, options, &tests);
-    assert!(first.ran.contains_key("t.PlainTest"), "{first:?}");
+    let is_plain = |name: &String| name.starts_with("t.PlainTest");
+    assert!(first.ran.keys().any(is_plain), "{first:?}");
     for Trap { package, .. } in &traps {
         project.replace(&format!("src/{package}/Parser.java"), "\"one\"", "\"two\"");
     }
@@ -187,8 +188,9 @@ fn nothing_is_missed(runner: Runner, by_method: bool) {
         .map(|trap| trap.name.as_str())
         .collect();
     assert!(missed.is_empty(), "{runner:?} by method: {by_method}: {missed:#?}");
-    if runner != Runner::PlatformInParallel {
-        assert!(!runs("t.PlainTest"), "{second:?}");
+    // There test classes end together, and each has what ran until then.
+    if !matches!(runner, Runner::PlatformInParallel | Runner::TestNg) {
+        assert!(!second.ran.keys().any(is_plain), "{second:?}");
     }
 }
 
