@@ -8,13 +8,14 @@ import subprocess
 import sys
 from datetime import date
 
-from . import first_run, nothing_changed, scale
+from . import against, first_run, nothing_changed, scale
 from .surroundings import ROOT, WORK, Missing, binary
 
 BENCHMARKS = {
     "first-run": first_run.run,
     "nothing-changed": nothing_changed.run,
     "scale": scale.run,
+    "against": against.run,
 }
 
 
@@ -23,7 +24,8 @@ def main():
     # Also into a file or a pipe one sees how far it is.
     sys.stdout.reconfigure(line_buffering=True)
     WORK.mkdir(parents=True, exist_ok=True)
-    names = list(BENCHMARKS) if arguments.what == "all" else [arguments.what]
+    alone = [name for name in BENCHMARKS if name != "against"]
+    names = alone if arguments.what == "all" else [arguments.what]
     try:
         tamis = binary(arguments.tamis)
         print_machine(tamis)
@@ -47,6 +49,7 @@ def parse():
     )
     parser.add_argument("what", choices=[*BENCHMARKS, "all"])
     parser.add_argument("--tamis", help="the binary [default: target/release/tamis]")
+    parser.add_argument("--against", help="against: another build, measured in turn with this one")
     parser.add_argument("--rounds", type=int, default=7, help="runs of each kind (default: 7)")
     parser.add_argument(
         "--only",

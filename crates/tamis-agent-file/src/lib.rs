@@ -17,11 +17,11 @@ pub fn install(folder: &Path) -> io::Result<PathBuf> {
     if fs::read(&path).is_ok_and(|bytes| bytes == LIBRARY) {
         return Ok(path);
     }
-    fs::create_dir_all(folder)?;
+    tamis_private::make_folder(folder)?;
     static WRITERS: AtomicU32 = AtomicU32::new(0);
     let writer = WRITERS.fetch_add(1, Ordering::Relaxed);
     let half = folder.join(format!(".libtamis_agent-{}-{writer}.half", std::process::id()));
-    let written = fs::File::create(&half).and_then(|mut file| {
+    let written = tamis_private::create_file(&half).and_then(|mut file| {
         file.write_all(LIBRARY)?;
         // A name that is there after a crash of the machine must have its content.
         file.sync_all()

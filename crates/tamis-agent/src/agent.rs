@@ -6,6 +6,7 @@
 use crate::classes::Classes;
 use crate::jdk::Jdk;
 use crate::jvm::{Jni, Jvmti, Object};
+use crate::late::Late;
 use crate::link::Link;
 use crate::lookups;
 use crate::open_tests::{Boundary, MethodBegins, Tests};
@@ -35,6 +36,7 @@ pub(crate) struct Agent {
     pub(crate) classes: Classes,
     pub(crate) lookups: lookups::Lookups,
     pub(crate) prepared: Prepared,
+    pub(crate) late: Late,
     /// Not in a build tool.
     pub(crate) jdk: Option<Jdk>,
     /// A global reference; set before the program's first class is loaded.
@@ -90,6 +92,7 @@ impl Agent {
             classes: Classes::default(),
             lookups: lookups::Lookups::default(),
             prepared: Prepared::default(),
+            late: Late::default(),
             jdk,
             platform_loader: OnceLock::new(),
             desk: Mutex::new(Desk {
@@ -200,7 +203,7 @@ impl Agent {
     }
 
     /// The static initialiser with this probe begins. Others that run now are around it, or on other
-    /// threads and cannot be told apart.
+    /// threads and cannot be distinguished.
     pub(crate) fn initialiser_begins(&self, jni: Jni, probe: u32) {
         let Some(threads) = self.jvmti.threads(jni) else { return };
         let mut desk = self.desk();
@@ -228,7 +231,7 @@ impl Agent {
         desk.link.tell(&FromJvm::Initialised { probe, hits, lookups });
     }
 
-    /// What static fields hold; said before a test begins.
+    /// What static fields hold; reported before a test begins.
     pub(crate) fn state_now(&self, watched: Vec<String>, changed: Option<Vec<(String, String)>>) {
         let state = StaticState { watched, waiting: self.prepared.waiting(), changed };
         self.desk().link.tell(&FromJvm::State(state));
@@ -353,7 +356,7 @@ impl Desk {
     }
 }
 
-/// Asks for a path that nobody has, so that a tracer sees it among the program's own accesses.
+/// Asks for a path that does not exist, so that a tracer sees it among the program's own accesses.
 fn look_at(path: &str) {
     if let Ok(path) = CString::new(path) {
         // SAFETY: a text that ends with NUL.

@@ -1,10 +1,10 @@
 //! Keeps `fstat` of the JVM's own libraries away from the tracer.
 //!
 //! The GNU C library asks the kernel for it with `newfstatat` and an empty path. Whether a path is empty
-//! cannot be told from outside, so a tracer that stops calls with paths stops these as well: of Maven's
+//! cannot be seen from outside, so a tracer that stops calls with paths stops these as well: of Maven's
 //! calls that would be every second one. The JVM's libraries get a function instead that makes the call
 //! which only takes a descriptor. It gives the same answer, and the tracer has no use for it: what was
-//! opened has been told.
+//! opened has been reported.
 //!
 //! What goes wrong here costs time and hides nothing. The JVM loads some of its libraries late, so they
 //! are looked for again from time to time.

@@ -15,7 +15,7 @@ pub(crate) fn hello(jni: Jni, role: Role, blind: Vec<String>) -> Hello {
         command: property("sun.java.command"),
         vm_arguments: vm_arguments(jni),
         class_path: match role {
-            // Nobody else knows where it was started.
+            // Only the JVM knows where it was started.
             Role::Child(_) => absolute(&property("java.class.path")),
             _ => property("java.class.path"),
         },
@@ -44,10 +44,10 @@ pub(crate) fn property(jni: Jni, name: &str) -> String {
 /// As the JVM took them, options from the environment and from files included. JDK 8 does not tell;
 /// there the command line of the process has to do.
 pub(crate) fn vm_arguments(jni: Jni) -> Vec<String> {
-    let told = jni.find_class(c"jdk/internal/misc/VM").and_then(|class| {
+    let initial = jni.find_class(c"jdk/internal/misc/VM").and_then(|class| {
         jni.call_static(class, c"getRuntimeArguments", c"()[Ljava/lang/String;", &[])
     });
-    match told {
+    match initial {
         Some(arguments) => jni.texts(arguments),
         None => {
             let line = std::fs::read("/proc/self/cmdline").unwrap_or_default();

@@ -1,5 +1,6 @@
 //! What happens to the bytes of one class.
 
+use crate::classes::Known;
 use crate::hooked::{HOOKS, Hook, LAUNCHER};
 use crate::probes::FAMILY;
 use tamis_classfile::ClassFile;
@@ -11,46 +12,83 @@ const STATE: &str = "java/lang/TamisState";
 pub(crate) type HookOf = fn(&[u8], &[u8], &[u8]) -> Option<Hook>;
 
 /// A class with probes.
-#[derive(Debug, Default, PartialEq, Eq)]
+#[derive(Debug)]
 pub(crate) struct Probed {
     /// `None` if nothing had to change: a class without code.
     pub(crate) bytes: Option<Vec<u8>>,
-    pub(crate) first: u32,
-    pub(crate) probes: u32,
+    pub(crate) known: Known,
     /// Names with descriptors, in the order of the probes.
     pub(crate) methods: Vec<Vec<u8>>,
 }
 
-/// Puts a probe into every method with code, in file order, and the hooks. `first_of` is told how
-/// many probes there are and gives the id of the first.
+/// Puts a probe into every method with code that the class has by `original`, and the hooks.
+/// `ids_of` is given these methods, in file order, and gives their ids. What another agent has added
+/// to the class gets no probe.
 pub(crate) fn probe(
     file: &[u8],
+    original: &[u8],
     hook_of: HookOf,
-    first_of: impl FnOnce(u32) -> Result<u32, String>,
+    ids_of: impl FnOnce(&[Vec<u8>]) -> Result<Known, String>,
 ) -> Result<Probed, String> {
     let mut editor = Editor::new(file).map_err(|error| error.to_string())?;
-    let methods: Vec<usize> = with_code(editor.class())?;
-    let probes = methods.len() as u32;
-    let first = first_of(probes)?;
-    if methods.is_empty() {
-        return Ok(Probed { first, probes, ..Probed::default() });
-    }
-    for (&method, index) in methods.iter().zip(first..) {
-        let mark = Prefix::Mark { family: FAMILY, mark: index };
-        editor.prefix(method, mark).map_err(|error| refused(&editor, method, error))?;
-        if editor.class().methods[method].name == b"<clinit>" {
-            add_ends(&mut editor, method, index)?;
-        }
-        add_hook(&mut editor, method, hook_of)?;
-    }
-    let class = editor.class();
-    let members = methods.iter().map(|&method| &class.methods[method]);
-    let signatures = members.map(|member| [member.name, member.descriptor].concat()).collect();
-    let bytes = editor.finish().map_err(|error| error.to_string())?;
-    Ok(Probed { bytes: Some(bytes), first, probes, methods: signatures })
+    let there = with_code(editor.class())?;
+    let methods = if original == file {
+        signatures(editor.class(), &there)
+    } else {
+        signatures_of(original)?
+    };
+    let known = ids_of(&methods)?;
+    let bytes = mark(&mut editor, &there, hook_of, &known)?;
+    let bytes = bytes.then(|| editor.finish().map_err(|error| error.to_string())).transpose()?;
+    Ok(Probed { bytes, known, methods })
 }
 
-/// Tells when a static initialiser begins and ends. One that cannot be told about is left alone, and
+/// Whether anything was put in.
+fn mark(
+    editor: &mut Editor<'_>,
+    methods: &[usize],
+    hook_of: HookOf,
+    known: &Known,
+) -> Result<bool, String> {
+    let (mut marked, mut hooked) = (0, 0);
+    for &method in methods {
+        let member = &editor.class().methods[method];
+        let id = known.id_of(&[member.name, member.descriptor].concat(), marked);
+        if let Some(id) = id {
+            add_probe(editor, method, id)?;
+            marked += 1;
+        }
+        hooked += usize::from(add_hook(editor, method, hook_of)?);
+    }
+    if marked == known.count() {
+        Ok(marked + hooked > 0)
+    } else {
+        Err("another agent took methods out of it".to_owned())
+    }
+}
+
+fn add_probe(editor: &mut Editor<'_>, method: usize, id: u32) -> Result<(), String> {
+    let mark = Prefix::Mark { family: FAMILY, mark: id };
+    editor.prefix(method, mark).map_err(|error| refused(editor, method, error))?;
+    if editor.class().methods[method].name == b"<clinit>" {
+        add_ends(editor, method, id)?;
+    }
+    Ok(())
+}
+
+fn signatures_of(file: &[u8]) -> Result<Vec<Vec<u8>>, String> {
+    let class = ClassFile::parse(file).map_err(|error| error.to_string())?;
+    let methods = with_code(&class)?;
+    Ok(signatures(&class, &methods))
+}
+
+/// Names with descriptors.
+fn signatures(class: &ClassFile<'_>, methods: &[usize]) -> Vec<Vec<u8>> {
+    let members = methods.iter().map(|&method| &class.methods[method]);
+    members.map(|member| [member.name, member.descriptor].concat()).collect()
+}
+
+/// Tells when a static initialiser begins and ends. One that cannot be reported is left alone, and
 /// tamis finds out what it can have used from what it calls.
 fn add_ends(editor: &mut Editor<'_>, method: usize, probe: u32) -> Result<(), String> {
     let probe = probe.to_string();

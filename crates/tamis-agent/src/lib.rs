@@ -10,12 +10,13 @@
 //! hooks: all that it does belongs to that test ([`natives_children`]).
 //!
 //! The program comes first: whatever fails here, the JVM runs on as if the agent were not there.
-//! Where tamis can still be reached it is told, so that it does not trust what it got; where not,
+//! Where tamis can still be reached, it gets a report, so that it does not trust what it got; where not,
 //! it misses the greeting. Nothing is ever printed: some build tools read a JVM's output.
 //!
 //! ```text
 //! Agent_OnLoad    options, connection, events on
 //! VMInit          probes and hook classes into the boot loader, greeting
+//! VMInit, last    after all other agents: from here on classes are changed behind them ([`late`])
 //! ClassFileLoad   hash, probes, hooks
 //! (hooks)         boundaries of tests, questions of build tools
 //! VMDeath         what is left, farewell
@@ -29,6 +30,7 @@ mod hooked;
 mod instrument;
 mod jdk;
 mod jvm;
+mod late;
 mod link;
 mod load;
 mod lookups;
@@ -106,6 +108,7 @@ fn start(vm: Vm, options: *const c_char) -> Option<()> {
     };
     // Without events there is no greeting, and tamis knows.
     let agent = Agent::install(jvmti, jdk, options, link)?;
+    let _ = agent.late.in_vm(vm);
     listen(agent).ok()
 }
 
@@ -139,6 +142,8 @@ extern "system" fn on_vm_init(_: *mut c_void, jni: Jni, _: Object) {
         if let Err(problem) = defined {
             agent.trouble(&problem);
         }
+        // Without it the first environment goes on.
+        let _ = agent.late.await_others();
     });
 }
 
@@ -202,6 +207,33 @@ extern "system" fn on_class_file_load(
         // SAFETY: what the JVM gives to this event.
         let (name, bytes) = unsafe { (text(name), slice(bytes, length)) };
         let offer = Offer { jni, redefined, loader, name, bytes };
+        if let Some(changed) = load::on_original(agent, offer) {
+            // SAFETY: as above.
+            unsafe { replace(agent, jvmti, &changed, new_length, new_bytes) };
+        }
+    });
+}
+
+/// A class of the program, as other agents leave it.
+extern "system" fn on_class_behind_others(
+    jvmti: Jvmti,
+    jni: Jni,
+    redefined: Object,
+    loader: Object,
+    name: *const c_char,
+    _: Object,
+    length: i32,
+    bytes: *const u8,
+    new_length: *mut i32,
+    new_bytes: *mut *mut u8,
+) {
+    if loader.is_null() {
+        return;
+    }
+    guarded((), |agent| {
+        // SAFETY: what the JVM gives to this event.
+        let (name, bytes) = unsafe { (text(name), slice(bytes, length)) };
+        let offer = Offer { jni, redefined, loader, name, bytes };
         if let Some(changed) = load::on_class(agent, offer) {
             // SAFETY: as above.
             unsafe { replace(agent, jvmti, &changed, new_length, new_bytes) };
@@ -260,7 +292,7 @@ unsafe fn text<'t>(text: *const c_char) -> Option<&'t [u8]> {
 /// That many bytes are there.
 unsafe fn slice<'b>(bytes: *const u8, length: i32) -> &'b [u8] {
     match usize::try_from(length) {
-        // SAFETY: as said.
+        // SAFETY: as above.
         Ok(length) if !bytes.is_null() => unsafe { std::slice::from_raw_parts(bytes, length) },
         _ => &[],
     }
@@ -281,7 +313,7 @@ unsafe fn replace(
         agent.trouble("the JVM has no memory for a changed class");
         return;
     };
-    // SAFETY: as said.
+    // SAFETY: as above.
     unsafe {
         *new_length = length;
         *new_bytes = copy;

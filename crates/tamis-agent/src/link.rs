@@ -78,7 +78,7 @@ struct Sender<'s>(&'s UnixStream);
 
 impl Write for Sender<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        // SAFETY: an open socket, and as many bytes as said.
+        // SAFETY: an open socket, and as many bytes as given.
         let sent = unsafe {
             libc::send(self.0.as_raw_fd(), bytes.as_ptr().cast(), bytes.len(), libc::MSG_NOSIGNAL)
         };

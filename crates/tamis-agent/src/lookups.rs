@@ -7,16 +7,17 @@ use tamis_jvm_wire::Lookup;
 
 /// The numbers of `TamisLookups.java`.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Kind {
+pub(crate) enum LookupKind {
     Class = 0,
     Reflected = 1,
     Variable = 2,
     Property = 3,
 }
 
-const KINDS: [Kind; 4] = [Kind::Class, Kind::Reflected, Kind::Variable, Kind::Property];
+const KINDS: [LookupKind; 4] =
+    [LookupKind::Class, LookupKind::Reflected, LookupKind::Variable, LookupKind::Property];
 
-impl Kind {
+impl LookupKind {
     pub(crate) fn from_number(number: i32) -> Option<Self> {
         KINDS.into_iter().find(|k| *k as i32 == number)
     }
@@ -43,7 +44,7 @@ pub(crate) struct Lookups {
 
 #[derive(Debug, Default)]
 struct Asked {
-    /// By [`Kind`].
+    /// By [`LookupKind`].
     names: [HashSet<String>; 4],
     all_variables: bool,
     listed: BTreeSet<u32>,
@@ -58,7 +59,7 @@ impl Lookups {
         self.asked.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(crate) fn name(&self, kind: Kind, name: String) {
+    pub(crate) fn name(&self, kind: LookupKind, name: String) {
         self.asked().names[kind as usize].insert(name);
     }
 
@@ -86,7 +87,7 @@ impl Lookups {
         let _ = self.classes.set([hooks, string]);
     }
 
-    /// Ends a window: everything since the last time, and the hooks forget what they told. `None` if
+    /// Ends a window: everything since the last time, and the hooks forget what they reported. `None` if
     /// they could not be made to.
     pub(crate) fn end_window(&self, jni: Jni) -> Option<tamis_jvm_wire::Lookups> {
         let Some(&[hooks, string]) = self.classes.get() else { return Some(self.drain()) };
@@ -136,7 +137,7 @@ mod tests {
     fn each_question_is_told_once_per_window() {
         let lookups = Lookups::default();
         for _ in 0..2 {
-            lookups.name(Kind::Class, "a.B".into());
+            lookups.name(LookupKind::Class, "a.B".into());
             lookups.in_jar("/one.jar".into(), Some("e".into()));
             lookups.in_jar("/two.jar".into(), Some("e".into()));
             lookups.in_jar("/two.jar".into(), None);
@@ -155,7 +156,7 @@ mod tests {
         );
         assert!(lookups.drain().is_empty());
         lookups.in_jar("/two.jar".into(), Some("e".into()));
-        lookups.name(Kind::Variable, "HOME".into());
+        lookups.name(LookupKind::Variable, "HOME".into());
         assert_eq!(
             lookups.drain().iter().collect::<Vec<_>>(),
             [Lookup::Variable("HOME".into()), entry("/two.jar")]

@@ -2,7 +2,7 @@
 
 use crate::agent::{Agent, guarded};
 use crate::jvm::{Jni, Object};
-use crate::lookups::Kind;
+use crate::lookups::LookupKind;
 use std::ffi::CString;
 use tamis_jvm_wire::{FromJvm, Goal, Scanned, ToJvm};
 
@@ -276,7 +276,7 @@ extern "system" fn Java_java_lang_TamisMaven_goalEnds(
 #[unsafe(no_mangle)]
 extern "system" fn Java_java_lang_TamisLookups_asked(jni: Jni, _: Object, kind: i32, name: Object) {
     guarded((), |agent| {
-        if let (Some(kind), Some(name)) = (Kind::from_number(kind), jni.text(name)) {
+        if let (Some(kind), Some(name)) = (LookupKind::from_number(kind), jni.text(name)) {
             agent.lookups.name(kind, name);
         }
     });

@@ -1,4 +1,4 @@
-//! The native methods of the hooks in runners that nobody prepared.
+//! The native methods of the hooks in runners that were not prepared.
 
 use crate::agent::guarded;
 use crate::jvm::{Jni, Object};
@@ -13,7 +13,7 @@ extern "system" fn Java_java_lang_TamisLauncher_launched(_: Jni, _: Object) -> u
 /// `static native int openTests()`
 #[unsafe(no_mangle)]
 extern "system" fn Java_java_lang_TamisLauncher_openTests(_: Jni, _: Object) -> i32 {
-    // Where it cannot be told, something may be open.
+    // Where that is not known, something may be open.
     guarded(1, |agent| i32::try_from(agent.open_tests()).unwrap_or(i32::MAX))
 }
 

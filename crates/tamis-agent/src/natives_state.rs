@@ -6,6 +6,9 @@ use crate::prepared::can_change;
 use std::ffi::CString;
 use tamis_classfile::{flags, mutf8};
 
+/// Where JaCoCo counts what a class ran, in the class itself: nothing that the program can see.
+const JACOCO: &[u8] = b"$jacocoData";
+
 /// `private static native void initialiserBegins(int probe)`
 #[unsafe(no_mangle)]
 extern "system" fn Java_java_lang_TamisState_initialiserBegins(jni: Jni, _: Object, probe: i32) {
@@ -55,7 +58,8 @@ extern "system" fn Java_java_lang_TamisState_fields(
     guarded(Object::NULL, |agent| {
         let texts = || {
             let all = agent.jvmti.fields(class)?;
-            let wanted = all.iter().filter(|field| match is_static {
+            let own = all.iter().filter(|field| field.name != JACOCO);
+            let wanted = own.filter(|field| match is_static {
                 0 => field.access & flags::STATIC == 0,
                 _ => can_change(field.access, &field.kind),
             });

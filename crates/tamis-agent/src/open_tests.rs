@@ -1,9 +1,9 @@
-//! The tests that are open, and what is said at their boundaries.
+//! The tests that are open, and what is reported at their boundaries.
 //!
 //! A test is one class. It is open from the first begin of its class to the matching end, on
 //! whatever threads: a class that a runner enters again inside itself is the same test, deeper.
 //! Several classes can be open; a window belongs to all of them. Classes of one *group* (TestNG)
-//! end together when the last run of the group ends. Where methods are told apart, a class has
+//! end together when the last run of the group ends. Where methods are distinguished, a class has
 //! [`stretches`]. Some suites of JUnit 3 run the tests of a class one by one, thousands of them, with nothing
 //! of the class around them: so such a class stays open until another one begins.
 
@@ -17,7 +17,7 @@ use tamis_jvm_wire::{Began, Ended, FromJvm, Verdict};
 
 #[derive(Debug, Default)]
 pub(crate) struct Tests {
-    /// Whether methods are told apart.
+    /// Whether methods are distinguished.
     methods: bool,
     /// Whether a class of JUnit 3 stays open until another one begins.
     lingers: bool,
@@ -36,7 +36,7 @@ struct Open {
     failed: bool,
     group: Option<String>,
     began: Instant,
-    /// The one of now, where its methods are told apart.
+    /// The one of now, where its methods are distinguished.
     stretch: Option<OpenStretch>,
 }
 
@@ -46,7 +46,7 @@ struct Group {
     depth: u32,
 }
 
-/// One test to be opened or closed, told by [`Tests`] and carried out by the caller in this order:
+/// One test to be opened or closed, as [`Tests`] says and carried out by the caller in this order:
 /// the window so far, the message, the mark.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Boundary {
@@ -155,7 +155,7 @@ impl Tests {
         id.map(|id| self.end(id, failed)).unwrap_or_default()
     }
 
-    /// Which of them failed cannot be told when several are open: all did.
+    /// Which of them failed is not known when several are open: all did.
     pub(crate) fn failed(&mut self) {
         for test in &mut self.open {
             test.failed = true;
@@ -174,7 +174,7 @@ impl Tests {
 
     /// A class of the group runs; it stays open until the group ends.
     pub(crate) fn group_member(&mut self, framework: &str, class: &str) -> Option<Boundary> {
-        // Without a run around it nobody would close it.
+        // Without a run around it nothing would close it.
         self.groups.iter().find(|group| group.framework == framework)?;
         if self.open.iter().any(|test| test.class == class) {
             return None;

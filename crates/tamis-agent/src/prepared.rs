@@ -1,7 +1,7 @@
 //! Classes with static fields, from the time at which they are prepared.
 //!
-//! Whether a class has such fields is told by its bytes when it is loaded; the class itself is there only
-//! when it is prepared, somewhat later. Nobody is kept alive by being known here.
+//! Whether a class has such fields is seen in its bytes when it is loaded; the class itself is there only
+//! when it is prepared, somewhat later. No class is kept alive by being known here.
 
 use crate::jvm::{Jni, Jvmti, Object};
 use std::collections::HashMap;
@@ -21,7 +21,7 @@ struct Classes {
     /// Loaded and not yet prepared: whether it has a static initialiser, and how many there are of the
     /// name.
     loaded: HashMap<Vec<u8>, (bool, u32)>,
-    /// Weak references to those that nobody asked about yet.
+    /// Weak references to those that were not asked about yet.
     there: Vec<(Object, bool)>,
 }
 

@@ -2,7 +2,7 @@
 
 use crate::ids::{ClassId, MethodId};
 
-/// How receivers of calls are told, from the coarsest to the finest.
+/// How receivers of calls are found, from the coarsest to the finest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Algorithm {
     /// Class hierarchy analysis: any class below the declared type.
@@ -11,7 +11,7 @@ pub enum Algorithm {
     Rta,
     /// One set of classes per variable and field.
     ZeroCfa,
-    /// The same with objects told apart by where they are made.
+    /// The same with objects distinguished by where they are made.
     ZeroOneCfa,
 }
 

@@ -205,7 +205,7 @@ impl Body {
         self.drop_unused();
     }
 
-    /// Removes copies into variables that nobody reads, and numbers the others without gaps.
+    /// Removes copies into variables that are never read, and numbers the others without gaps.
     fn drop_unused(&mut self) {
         let mut read = vec![false; self.vars as usize];
         for var in self.args.iter().chain(&self.parameters) {

@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use tamis_classfile::{Analyser, ClassFile, Malformed, flags};
 use tamis_core::Hash;
 
-/// How finely changes are told.
+/// How finely changes are distinguished.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Changes {
     /// A changed class changes all of its methods.

@@ -25,7 +25,7 @@ pub struct CallGraph {
     pub unreadable: Vec<MethodId>,
 }
 
-/// The same edges, turned around, from which the ways to some methods are told.
+/// The same edges, turned around, from which the ways to some methods are found.
 #[derive(Debug, Clone)]
 pub struct Callers {
     /// The next step towards the nearest wanted method; the method itself where it is wanted.

@@ -50,7 +50,7 @@ pub(crate) struct Mapped {
 
 // SAFETY: the mapping is private, read-only and lives until the value is dropped.
 unsafe impl Send for Mapped {}
-// SAFETY: as above; nobody writes.
+// SAFETY: as above; nothing writes.
 unsafe impl Sync for Mapped {}
 
 impl Mapped {

@@ -101,7 +101,7 @@ pub(crate) struct Interpreter<'p, 'u> {
 }
 
 impl<'u> Program<'u> {
-    /// What a method does when it runs, which is nothing where it has no code. `None`, with a problem said,
+    /// What a method does when it runs, which is nothing where it has no code. `None`, with a problem reported,
     /// where the code is not understood.
     pub(crate) fn body_to_run(&mut self, method: MethodId, wanted: Wanted) -> Option<Rc<Body>> {
         if self.methods[method as usize].is(flags::NATIVE) {

@@ -108,7 +108,7 @@ impl Program<'_> {
         best
     }
 
-    /// The field that an access means. One that nobody declares is taken to stand where it is asked
+    /// The field that an access means. One that no class declares is taken to stand where it is asked
     /// for.
     pub(crate) fn resolve_field(&mut self, class: ClassId, selector: SelectorId) -> FieldId {
         if let Some(field) = self.fields.find(class, selector) {

@@ -137,7 +137,7 @@ impl Solver {
     }
 
     /// Moves what is new at one node along its edges; `None` when nothing is new anywhere. `merged` is
-    /// told of nodes that became one: (the one that stays, the one that goes).
+    /// called for nodes that became one: (the one that stays, the one that goes).
     pub(crate) fn step(&mut self, merged: &mut Vec<(Node, Node)>) -> Option<Step> {
         let edges = self.known_edges.len();
         if self.steps > self.parent.len() && edges > self.edges_then + self.edges_then / 8 {

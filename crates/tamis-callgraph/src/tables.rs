@@ -99,7 +99,7 @@ struct Field {
 pub(crate) struct Fields {
     all: Vec<Field>,
     numbers: FxHashMap<u64, FieldId>,
-    /// Those that were opened and that the analysis was not told of.
+    /// Those that were opened and that the analysis does not know.
     opened: Vec<FieldId>,
 }
 

@@ -28,7 +28,7 @@ const FIELDS: usize = 12;
 const BINARY: &str = "tamis";
 const BINARY_LINES: usize = 4_000;
 
-/// Crates for developers: they print, and nobody runs them unasked.
+/// Crates for developers: they print, and run only when a developer calls them.
 const FOR_DEVELOPERS: [&str; 2] = ["tamis-check", "tamis-testkit"];
 
 fn main() -> Result<()> {

@@ -50,7 +50,7 @@ pub struct MethodFingerprint<'a> {
 
 /// Kinds of attributes, so that a name is looked at once per class and not once per member.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum AttributeKind {
     NotLookedAt,
     /// Debug information, and what only verifiers, compilers and other tools read.
     Invisible,
@@ -79,7 +79,7 @@ pub(crate) enum Kind {
     Unknown,
 }
 
-impl Kind {
+impl AttributeKind {
     fn of(name: &[u8]) -> Self {
         match name {
             b"Code" => Self::Code,
@@ -130,14 +130,14 @@ pub(crate) struct Memory {
     /// What is being hashed; a stack.
     buffer: Vec<u8>,
     /// What the texts of the pool mean as names of attributes.
-    kinds: Vec<Kind>,
+    kinds: Vec<AttributeKind>,
 }
 
 impl Memory {
     pub(crate) fn clear(&mut self, pool: &ConstantPool<'_>) {
         self.buffer.clear();
         self.kinds.clear();
-        self.kinds.resize(pool.len(), Kind::NotLookedAt);
+        self.kinds.resize(pool.len(), AttributeKind::NotLookedAt);
     }
 }
 
@@ -212,11 +212,11 @@ impl<'a, 's> Walk<'a, '_, 's> {
         Ok(taken(buffer, start))
     }
 
-    fn kind(&mut self, name: u16) -> Result<Kind, Malformed> {
+    fn kind(&mut self, name: u16) -> Result<AttributeKind, Malformed> {
         match self.memory.kinds.get(usize::from(name)) {
-            Some(&known) if known != Kind::NotLookedAt => Ok(known),
+            Some(&known) if known != AttributeKind::NotLookedAt => Ok(known),
             _ => {
-                let kind = Kind::of(self.class.pool.utf8(name)?);
+                let kind = AttributeKind::of(self.class.pool.utf8(name)?);
                 self.memory.kinds[usize::from(name)] = kind;
                 Ok(kind)
             }
@@ -237,9 +237,11 @@ impl<'a, 's> Walk<'a, '_, 's> {
             let len = reader.u4()? as usize;
             let data = reader.part(len)?;
             match (self.kind(name)?, member) {
-                (Kind::Invisible | Kind::BootstrapMethods, _) => {}
-                (Kind::StackMapTable, _) => self.frames.push(data),
-                (Kind::Code, Some(member)) if place == Place::Method => self.body(data, member)?,
+                (AttributeKind::Invisible | AttributeKind::BootstrapMethods, _) => {}
+                (AttributeKind::StackMapTable, _) => self.frames.push(data),
+                (AttributeKind::Code, Some(member)) if place == Place::Method => {
+                    self.body(data, member)?
+                }
                 (kind, _) => {
                     let start = self.memory.buffer.len();
                     self.constants.append(name, &mut self.memory.buffer)?;
@@ -271,31 +273,36 @@ impl<'a, 's> Walk<'a, '_, 's> {
     /// Appends the value of an attribute; false where no program can see it at run time.
     fn visible(
         &mut self,
-        kind: Kind,
+        kind: AttributeKind,
         mut data: Reader<'a>,
         place: Place,
     ) -> Result<bool, Malformed> {
         match kind {
-            Kind::NotLookedAt | Kind::Invisible | Kind::BootstrapMethods | Kind::StackMapTable => {
+            AttributeKind::NotLookedAt
+            | AttributeKind::Invisible
+            | AttributeKind::BootstrapMethods
+            | AttributeKind::StackMapTable => {
                 return Ok(false);
             }
-            Kind::Annotations => self.annotations(place).table(&mut data)?,
-            Kind::ParameterAnnotations => self.annotations(Place::Other).parameters(&mut data)?,
-            Kind::TypeAnnotations => self.annotations(Place::Other).types(&mut data)?,
-            Kind::AnnotationDefault => self.annotations(Place::Other).value(&mut data)?,
-            Kind::Synthetic => {}
-            Kind::Signature => {
+            AttributeKind::Annotations => self.annotations(place).table(&mut data)?,
+            AttributeKind::ParameterAnnotations => {
+                self.annotations(Place::Other).parameters(&mut data)?
+            }
+            AttributeKind::TypeAnnotations => self.annotations(Place::Other).types(&mut data)?,
+            AttributeKind::AnnotationDefault => self.annotations(Place::Other).value(&mut data)?,
+            AttributeKind::Synthetic => {}
+            AttributeKind::Signature => {
                 let index = data.u2()?;
                 self.references.types.push(self.class.pool.utf8(index)?);
                 self.append(index)?;
             }
-            Kind::One => self.append(data.u2()?)?,
-            Kind::List => {
+            AttributeKind::One => self.append(data.u2()?)?,
+            AttributeKind::List => {
                 for _ in 0..data.u2()? {
                     self.append(data.u2()?)?;
                 }
             }
-            Kind::Set => {
+            AttributeKind::Set => {
                 let mut set = SetHash::default();
                 for _ in 0..data.u2()? {
                     let one = self.memory.buffer.len();
@@ -304,18 +311,18 @@ impl<'a, 's> Walk<'a, '_, 's> {
                 }
                 set.append(&mut self.memory.buffer);
             }
-            Kind::MethodParameters => {
+            AttributeKind::MethodParameters => {
                 for _ in 0..data.u1()? {
                     self.append_optional(data.u2()?)?;
                     self.memory.buffer.extend_from_slice(data.take(2)?);
                 }
             }
-            Kind::EnclosingMethod => {
+            AttributeKind::EnclosingMethod => {
                 self.append(data.u2()?)?;
                 self.append_optional(data.u2()?)?;
             }
-            Kind::InnerClasses => return self.inner_classes(data),
-            Kind::Record => {
+            AttributeKind::InnerClasses => return self.inner_classes(data),
+            AttributeKind::Record => {
                 for _ in 0..data.u2()? {
                     self.append(data.u2()?)?;
                     let descriptor = data.u2()?;
@@ -326,10 +333,10 @@ impl<'a, 's> Walk<'a, '_, 's> {
                     attributes.append(&mut self.memory.buffer);
                 }
             }
-            Kind::Module => self.module(&mut data)?,
-            Kind::ModuleResolution => self.memory.buffer.extend_from_slice(data.take(2)?),
+            AttributeKind::Module => self.module(&mut data)?,
+            AttributeKind::ModuleResolution => self.memory.buffer.extend_from_slice(data.take(2)?),
             // A Code attribute where none belongs is nothing that we know.
-            Kind::Unknown | Kind::Code => {
+            AttributeKind::Unknown | AttributeKind::Code => {
                 let pool = self.constants.whole_pool();
                 self.memory.buffer.extend_from_slice(data.rest());
                 self.memory.buffer.extend_from_slice(&pool.0.to_le_bytes());

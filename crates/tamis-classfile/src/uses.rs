@@ -18,7 +18,7 @@ const INVOKEINTERFACE: u8 = 185;
 const INVOKEDYNAMIC: u8 = 186;
 const NEW: u8 = 187;
 const IINC: u8 = 132;
-/// Constants can refer to each other; nobody nests them deeper.
+/// Constants can refer to each other; real classes do not nest them deeper.
 const DEEPEST: u32 = 16;
 
 /// The references of one method body. Names may appear more than once.
@@ -189,7 +189,7 @@ impl<'a> Walk<'a, '_> {
                 Ok(())
             }
             Some(Tag::Field) => {
-                // A handle to a field; whether of an object or static is not told apart.
+                // A handle to a field; whether of an object or static is not distinguished.
                 let field = pool.member(index)?;
                 self.mention(field.class);
                 self.uses.statics.push(field);

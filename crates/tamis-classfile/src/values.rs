@@ -6,7 +6,7 @@
 //! returned, passed to anything else, or still on the stack where the code branches; then anything may
 //! happen to it.
 //!
-//! Of a static initialiser it is also told which fields of the class get a value that nobody else has: a
+//! Of a static initialiser it is also known which fields of the class get a value that nothing else has: a
 //! collection or an array that is made there, filled there, and put into that one field.
 
 mod jdk;
@@ -256,7 +256,7 @@ impl<'a> Walk<'a, '_> {
             187 => {
                 let made = self.class.pool.class_name(self.short(pc + 1)?)?;
                 let fresh = match made {
-                    // To be locked, or to be told from all others.
+                    // To be locked, or to be distinguished from all others.
                     b"java/lang/Object" => Some(Fresh { can_change: false, is_empty: true }),
                     _ => COLLECTIONS.contains(&made).then_some(CHANGEABLE),
                 };

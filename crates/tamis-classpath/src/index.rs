@@ -73,7 +73,7 @@ impl ClassIndex {
         self.entries.push(entry);
     }
 
-    /// Why nothing can be said for sure; empty if all is well.
+    /// Why nothing is known for sure; empty if all is well.
     pub fn blind(&self) -> &[String] {
         &self.blind
     }

@@ -110,7 +110,7 @@ impl std::fmt::Debug for EntryReader {
 }
 
 impl EntryReader {
-    /// The content of an entry of this jar, or why it cannot be told.
+    /// The content of an entry of this jar, or why it is not known.
     pub fn read(&mut self, jar: &Jar<'_>, entry: &JarEntry) -> Result<&[u8], String> {
         let data = jar.archive.get_entry(entry.way).map_err(|e| e.to_string())?;
         self.content.clear();

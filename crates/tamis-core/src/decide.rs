@@ -4,10 +4,13 @@
 //! at was observed, and it *holds* when one of its proofs agrees with the world in every answer.
 //!
 //! 1. The newest complete record that holds decides: it passed, skip; it did not, run.
-//! 2. A newer run that did not pass and was not completely observed may well hold: run.
-//! 3. If no record holds, run; the newest record gives the reason.
+//! 2. A newer run that did not pass and was not completely observed may well hold: run. Not so where
+//!    something that it did observe is different now: then it was another state, and what proves
+//!    this one is as good as before.
+//! 3. If no record holds, run. The reason is what differs from a record: here the newest; who knows
+//!    how many answers of each differ takes the nearest one.
 //!
-//! Nothing else leads to a skip. What this does not see: inputs that nobody observes (time,
+//! Nothing else leads to a skip. What this does not see: inputs that are not observed (time,
 //! randomness, the network); those are for the settings (`always-run`).
 
 use crate::record::{Outcome, ProofId, RecordId};
@@ -20,6 +23,8 @@ pub struct Candidate {
     pub outcome: Outcome,
     /// Whether the run was observed completely, under the settings of now.
     pub complete: bool,
+    /// Of a run that was not: whether something that was observed is known to be different now.
+    pub elsewhere: bool,
     pub proofs: Vec<ProofId>,
 }
 
@@ -98,7 +103,7 @@ pub fn decide(
     };
     for candidate in candidates {
         if !candidate.complete {
-            if candidate.outcome.passed() {
+            if candidate.outcome.passed() || candidate.elsewhere {
                 continue;
             }
             return Decision::Run(Cause::DidNotPass(candidate.record, candidate.outcome));
@@ -123,7 +128,8 @@ mod tests {
     use super::*;
 
     fn candidate(id: u32, outcome: Outcome, complete: bool) -> Candidate {
-        Candidate { record: RecordId(id), outcome, complete, proofs: vec![ProofId(id)] }
+        let proofs = vec![ProofId(id)];
+        Candidate { record: RecordId(id), outcome, complete, elsewhere: false, proofs }
     }
 
     fn run(candidates: &[Candidate], holding: &[u32]) -> Decision {
@@ -166,6 +172,17 @@ mod tests {
     fn a_failure_that_was_not_completely_seen_runs_again() {
         let got = run(&[candidate(4, FAIL, false), candidate(3, PASS, true)], &[3]);
         assert_eq!(got, Decision::Run(Cause::DidNotPass(RecordId(4), FAIL)));
+    }
+
+    #[test]
+    fn a_failure_that_was_certainly_in_another_state_does_not_hide_an_older_proof() {
+        let mut failure = candidate(4, FAIL, false);
+        failure.elsewhere = true;
+        let records = [failure, candidate(3, PASS, true)];
+        let skip = Decision::Skip { record: RecordId(3), proof: ProofId(3) };
+        assert_eq!(run(&records, &[3]), skip);
+        let got = run(&records, &[]);
+        assert_eq!(got, Decision::Run(Cause::Incomplete(RecordId(4))));
     }
 
     #[test]

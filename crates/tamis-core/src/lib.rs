@@ -20,6 +20,7 @@ pub mod plan;
 pub mod question;
 pub mod record;
 pub mod strategy;
+pub mod taints;
 pub mod value;
 
 pub use decide::{Cause, Decision};

@@ -60,7 +60,7 @@ impl fmt::Debug for PortablePath {
 
 /// Where the project and the user's home are on this machine.
 ///
-/// Both must be given as canonical absolute paths: the map compares bytes and asks nobody.
+/// Both must be given as canonical absolute paths: the map compares bytes and asks no file system.
 #[derive(Debug, Clone)]
 pub struct PathMap {
     root: PathBuf,

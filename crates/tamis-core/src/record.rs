@@ -91,9 +91,9 @@ pub enum Taint {
     Engine(String),
     /// A part of what the test did was not observed.
     Unobserved(String),
-    /// Tests inside the command did not pass, whatever it said itself.
+    /// Tests inside the command did not pass, whatever its own exit code.
     FailedInside(u64),
-    /// It did not pass, and then passed without a change: something decided that nobody observed.
+    /// It did not pass, and then passed without a change: something decided that was not observed.
     Flaky { failed: u32, runs: u32 },
     /// A named pipe that others made was opened: what waits in it cannot be compared.
     ForeignPipe(PortablePath),
@@ -118,7 +118,11 @@ impl fmt::Display for Taint {
             Self::LeftRunning(who) => write!(f, "left a process running: {who}"),
             Self::StandardInput => write!(f, "read its standard input, which cannot be compared"),
             Self::RunningService(what) => {
-                write!(f, "talked to a process that was already running: {what}")
+                write!(
+                    f,
+                    "talked to a process that was already running: {what} (allow-services = \
+                     [\"{what}\"] in tamis.toml accepts it)"
+                )
             }
             Self::LostEvents(n) => write!(f, "{n} events were lost"),
             Self::SecondTracer(who) => write!(f, "{who} traces or filters system calls itself"),
@@ -166,7 +170,7 @@ impl fmt::Display for Note {
             Self::NotRunAgain => {
                 write!(
                     f,
-                    "none of the test classes that were told apart failed; it was not run again"
+                    "none of the test classes that were distinguished failed; it was not run again"
                 )
             }
         }

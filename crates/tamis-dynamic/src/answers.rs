@@ -71,7 +71,7 @@ pub(crate) enum OnPath {
     Project,
     /// The position of its jar.
     Library(u32),
-    /// Nobody but the JDK may define it.
+    /// Only the JDK may define it.
     Jdk,
     Missing,
 }
@@ -160,7 +160,7 @@ pub(crate) fn known_class_id(class: &str, names: &Names) -> Option<NameId> {
     names.find(&mutf8::encode(&class.replace('.', "/")))
 }
 
-/// Packages that nobody but the JDK may define.
+/// Packages that only the JDK may define.
 fn is_jdk(class: &str) -> bool {
     ["java.", "jdk.", "sun."].iter().any(|p| class.starts_with(p))
         || !class.contains(char::is_alphanumeric)

@@ -6,7 +6,7 @@ use roaring::RoaringBitmap;
 use rustc_hash::{FxHashMap, FxHashSet};
 use tamis_classpath::names::{NameId, Names};
 
-/// Types that nobody calls an object by, but for what every object has.
+/// Types by which no object is called, but for what every object has.
 pub(crate) const MARKERS: &[&[u8]] =
     &[b"java/lang/Object", b"java/io/Serializable", b"java/lang/Cloneable", b"java/lang/Record"];
 

@@ -113,9 +113,8 @@ impl Jvm {
         let mut new_classes: Vec<NameId> =
             seen.classes.iter().map(|class| class_id(class, names)).collect();
         // A JVM that a test started has no class of its own.
-        if !seen.own_class.is_empty() {
-            new_classes.push(class_id(&seen.own_class, names));
-        }
+        let own = Some(&seen.own_class).filter(|class| !class.is_empty());
+        new_classes.extend(own.map(|class| class_id(class, names)));
         let mut new_hits: Vec<u32> = hits.iter().collect();
         let mut roots_done = RoaringBitmap::new();
         let mut stranger = None;

@@ -3,7 +3,7 @@
 use crate::seen::Seen;
 use std::collections::BTreeMap;
 
-/// A test class whose methods are being told apart.
+/// A test class whose methods are being distinguished.
 #[derive(Debug)]
 pub(crate) struct Divided {
     /// Everything outside of its methods, with what was before it.

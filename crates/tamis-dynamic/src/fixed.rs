@@ -3,8 +3,8 @@
 //! - What a final field holds cannot change if the class of it cannot: a class of the project, with all
 //!   subclasses that are loaded, whose fields are final and hold numbers, texts, or objects that cannot
 //!   change; so are most enums.
-//! - A collection or an array that the static initialiser makes and fills, and nobody changes later, is a
-//!   table. That nobody does is told from the code of all loaded classes: all of it only looks at the
+//! - A collection or an array that the static initialiser makes and fills, and that does not change later, is a
+//!   table. That it does not is seen in the code of all loaded classes: all of it only looks at the
 //!   field, or hands it to static methods that only look at it.
 //!
 //! Not seen: reflection that writes into private fields or collections.
@@ -15,7 +15,7 @@ use crate::known::Known;
 use rustc_hash::{FxHashMap, FxHashSet};
 use tamis_classpath::names::{NameId, Names};
 
-/// What can be told of the loaded classes.
+/// What is known of the loaded classes.
 #[derive(Debug)]
 pub(crate) struct Fixed<'c> {
     calls: &'c Calls,

@@ -1,6 +1,6 @@
 //! The type arguments of a field, as its generic signature gives them.
 //!
-//! `Map<String, List<Foo>>` is said to hold texts and lists of `Foo`. Java does not check that at run
+//! `Map<String, List<Foo>>` is declared to hold texts and lists of `Foo`. Java does not check that at run
 //! time: what a program puts there against its own declaration is not seen.
 
 /// The classes that stand as type arguments, at any depth, and whether they are all that there are: a

@@ -38,7 +38,7 @@ pub struct Jvm {
 }
 
 impl Jvm {
-    /// Its classes are those of this classpath; `scope` is the suite that facts about it are told of.
+    /// Its classes are those of this classpath; `scope` is the suite that its facts belong to.
     pub fn new(index: Arc<ClassIndex>, scope: &str) -> Self {
         let incomplete = index.blind().first().map(|why| format!("the classpath: {why}"));
         Self {
@@ -112,6 +112,7 @@ impl Jvm {
 
     pub fn window(&mut self, window: &Window) {
         let hits: RoaringBitmap = window.hits.iter().collect();
+        self.know_all(&(&hits - &self.ran));
         self.ran |= &hits;
         let mut seen = Seen { hits, ..self.asked(&window.lookups) };
         if window.still_running {
@@ -157,6 +158,13 @@ impl Jvm {
         seen
     }
 
+    /// A class is reported before its methods can run. Without its class a method would count for no test.
+    fn know_all(&mut self, ran_first: &RoaringBitmap) {
+        if ran_first.iter().any(|probe| self.loaded.find(probe).is_none()) {
+            self.trouble("a method ran whose class the agent did not report");
+        }
+    }
+
     /// A static initialiser came to its end.
     pub fn initialised(&mut self, probe: u32, hits: &Hits, lookups: &Lookups) {
         let hits: RoaringBitmap = hits.iter().collect();
@@ -175,7 +183,7 @@ impl Jvm {
         }
     }
 
-    /// What static fields hold, said right before a test begins.
+    /// What static fields hold, reported right before a test begins.
     pub fn state(&mut self, state: &StaticState) {
         self.statics.look(state, &mut self.names);
     }
@@ -185,7 +193,7 @@ impl Jvm {
         self.tests.look(seen);
     }
 
-    /// What was said of static fields was about something that is no test.
+    /// What was reported of static fields was about something that is no test.
     pub fn forget_state(&mut self) {
         self.statics.next = None;
     }
@@ -200,7 +208,7 @@ impl Jvm {
         self.tests.open.insert(test, seen);
     }
 
-    /// The test ended; its last window was told.
+    /// The test ended; its last window was reported.
     pub fn ended(&mut self, test: u32) -> Depends {
         let Some(seen) = self.tests.open.remove(&test) else {
             let incomplete = Some("the agent did not tell when it began".to_owned());
@@ -242,9 +250,9 @@ fn runs_later(class: &[u8]) -> bool {
     class.starts_with(b"java/") && RUNNERS.iter().any(is_runner)
 }
 
-/// The class that a name given to `Class.forName` or told by reflection stands for, without the brackets
+/// The class that a name given to `Class.forName` or found by reflection stands for, without the brackets
 /// of arrays. None for what no class file can have: arrays of numbers, texts such as `[0]` that runners
-/// try, and hidden classes (`a.B$$Lambda/0x7f3c`), which what ran has made and nobody finds by name.
+/// try, and hidden classes (`a.B$$Lambda/0x7f3c`), which what ran has made and cannot be found by name.
 fn class_name(name: &str) -> Option<String> {
     let inner = name.trim_start_matches('[');
     if inner.len() < name.len() {

@@ -6,10 +6,11 @@ use tamis_classpath::names::NameId;
 
 #[derive(Debug, Default)]
 pub(crate) struct LoadedClasses {
-    /// Those with probes, by first probe.
+    /// Those with probes, by first probe. Two threads that load classes at the same time take their probes in one
+    /// order and may report the classes in the other.
     probed: Vec<Loaded>,
     all: FxHashSet<NameId>,
-    /// Names of more than one class: which of them is meant cannot be told.
+    /// Names of more than one class: which of them is meant is not known.
     pub(crate) twice: FxHashSet<NameId>,
     /// Those that are not on the classpath.
     pub(crate) elsewhere: FxHashSet<NameId>,
@@ -24,7 +25,8 @@ impl LoadedClasses {
             self.twice.insert(class.id);
         }
         if class.probes > 0 {
-            self.probed.push(class);
+            let at = self.probed.partition_point(|other| other.first < class.first);
+            self.probed.insert(at, class);
         }
     }
 
@@ -62,6 +64,17 @@ mod tests {
         let id = |probe| loaded.find(probe).map(|class| class.id);
         assert_eq!([9, 10, 14, 15, 20, 21].map(id), [None, Some(1), Some(1), None, Some(3), None]);
         assert!(loaded.find_own(14).is_some() && loaded.find_own(20).is_none());
+    }
+
+    #[test]
+    fn classes_that_threads_report_in_another_order_keep_their_probes() {
+        let mut loaded = LoadedClasses::default();
+        for (id, first) in [(1, 10), (4, 40), (2, 20), (3, 30), (0, 0)] {
+            loaded.add(class(id, first, 10, Place::Project));
+        }
+        for probe in 0..50 {
+            assert_eq!(loaded.find(probe).map(|class| class.id), Some(probe / 10), "{probe}");
+        }
     }
 
     #[test]

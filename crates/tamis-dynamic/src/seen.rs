@@ -41,7 +41,7 @@ pub(crate) struct Seen {
     pub(crate) own_class: String,
     pub(crate) found_only: bool,
     pub(crate) loaded: BTreeSet<String>,
-    /// `None` where nobody looked, or other tests ran at the same time.
+    /// `None` where it was not looked at, or other tests ran at the same time.
     pub(crate) untouched: Option<Untouched>,
     pub(crate) hits: RoaringBitmap,
     pub(crate) classes: BTreeSet<String>,

@@ -1,4 +1,4 @@
-//! Test methods: what each of them depends on, where they can be told apart.
+//! Test methods: what each of them depends on, where they can be distinguished.
 //!
 //! What a class did outside of its methods (fields and blocks that are initialised once, set-up and
 //! tear-down of the class, rules of the class, whatever its framework called in between) counts for each
@@ -53,10 +53,10 @@ impl Jvm {
     }
 
     /// What each method of a test class depends on, which is about to [end](Jvm::ended); or why they
-    /// cannot be told apart.
+    /// cannot be distinguished.
     pub fn methods_ended(&mut self, of: u32) -> Result<Vec<MethodDepends>, String> {
         let Some(divided) = self.tests.divided.remove(&of) else {
-            return Err("its methods were not told".into());
+            return Err("its methods were not reported".into());
         };
         if divided.open.is_some() {
             return Err("one of its methods did not end".into());
@@ -167,7 +167,7 @@ impl Jvm {
         Ok(())
     }
 
-    /// Objects that a method calls and nobody is known to have given it.
+    /// Objects that a method calls and of which it is not known who gave them to it.
     fn check_strangers(&self, method: &str, own: &Seen, counted: &Counted) -> Result<(), String> {
         if let Some(class) = counted.stranger {
             let class = dotted(self.names.get(class));

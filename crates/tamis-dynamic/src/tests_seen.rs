@@ -10,7 +10,7 @@ use rustc_hash::FxHashMap;
 pub(crate) struct TestsSeen {
     pub(crate) outside: Seen,
     pub(crate) open: FxHashMap<u32, Seen>,
-    /// Those of the open ones whose methods are told apart.
+    /// Those of the open ones whose methods are distinguished.
     pub(crate) divided: FxHashMap<u32, Divided>,
     /// What each ended test did by itself.
     pub(crate) ended: Vec<Ended>,

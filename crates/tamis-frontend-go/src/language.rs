@@ -77,7 +77,7 @@ impl GoLanguage {
     }
 
     /// Packages that had no process: those without tests passed if go did. Of the others is known that they
-    /// did not pass, and go has said why.
+    /// did not pass, and go has printed why.
     fn record_without_process(&self, services: &mut Services<'_, '_>, units: &Units) {
         let (Some(scope), Some(passed)) = (self.scope.clone(), services.passed) else { return };
         let before = Arc::clone(&scope.listing);

@@ -88,6 +88,16 @@ impl Claim for JvmCommand {
         launch::unseen(self.launcher, &self.words)
     }
 
+    /// Maven and Ant end where they are given an option that they do not know. Tasks of Gradle have options
+    /// of their own, and behind `java` all words are the program's.
+    fn refuses(&self, option: &str) -> bool {
+        match self.launcher {
+            Launcher::Maven => !["--quiet", "--color"].contains(&option),
+            Launcher::Ant => true,
+            _ => false,
+        }
+    }
+
     fn library(&self, folder: &Path) -> Result<PathBuf> {
         agent_arguments::library(folder)
     }

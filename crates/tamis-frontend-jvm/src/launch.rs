@@ -2,7 +2,7 @@
 //!
 //! `java` gets it as its first argument, Ant by `ANT_OPTS`: nothing is printed. The JVMs that tests start
 //! get it from the agent of the JVM that starts them. Gradle gets it by `JAVA_TOOL_OPTIONS`, which each JVM mentions in one line, and is
-//! told not to use a daemon. Any other program gets it in the same way if the user names it in
+//! asked not to use a daemon. Any other program gets it in the same way if the user names it in
 //! `TAMIS_JVM_LAUNCHERS`.
 
 use crate::commands::Launcher;

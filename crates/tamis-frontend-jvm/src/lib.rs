@@ -21,6 +21,7 @@ mod always_run;
 mod claim;
 pub mod commands;
 mod covered;
+pub mod doctor;
 mod goal;
 mod launch;
 mod methods;

@@ -242,8 +242,8 @@ impl JvmModel {
                 }
             }
             FromJvm::Window(mut window) => {
-                // What is no test class of the goal (a nested class, a suite's member that nobody
-                // asked for) belongs to those that are, or else to everybody.
+                // What is no test class of the goal (a nested class, a suite's member that is not
+                // asked for) belongs to those that are, or else to all tests.
                 window.open.retain(|test| {
                     host.units.contains_key(test) || host.stretches.contains_key(test)
                 });

@@ -31,10 +31,10 @@ fn failures_in(xml: &str) -> Option<String> {
             ["failure", "error", "flakyFailure", "flakyError"].iter().any(|t| n.has_tag_name(*t))
         });
         for failure in failures {
-            let said = failure.text().map(str::trim).filter(|t| !t.is_empty());
-            let said = said.or(failure.attribute("message")).unwrap_or("it did not pass");
+            let text_of = failure.text().map(str::trim).filter(|t| !t.is_empty());
+            let why = text_of.or(failure.attribute("message")).unwrap_or("it did not pass");
             let name = case.attribute("name").unwrap_or("(no name)");
-            text.push_str(&format!("{name}: {said}\n"));
+            text.push_str(&format!("{name}: {why}\n"));
         }
     }
     Some(text)

@@ -11,7 +11,7 @@ use tamis_core::{Hash, Scheme, Value};
 /// Labels of security modules: they name a policy, and every file has one.
 const LABELS: [&[u8]; 3] = [b"security.selinux", b"security.apparmor", b"security.SMACK64"];
 
-/// The answer under a scheme of this module; `None` under another one, or where it cannot be told.
+/// The answer under a scheme of this module; `None` under another one, or where it is not known.
 pub(crate) fn facet(path: &Path, scheme: Scheme, found: &Identity) -> Option<Value> {
     match (scheme, found.kind()) {
         (Scheme::Size | Scheme::Names, FileKind::Directory) => Some(Value::Directory),
@@ -128,7 +128,7 @@ mod tests {
         std::fs::write(&file, "").unwrap();
         let name = std::ffi::CString::new(file.to_str().unwrap()).unwrap();
         let set = |value: &[u8]| {
-            // SAFETY: names end with a zero byte, the value is as long as said.
+            // SAFETY: names end with a zero byte, the value is as long as given.
             unsafe {
                 libc::setxattr(
                     name.as_ptr(),

@@ -9,7 +9,7 @@ pub(crate) fn times_are_meaningful(file: &File) -> bool {
     magic(file).is_some_and(|magic| !MADE_UP.contains(&magic))
 }
 
-/// Whether nobody but this machine can take the bytes of an open file away.
+/// Whether only this machine can take the bytes of an open file away.
 pub(crate) fn is_local(file: &File) -> bool {
     magic(file).is_some_and(|magic| LOCAL.contains(&magic))
 }

@@ -86,7 +86,7 @@ impl Identity {
         bytes
     }
 
-    /// What can be said of a file that may not be read.
+    /// What is known of a file that may not be read.
     pub(crate) fn opaque_hash(&self) -> Hash {
         Hash::of_parts([
             self.size.to_le_bytes().as_slice(),

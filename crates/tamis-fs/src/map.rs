@@ -53,7 +53,7 @@ impl Map {
 
 impl Drop for Map {
     fn drop(&mut self) {
-        // SAFETY: exactly what was mapped; nobody holds a reference into it any more.
+        // SAFETY: exactly what was mapped; nothing holds a reference into it any more.
         unsafe { libc::munmap(self.words.as_ptr().cast(), self.length) };
     }
 }

@@ -216,9 +216,10 @@ impl Table {
     /// opens it.
     pub(crate) fn store(path: &Path, entries: &[Entry], today: u16) -> io::Result<Self> {
         if let Some(folder) = path.parent() {
-            std::fs::create_dir_all(folder)?;
+            tamis_private::make_folder(folder)?;
         }
         let _lock = lock(&with_suffix(path, ".lock"))?;
+        tamis_private::tighten(path);
         let current = Self::open_with(path, OpenOptions::new().read(true).write(true));
         let Some(table) = current else {
             return Self::rebuild(path, None, entries, today);
@@ -280,10 +281,10 @@ impl Table {
         entries.dedup_by_key(|e| e.tag);
         let image = image(&entries, today);
         let temporary = with_suffix(path, ".new");
-        let written =
-            std::fs::write(&temporary, &image).and_then(|()| std::fs::rename(&temporary, path));
+        let written = tamis_private::write(&temporary, &image)
+            .and_then(|()| std::fs::rename(&temporary, path));
         if let Err(error) = written {
-            // Half a file helps nobody, least of all on a full disk.
+            // Half a file is of no use, least of all on a full disk.
             let _gone = std::fs::remove_file(&temporary);
             return Err(error);
         }
@@ -385,12 +386,7 @@ fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
 
 /// Takes the lock that all writers hold; it ends with the returned file.
 fn lock(path: &Path) -> io::Result<File> {
-    let file = OpenOptions::new()
-        .create(true)
-        .truncate(false)
-        .write(true)
-        .custom_flags(libc::O_CLOEXEC)
-        .open(path)?;
+    let file = tamis_private::create_file(path)?;
     let deadline = Instant::now() + LOCK_PATIENCE;
     loop {
         // SAFETY: the descriptor is open for as long as `file` lives.

@@ -13,7 +13,7 @@ use tamis_core::{Hash, Scheme, Value};
 /// A file that was read as a whole.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct WholeFile {
-    /// What `lstat` said before and after it was read.
+    /// What `lstat` gave before and after it was read.
     pub identity: Identity,
     /// Of its bytes: the hash that [`Scheme::Raw`] gives.
     pub hash: Hash,

@@ -4,7 +4,7 @@
 //! vendor's build and the modules. It is the same for all copies of one build of a JDK and differs between any
 //! two, so it stands for the JDK as a whole. No JVM is started.
 //!
-//! Not seen: a JDK without that file is told from others by its place only; files of a JDK that somebody edited
+//! Not seen: a JDK without that file is distinguished from others by its place only; files of a JDK that somebody edited
 //! by hand; toolchains and wrappers that make a build take another JDK than `JAVA_HOME` and `PATH` say.
 
 use std::path::{Path, PathBuf};

@@ -31,13 +31,13 @@ pub enum FromJvm {
     Ended(Ended),
     Window(Window),
     /// A static initialiser of the project came to its end: what was passed since it began, by its own
-    /// thread or others. That was told in windows as well.
+    /// thread or others. That was reported in windows as well.
     Initialised {
         probe: u32,
         hits: Hits,
         lookups: Lookups,
     },
-    /// Said right before a test begins while none is open.
+    /// Reported right before a test begins while none is open.
     State(StaticState),
     /// What of the JVM itself is not as it was before the first test, each with a number that is the same
     /// while the difference is. Said right before a test or one of its methods begins, and when a test ends
@@ -55,7 +55,7 @@ pub enum FromJvm {
     Choose(Vec<Candidate>),
     /// The test methods of a class that is open; answered by [`ToJvm::Chosen`].
     Methods(Methods),
-    /// The methods of a test class cannot be told apart, and why.
+    /// The methods of a test class cannot be distinguished, and why.
     Undivided {
         class: String,
         why: String,
@@ -118,7 +118,7 @@ pub struct StaticState {
     pub watched: Vec<String>,
     /// Classes that are loaded and cannot have been used yet.
     pub waiting: Vec<String>,
-    /// Classes and fields that hold something else; `None` if nobody looked.
+    /// Classes and fields that hold something else; `None` if it was not looked at.
     pub changed: Option<Vec<(String, String)>>,
 }
 
@@ -157,7 +157,7 @@ pub enum Role {
     Tests,
     /// Runs tests: only where they begin and end, and how.
     Outcomes,
-    /// Runs tests, and nobody decided about them before: its runner asks.
+    /// Runs tests, and nothing was decided about them before: its runner asks.
     Launched,
     /// Was started by a test in the JVM with this number: everything counts for that test.
     Child(u32),
@@ -196,13 +196,13 @@ pub struct Began {
     pub test: u32,
     /// Binary name of the test class, `com.acme.FooTest`.
     pub class: String,
-    /// Which hook told.
+    /// Which hook reported.
     pub framework: String,
     /// A stretch of the test class instead of the class itself.
     pub stretch: Option<Stretch>,
 }
 
-/// A part of the time in which a test class is open. Where methods are told apart, one follows the other
+/// A part of the time in which a test class is open. Where methods are distinguished, one follows the other
 /// without a gap: a method, the time between, a method, ...
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Stretch {

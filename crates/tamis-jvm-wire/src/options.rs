@@ -1,4 +1,4 @@
-//! What the agent is told on the command line: `socket=...,token=...,role=...,methods=yes`.
+//! What the agent gets on the command line: `socket=...,token=...,role=...,methods=yes`.
 //!
 //! The text passes through `MAVEN_OPTS`, which some start scripts evaluate a second time, and
 //! through Surefire's own splitting of arguments. So it has none of the characters that a shell, a

@@ -3,7 +3,7 @@
 //! - A file belongs to the module whose folder is the nearest above it. One that belongs to none, and
 //!   is not set aside, concerns all of them.
 //! - A definition (a pom, a manifest) is judged by what modules resolve to, before and now. Where
-//!   that cannot be said, all modules count.
+//!   that is not known, all modules count.
 //! - A change travels along the edges: from a module to those that use it; where only its tests are
 //!   concerned, to those that use its tests; where it is used in tests, no further than those tests.
 //! - Files beside a definition travel to those who inherit from it.
@@ -29,7 +29,7 @@ pub enum Reason {
     Outside { file: String },
     /// Its definition comes to something else.
     Resolution { what: String, was: Option<String>, is: Option<String> },
-    /// Whether a changed definition matters cannot be said.
+    /// Whether a changed definition matters is not known.
     Unjudged { why: String },
     /// It was not there before.
     New,
@@ -372,7 +372,7 @@ impl Work<'_> {
             (0..self.found.len()).filter(|&n| self.found[n].is_some()).collect();
         while let Some(module) = open.pop() {
             let Some(part) = self.found[module].as_ref().map(|m| m.part) else { continue };
-            // Forced modules run their tests; nobody else notices.
+            // Forced modules run their tests; no other module notices.
             let forced = |r: &Reason| matches!(r, Reason::Forced { .. });
             if self.found[module].as_ref().is_some_and(|m| m.reasons.iter().all(forced)) {
                 continue;

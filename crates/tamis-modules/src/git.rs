@@ -90,7 +90,7 @@ impl Git {
         let top = text(&output.stdout);
         if !output.status.success() || top.is_empty() {
             let why = text(&output.stderr);
-            // A repository of somebody else is refused by git until it is told otherwise.
+            // A repository of somebody else is refused by git until it is configured to take it.
             return Err(match why.contains("dubious ownership") {
                 true => GitError::Failed("rev-parse".into(), why),
                 false => GitError::NoRepository(folder.display().to_string()),
@@ -111,9 +111,9 @@ impl Git {
 
     /// The branch that the remote calls its main one, where it is known here.
     pub fn default_reference(&self) -> Option<String> {
-        let told =
+        let configured =
             self.ask(&["symbolic-ref", "--quiet", "--short", "refs/remotes/origin/HEAD"]).ok();
-        told.or_else(|| {
+        configured.or_else(|| {
             let names = ["origin/main", "origin/master"];
             names.iter().find(|n| self.commit(n).is_ok()).map(|n| (*n).to_owned())
         })
@@ -251,7 +251,7 @@ impl Git {
     }
 
     /// Starts git; what it says is taken by [`finish`].
-    fn start(&self, words: &[&str]) -> Result<std::thread::JoinHandle<Said>, GitError> {
+    fn start(&self, words: &[&str]) -> Result<std::thread::JoinHandle<Answer>, GitError> {
         let mut command = self.command(words);
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let child = command.spawn().map_err(GitError::NoGit)?;
@@ -269,12 +269,12 @@ impl Git {
 const DIFF: [&str; 6] =
     ["diff", "--raw", "-z", "--no-renames", "--no-ext-diff", "--ignore-submodules=none"];
 
-/// All files that git does not track and is not told to ignore.
+/// All files that git does not track and does not ignore.
 const UNTRACKED: [&str; 6] = ["ls-files", "--others", "--exclude-standard", "-z", "--", "."];
 
-type Said = std::io::Result<std::process::Output>;
+type Answer = std::io::Result<std::process::Output>;
 
-fn finish(child: std::thread::JoinHandle<Said>, words: &[&str]) -> Result<Vec<u8>, GitError> {
+fn finish(child: std::thread::JoinHandle<Answer>, words: &[&str]) -> Result<Vec<u8>, GitError> {
     let output = child.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
     let output = output.map_err(GitError::NoGit)?;
     if output.status.success() {

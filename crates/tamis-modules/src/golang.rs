@@ -1,6 +1,6 @@
 //! Go: packages of a module or of a workspace, as `go list` reports them.
 //!
-//! The unit is the package, which is what `go test` is told. `go.mod`, `go.sum` and `go.work` are not
+//! The unit is the package, which is what `go test` takes. `go.mod`, `go.sum` and `go.work` are not
 //! judged: a change of one concerns all packages, those of `go.mod` the packages of its module.
 
 use crate::BuildError;

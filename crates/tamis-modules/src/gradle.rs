@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// What Gradle is told to run besides the user's own scripts.
+/// What Gradle runs besides the user's own scripts.
 const INIT: &str = include_str!("gradle/init.gradle");
 
 const SETTINGS: [&str; 2] = ["settings.gradle", "settings.gradle.kts"];
@@ -64,8 +64,7 @@ pub fn read(
             let answer = ask(&top.join(folder), &program)?;
             if let Some(file) = &kept {
                 // Without it the next call asks again.
-                let _ = file.parent().map_or(Ok(()), std::fs::create_dir_all);
-                let _ = std::fs::write(file, &answer);
+                let _ = tamis_private::write(file, answer.as_bytes());
             }
             answer
         }
@@ -142,10 +141,10 @@ fn hash(parts: &[Vec<u8>]) -> u64 {
 fn ask(folder: &Path, program: &Path) -> Result<String, BuildError> {
     let failed =
         |what: String| BuildError(format!("Gradle could not be asked for its projects: {what}"));
-    let place = std::env::temp_dir().join(format!("tamis-gradle-{}", std::process::id()));
-    std::fs::create_dir_all(&place).map_err(|e| failed(format!("{}: {e}", place.display())))?;
-    let (script, answer) = (place.join("init.gradle"), place.join("answer"));
-    let said = std::fs::write(&script, INIT).and_then(|()| {
+    let place =
+        tamis_private::TempFolder::new().map_err(|e| failed(format!("no temp folder: {e}")))?;
+    let (script, answer) = (place.path().join("init.gradle"), place.path().join("answer"));
+    let output = std::fs::write(&script, INIT).and_then(|()| {
         let mut property = std::ffi::OsString::from("-Dtamis.modules.answer=");
         property.push(&answer);
         Command::new(program)
@@ -158,18 +157,17 @@ fn ask(folder: &Path, program: &Path) -> Result<String, BuildError> {
             .output()
     });
     let text = std::fs::read_to_string(&answer).unwrap_or_default();
-    let _ = std::fs::remove_dir_all(&place);
-    let said = said.map_err(|e| {
+    let output = output.map_err(|e| {
         failed(format!(
             "{} cannot be started ({e}); install it, or add a wrapper",
             program.display()
         ))
     })?;
-    if !said.status.success() || !text.ends_with(END) {
-        let why = String::from_utf8_lossy(&said.stderr);
+    if !output.status.success() || !text.ends_with(END) {
+        let why = String::from_utf8_lossy(&output.stderr);
         let first = why.lines().map(str::trim).filter(|l| !l.is_empty()).take(4);
         let why = first.collect::<Vec<_>>().join(" ");
-        return Err(failed(format!("{} ({})", why, said.status)));
+        return Err(failed(format!("{} ({})", why, output.status)));
     }
     Ok(text)
 }

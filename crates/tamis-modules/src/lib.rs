@@ -3,7 +3,7 @@
 //!
 //! | word | meaning |
 //! | --- | --- |
-//! | module | one unit that the build tool can be told to build and test by itself: a Maven project, a Cargo package, a workspace of npm, a Go package |
+//! | module | one unit that the build tool can build and test by itself: a Maven project, a Cargo package, a workspace of npm, a Go package |
 //! | resolution | what the definition of a module comes to, as keys and values: dependencies with versions, plugins, properties. Two resolutions that are equal build the same thing |
 //! | edge | a module uses another one, in a way that says how far a change travels |
 //! | part | which part of a module a change concerns: all of it, or its tests alone |

@@ -270,6 +270,6 @@ mod tests {
         assert_eq!(graph.upstream([2]), BTreeSet::from([0, 1, 2]));
         assert_eq!(graph.downstream([0]), BTreeSet::from([0, 1, 2]));
         assert_eq!(graph.downstream([3]), BTreeSet::from([3]));
-        assert_eq!(graph.edges.len(), 2, "nobody needs itself");
+        assert_eq!(graph.edges.len(), 2, "no module needs itself");
     }
 }

@@ -1,7 +1,7 @@
 //! Workspaces of npm, yarn and pnpm, read from `package.json` and `pnpm-workspace.yaml`.
 //!
 //! A workspace uses another one where it names it among its dependencies, of whatever kind: what is
-//! needed in tests and what is needed to build are not told apart by these files. A change of a lock
+//! needed in tests and what is needed to build are not distinguished by these files. A change of a lock
 //! file concerns all workspaces.
 
 use crate::BuildError;

@@ -57,7 +57,7 @@ pub(crate) struct Asked {
 }
 
 /// Names in a directory that had changed before they could be looked at (only engines that report
-/// afterwards). They are told at the end, from what is known of the tree's own changes by then.
+/// afterwards). They are found at the end, from what is known of the tree's own changes by then.
 #[derive(Debug, Clone)]
 pub(crate) struct Late {
     /// When the tree looked at them.
@@ -68,7 +68,11 @@ pub(crate) struct Late {
 
 impl Asked {
     pub(crate) fn is_lost(&self) -> bool {
-        matches!(self.taken, Taken::Lost)
+        match &self.taken {
+            Taken::Lost => true,
+            Taken::Answer(answer) => answer.error.is_some(),
+            Taken::NotYet => false,
+        }
     }
 }
 

@@ -30,7 +30,7 @@
 //! Where the tree changed something that it had asked about, the state at the end is kept as well
 //! ([`tamis_core::record::Observed::after`]): what a test leaves behind must not make it run again.
 //!
-//! What cannot be told apart is a [`Taint`](tamis_core::Taint): an input that changed during the
+//! What cannot be distinguished is a [`Taint`](tamis_core::Taint): an input that changed during the
 //! run by somebody else's hand, a folder with foreign content that was renamed, and so on.
 //!
 //! Not seen: access through descriptors that were open before the run (standard input is handled by
@@ -68,6 +68,13 @@ pub enum Judgement {
     Ignore,
     /// Is no input because it is in a temp folder; foreign files read there are worth a note.
     IgnoreTemp,
+}
+
+impl Judgement {
+    /// Whether what is there can decide.
+    pub(crate) fn counts(self) -> bool {
+        !matches!(self, Self::Ignore | Self::IgnoreTemp | Self::As(Scheme::Bytecode))
+    }
 }
 
 /// The filter and the fingerprint rules of the settings.

@@ -1,4 +1,4 @@
-//! What can be told of the state before a call, by when we hear of it: engines that stop the process
+//! What is known of the state before a call, by when we hear of it: engines that stop the process
 //! show the world as the call will find it; for those that report afterwards the time stamps of files
 //! must tell.
 
@@ -85,7 +85,7 @@ pub(crate) fn state_now(path: &[u8]) -> Before {
     }
 }
 
-/// The state of a path that no event told of yet.
+/// The state of a path that no event was about yet.
 pub(crate) fn first_look(path: &[u8], act: Act, began_ns: i128) -> Before {
     let now = state_now(path);
     let time_ns = match act.timing {

@@ -1,5 +1,5 @@
 //! Connections: to other machines (a note), to servers of the tree itself (nothing), to processes on
-//! this machine that were already running and whose state nobody observes (a taint, unless the
+//! this machine that were already running and whose state is not observed (a taint, unless the
 //! settings allow them), and to places where nothing listens (a question that can be put again).
 //!
 //! Whose socket takes a connection: one that the tree was seen to bind, or to listen on, is its own.
@@ -11,7 +11,7 @@
 
 use crate::sockets::{Endpoint, Sockets};
 use std::collections::{BTreeMap, HashMap, HashSet};
-use std::net::{IpAddr, SocketAddr, UdpSocket};
+use std::net::{IpAddr, SocketAddr, ToSocketAddrs as _, UdpSocket};
 use std::path::PathBuf;
 use tamis_core::{Note, Taint, Value};
 use tamis_trace::{Peer, Reached, Socket, SocketKind, Timing};
@@ -23,13 +23,13 @@ pub struct Services {
     pub ignore_all: bool,
     /// A note instead of a taint.
     pub warn_only: bool,
-    /// Addresses (`127.0.0.1:5432`) and socket paths that are fine.
+    /// Addresses, names (`localhost:5432`, `*:5432`) and socket paths that are fine, as the user wrote them.
     pub allowed: Vec<String>,
 }
 
 impl Services {
     fn allow(&self, name: &str) -> bool {
-        self.ignore_all || self.allowed.iter().any(|allowed| allowed == name)
+        self.ignore_all || self.allowed.iter().any(|allowed| allows(allowed, name))
     }
 
     fn judge(&self, name: String) -> Meaning {
@@ -39,6 +39,38 @@ impl Services {
             false => Meaning::Taint(Taint::RunningService(name)),
         }
     }
+}
+
+/// Whether an entry of `allow-services` means the service of this name: `127.0.0.1:5432`, `/run/x.sock`,
+/// `@abstract`. A host is an address, `*` for all of this machine, or a name that is looked up here and now.
+fn allows(allowed: &str, name: &str) -> bool {
+    if allowed == name {
+        return true;
+    }
+    let (Some((host, port)), Ok(peer)) = (allowed.rsplit_once(':'), name.parse::<SocketAddr>())
+    else {
+        return path_matches(allowed, name);
+    };
+    if port.parse() != Ok(peer.port()) {
+        return false;
+    }
+    let host = host.trim_start_matches('[').trim_end_matches(']');
+    let is_peer = |address: IpAddr| address.to_canonical() == peer.ip().to_canonical();
+    match host {
+        "*" => true,
+        "localhost" if peer.ip().to_canonical().is_loopback() => true,
+        _ => match host.parse::<IpAddr>() {
+            Ok(address) => is_peer(address),
+            Err(_) => (host, 0).to_socket_addrs().is_ok_and(|mut all| all.any(|a| is_peer(a.ip()))),
+        },
+    }
+}
+
+/// Paths of sockets may end in `*`, for names that are new with each start.
+fn path_matches(allowed: &str, name: &str) -> bool {
+    let is_path = |text: &str| text.starts_with(['/', '@']);
+    let start = allowed.strip_suffix('*').filter(|_| is_path(allowed) && is_path(name));
+    start.is_some_and(|start| start.len() > 1 && name.starts_with(start))
 }
 
 /// Sockets of the system whose answers come from files or that only take messages.
@@ -81,7 +113,7 @@ pub(crate) struct Network {
     named: HashSet<Endpoint>,
     /// Ports that the tree chose itself; any other was given by the kernel.
     chosen: HashSet<u16>,
-    /// Peers of which everything is said.
+    /// Peers of which everything is known.
     settled: HashSet<(Peer, SocketKind)>,
     /// Whether something was there, with the program that asked.
     asked: BTreeMap<Endpoint, (Value, usize)>,
@@ -206,16 +238,16 @@ impl Network {
         }
         let foreign = self.foreign(&place, threads);
         match (caller.timing, caller.socket.reached) {
-            (Timing::After { .. }, Reached::No) => self.nobody(place, caller.program),
+            (Timing::After { .. }, Reached::No) => self.nothing_listens(place, caller.program),
             // It can still turn out to be the tree's own.
             (Timing::After { .. }, Reached::Yes) => self.somebody(place, foreign.flatten()),
             (Timing::After { .. }, Reached::Unknown) => match foreign {
                 Some(found) => self.somebody(place, found),
-                None => self.nobody(place, caller.program),
+                None => self.nothing_listens(place, caller.program),
             },
             (_, _) => match foreign {
                 Some(_) => return caller.services.judge(name_of(&place)),
-                None => self.nobody(place, caller.program),
+                None => self.nothing_listens(place, caller.program),
             },
         }
         Meaning::Nothing
@@ -229,7 +261,7 @@ impl Network {
 
     /// Nothing takes the connection; a server of the tree that is gone, or not there yet, is its own
     /// affair.
-    fn nobody(&mut self, place: Endpoint, program: usize) {
+    fn nothing_listens(&mut self, place: Endpoint, program: usize) {
         let own = self.sockets.find(&place).ok().flatten();
         if own.is_none_or(|inode| !self.own.contains(&inode)) && !self.is_served(&place) {
             self.ask(place, Value::Absent, program);

@@ -11,7 +11,7 @@ pub(crate) struct Programs {
     pending: HashSet<u32>,
 }
 
-/// What is said where the process is gone before it could be asked.
+/// What is reported where the process is gone before it could be asked.
 const ENDED: &str = "a process that has ended";
 
 impl Programs {

@@ -268,7 +268,7 @@ impl<'a, 's> SplitObserver<'a, 's> {
         let openings = open.openings;
         let children = open.children.into_iter().map(|(pid, child)| child.ended(pid)).collect();
         let ended = WindowEnded::Unit { host: mark.pid, test, observations, openings, children };
-        // Nobody listens once the run is being stopped.
+        // Nothing listens once the run is being stopped.
         let _ = self.ended.send(ended);
         if host.open.is_empty() {
             host.outside = Some(Outside::new(context));

@@ -52,13 +52,13 @@ unsafe fn is_told(pages: Pages, read: &Read) -> bool {
         if !lock(process) {
             return false;
         }
-        let told = if ring::is_there(pages, thread) {
+        let outcome = if ring::is_there(pages, thread) {
             ring::append(pages, thread, read)
         } else {
             Appended::No
         };
         (*process).lock.store(0, Ordering::Release);
-        match told {
+        match outcome {
             Appended::No => false,
             Appended::Nothing => true,
             Appended::Yes(seen) => {
@@ -76,7 +76,7 @@ unsafe fn is_told(pages: Pages, read: &Read) -> bool {
 const PATIENCE: u32 = 300;
 
 /// Takes the lock of this process. Who has it may have been interrupted by the very signal in whose
-/// handler we are, so nobody waits for long.
+/// handler we are, so no thread waits for long.
 unsafe fn lock(process: *mut Process) -> bool {
     for _ in 0..PATIENCE {
         // SAFETY: the pages are there.

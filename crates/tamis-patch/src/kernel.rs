@@ -71,7 +71,7 @@ pub(crate) unsafe fn call_at(gadget: usize, call: &Call) -> i64 {
 }
 
 /// Whether the page of this address can be read. The kernel reads a signal mask there, and then
-/// finds that it is not told what to do with it.
+/// finds that it does not know what to do with it.
 pub(crate) fn is_readable(address: u64) -> bool {
     const NOTHING: u64 = u64::MAX;
     const MASK: u64 = 8;

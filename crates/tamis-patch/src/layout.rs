@@ -47,7 +47,7 @@ pub const GADGET: [u8; 3] = [0x0f, 0x05, 0xc3];
 /// What the kernel shows as instruction pointer: the place behind the instruction.
 pub const AFTER_SYSCALL: usize = 2;
 
-/// Questions: calls of `access` with one of these instead of a path. Where nobody answers, the
+/// Questions: calls of `access` with one of these instead of a path. Where there is no answer, the
 /// kernel does, and an error means no.
 pub const QUESTION_NUMBER: u64 = 21;
 /// A ring, please, for a program that has just started. Second argument: the caller's number.
@@ -78,7 +78,7 @@ pub fn read_exec_answer(answer: i64) -> Option<(usize, Option<usize>)> {
     Some((((answer >> 16) & 0xffff) as usize, (at != 0xffff).then_some(at)))
 }
 
-/// Nobody is about to change anything.
+/// No change is about to be made.
 pub const NO_CHANGE: u32 = 0;
 /// More than one thread is.
 pub const SEVERAL: u32 = u32::MAX;

@@ -34,7 +34,7 @@ pub(crate) unsafe fn map(
 }
 
 /// # Safety
-/// Nobody may use it any more.
+/// It must not be used any more.
 pub(crate) unsafe fn unmap(at: u64, size: usize) {
     // SAFETY: as the caller promises.
     unsafe { call(kernel::MUNMAP, [at, size as u64, 0, 0, 0, 0]) };

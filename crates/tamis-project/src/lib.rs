@@ -5,10 +5,12 @@
 //! world of now: files, variables, globs, facts. Both are below the front ends for languages, which ask
 //! them, and know nothing of tests.
 
+mod places;
 mod project;
 mod stdin;
 mod world;
 
-pub use project::{ObserverRules, Project, cache_folder, notice_set_aside};
+pub use places::{cache_folder, cache_problem};
+pub use project::{ObserverRules, Project, notice_set_aside};
 pub use stdin::{FACT as STANDARD_INPUT, Input, observed as standard_input};
-pub use world::{RestoreScopes, ScopeFacts, World, given};
+pub use world::{NoScopes, RestoreScopes, ScopeFacts, World, given};

@@ -1,13 +1,15 @@
 //! The project that a command line is about: its root, settings, store and rules.
 
+use crate::places::{self, cache_folder};
 use anyhow::{Context as _, Result};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use tamis_core::{Hash, Notices, PathMap, Scheme};
 use tamis_fs::Fingerprinter;
 use tamis_observe::{Judgement, Rules, Services};
-use tamis_settings::{Contact, Ignored, PathRules, Places, RuleAnswer, Settings, Treatment};
+use tamis_settings::{Contact, FileGlob, Ignored, PathRules, Places, RuleAnswer, Settings};
 use tamis_store::Store;
 
 /// Everything that is settled before the first question is asked.
@@ -18,12 +20,14 @@ pub struct Project {
     pub paths: PathMap,
     pub settings_file: Option<PathBuf>,
     pub settings: Settings,
-    /// The folder of the records, or why there is none.
+    /// The folder of the records, or why there is none: also where somebody else could write there.
     pub store_folder: Result<PathBuf, String>,
     pub rules: Arc<PathRules>,
     pub fingerprinter: Arc<Fingerprinter>,
     pub services: Services,
     commands: FingerprintCommands,
+    /// What is wrong with the store has been reported.
+    reported: AtomicBool,
 }
 
 impl Project {
@@ -43,9 +47,14 @@ impl Project {
         };
         let home = std::env::var_os("HOME").map(PathBuf::from).and_then(|h| h.canonicalize().ok());
         let paths = PathMap::new(root, home);
-        let store_folder = store_folder(store, &settings, &paths, &folder);
+        let store_folder = store_folder(store, &settings, &paths, &folder)
+            .and_then(|folder| places::trusted_store(folder, paths.root()));
+        if let Ok(folder) = &store_folder {
+            Store::refuse_newer(folder)?;
+        }
         let tmpdir = std::env::var_os("TMPDIR").map(PathBuf::from);
-        let places = Places::new(paths.clone(), store_folder.clone().ok(), tmpdir.as_deref());
+        let places = Places::new(paths.clone(), store_folder.clone().ok(), tmpdir.as_deref())
+            .with_tools(&settings, &|name| std::env::var(name).ok());
         let rules = PathRules::new(&settings, &places).map_err(anyhow::Error::msg)?;
         let rules = Arc::new(rules);
         let commands = FingerprintCommands::new(&settings, paths.root());
@@ -65,12 +74,31 @@ impl Project {
             fingerprinter,
             services,
             commands,
+            reported: AtomicBool::new(false),
         })
     }
 
     /// The rules as the observer asks for them.
     pub fn observer_rules(&self) -> ObserverRules<'_> {
         ObserverRules { rules: &self.rules, commands: &self.commands, cache: cache_folder() }
+    }
+
+    /// What users' commands failed at, each command once.
+    pub fn notice_troubles(&self, notices: &dyn Notices) {
+        self.fingerprinter.take_troubles().into_iter().for_each(|trouble| notices.warn(trouble));
+    }
+
+    /// The files that a glob of `run-all-on` means now, sorted.
+    pub fn files_meant(&self, glob: &FileGlob) -> Vec<PathBuf> {
+        let walk = ignore::WalkBuilder::new(glob.start())
+            .standard_filters(false)
+            .filter_entry(is_searched)
+            .build();
+        let is_file = |entry: &ignore::DirEntry| entry.file_type().is_some_and(|t| !t.is_dir());
+        let files = walk.flatten().filter(is_file).map(ignore::DirEntry::into_path);
+        let mut found: Vec<PathBuf> = files.filter(|file| glob.matches(file)).collect();
+        found.sort_unstable();
+        found
     }
 
     pub fn root(&self) -> &Path {
@@ -88,17 +116,27 @@ impl Project {
             .store_folder
             .clone()
             .and_then(|folder| Store::open(&folder).map_err(|error| error.to_string()));
-        match opened {
-            Ok((store, set_aside)) => {
-                notice_set_aside(notices, set_aside);
-                store.set_keep_per_test(self.settings.keep.records);
-                Some(store)
-            }
-            Err(error) => {
-                notices.warn(error);
-                notices.warn("without a store everything runs and nothing is recorded".into());
-                None
-            }
+        let problem = match &opened {
+            Ok((store, _)) => store.read_only().map(|why| {
+                let folder = store.dir().display();
+                format!("the store in {folder} can only be read ({why}): it is used for skipping, and nothing is recorded")
+            }),
+            Err(error) => Some(format!("{error}; until then everything runs and nothing is recorded")),
+        };
+        self.report_once(notices, problem);
+        opened.ok().map(|(store, set_aside)| {
+            notice_set_aside(notices, set_aside);
+            store.set_keep_per_test(self.settings.keep.records);
+            store
+        })
+    }
+
+    /// Reports what is wrong with the store, or else with the cache, at the first call.
+    fn report_once(&self, notices: &dyn Notices, problem: Option<String>) {
+        if let Some(problem) = problem.or_else(places::cache_problem)
+            && !self.reported.swap(true, Ordering::Relaxed)
+        {
+            notices.warn(problem);
         }
     }
 
@@ -113,6 +151,11 @@ impl Project {
     }
 }
 
+/// The folders in which nothing that counts is looked for.
+fn is_searched(entry: &ignore::DirEntry) -> bool {
+    entry.file_name() != ".git"
+}
+
 /// Says that a store was set aside, where it was.
 pub fn notice_set_aside(notices: &dyn Notices, set_aside: Option<tamis_store::SetAside>) {
     if let Some(aside) = set_aside {
@@ -124,8 +167,9 @@ pub fn notice_set_aside(notices: &dyn Notices, set_aside: Option<tamis_store::Se
     }
 }
 
-/// The user's fingerprint commands. A command is known by its words *and* by the content of the
-/// files among them: with another script, the fingerprints that it gave before say nothing.
+/// The user's fingerprint commands and filters. A command is known by its words *and* by the content of the
+/// files among them: with another script, the fingerprints that it gave before say nothing. What the script
+/// reads in its turn is not known here; a command is asked anew each time.
 #[derive(Debug, Default)]
 struct FingerprintCommands {
     words: HashMap<Hash, Vec<String>>,
@@ -137,19 +181,43 @@ impl FingerprintCommands {
     fn new(settings: &Settings, root: &Path) -> Self {
         let mut commands = Self::default();
         for rule in &settings.rules {
-            let (Treatment::Command(words), Some(Scheme::Command(by_words))) =
-                (&rule.treatment, rule.treatment.scheme())
-            else {
+            let by_words = rule.treatment.scheme().and_then(Scheme::command);
+            let (Some(words), Some(by_words)) = (rule.treatment.command(), by_words) else {
                 continue;
             };
             let mut parts = vec![by_words.0.to_le_bytes().to_vec()];
             parts.extend(words.iter().map(|w| std::fs::read(root.join(w)).unwrap_or_default()));
+            parts.push(words.first().map(|program| script_in_path(program)).unwrap_or_default());
             let id = Hash::of_parts(parts.iter().map(Vec::as_slice));
-            commands.words.insert(id, words.clone());
+            commands.words.insert(id, words.to_vec());
             commands.by_words.insert(by_words, id);
         }
         commands
     }
+
+    /// The scheme that knows the command's files.
+    fn known(&self, scheme: Scheme) -> Scheme {
+        let id = |by_words: Hash| self.by_words.get(&by_words).copied().unwrap_or(by_words);
+        match scheme {
+            Scheme::Command(by_words) => Scheme::Command(id(by_words)),
+            Scheme::Filter(by_words) => Scheme::Filter(id(by_words)),
+            other => other,
+        }
+    }
+}
+
+/// The content of a script that a shell would find by this name; other programs are not read.
+fn script_in_path(program: &str) -> Vec<u8> {
+    const LARGEST: u64 = 1 << 20;
+    if program.contains('/') {
+        return Vec::new();
+    }
+    let folders = std::env::var_os("PATH").unwrap_or_default();
+    let mut files = std::env::split_paths(&folders).map(|folder| folder.join(program));
+    let found = files.find(|file| file.is_file());
+    let small = found.filter(|f| f.metadata().is_ok_and(|m| m.len() <= LARGEST));
+    let content = small.and_then(|file| std::fs::read(file).ok()).unwrap_or_default();
+    if content.starts_with(b"#!") { content } else { Vec::new() }
 }
 
 fn fingerprinter(
@@ -191,21 +259,11 @@ impl Rules for ObserverRules<'_> {
         }
         match self.rules.scheme(path, Path::new(program)) {
             RuleAnswer::Default => Judgement::Default,
-            RuleAnswer::As(Scheme::Command(by_words)) => {
-                let id = self.commands.by_words.get(&by_words).copied().unwrap_or(by_words);
-                Judgement::As(Scheme::Command(id))
-            }
-            RuleAnswer::As(scheme) => Judgement::As(scheme),
+            RuleAnswer::As(scheme) => Judgement::As(self.commands.known(scheme)),
             RuleAnswer::Ignore(Ignored::Temp) => Judgement::IgnoreTemp,
             RuleAnswer::Ignore(_) => Judgement::Ignore,
         }
     }
-}
-
-/// tamis's folder in the user's cache.
-pub fn cache_folder() -> Option<PathBuf> {
-    let set = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|p| p.is_absolute());
-    set("XDG_CACHE_HOME").or_else(|| set("HOME").map(|h| h.join(".cache"))).map(|c| c.join("tamis"))
 }
 
 fn store_folder(
@@ -220,7 +278,7 @@ fn store_folder(
     if let Some(store) = settings.store_folder(paths.root(), paths.home()) {
         return Ok(store);
     }
-    let cache = cache_folder().ok_or(
+    let cache = places::named_cache().ok_or(
         "no cache folder for the records: neither XDG_CACHE_HOME nor HOME is set; \
          name a folder with --store DIR",
     )?;

@@ -8,9 +8,11 @@
 //! | --- | --- |
 //! | [`text`] | the summary at the end of a run, and the one line for a single command |
 //! | [`progress`] | what is going on while tests run |
+//! | [`inputs`] | what a test read, for `deps` and `why-not` |
 //! | [`json`] | JSON lines for programs (`docs/json.md`) |
 //! | [`junit`] | JUnit XML for CI systems |
 //! | [`markdown`] | the job summary of GitHub Actions |
+//! | [`nearest`](mod@nearest) | names that somebody may have meant |
 //! | [`exit`] | the exit codes |
 //!
 //! Names and outputs come from foreign programs. On a terminal control characters are shown
@@ -19,10 +21,12 @@
 pub mod event;
 pub mod exit;
 pub mod human;
+pub mod inputs;
 pub mod json;
 pub mod junit;
 pub mod markdown;
 mod model;
+pub mod nearest;
 pub mod progress;
 pub mod reason;
 pub mod reporters;
@@ -34,5 +38,6 @@ mod samples;
 
 pub use event::{Event, Reporter, Reporters, Shape};
 pub use model::{Counts, Mode, Reruns, RunReport, StillFailing, TestReport};
+pub use nearest::nearest;
 pub use progress::Progress;
 pub use style::Style;

@@ -117,7 +117,7 @@ pub struct RunReport {
     /// The user ended the run early.
     pub interrupted: bool,
     pub mode: Mode,
-    /// The user said that flaky tests do not make the run a failure.
+    /// The user set that flaky tests do not make the run a failure.
     pub flaky_ok: bool,
     /// Tests that were not run now and did not pass when they last were.
     pub still_failing: Vec<StillFailing>,
@@ -133,7 +133,7 @@ pub struct StillFailing {
     pub record: RecordId,
     /// When that was, in words.
     pub when: String,
-    /// What the test said then, where it is known.
+    /// What the test printed then, where it is known.
     pub message: Option<String>,
 }
 

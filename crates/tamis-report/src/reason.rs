@@ -3,6 +3,7 @@
 use crate::human;
 
 use tamis_core::record::Detail;
+use tamis_core::taints;
 use tamis_core::{Cause, Decision, Difference, Evidence, Question, RecordSummary, Scheme, Value};
 
 /// What happened to one input, as in "src/a.c changed".
@@ -22,10 +23,18 @@ pub fn difference(question: &Question, was: Value, is: Value) -> String {
         {
             format!("{what} changed")
         }
+        Question::Path(path, Scheme::Command(_) | Scheme::Filter(_))
+            if matches!(is, Value::Opaque(_)) =>
+        {
+            format!("the fingerprint of {path} cannot be taken as before")
+        }
+        Question::Path(path, Scheme::Command(_)) if matches!(is, Value::Content { .. }) => {
+            format!("the fingerprint of {path} changed")
+        }
         Question::Path(path, _) => format!("{path} {}", path_change(was, is)),
         Question::Variable(_) => match (was, is) {
-            (Value::Absent, _) => format!("{what} was set"),
-            (_, Value::Absent) => format!("{what} was unset"),
+            (Value::Absent, _) => format!("{what} is new"),
+            (_, Value::Absent) => format!("{what} is gone"),
             _ => format!("{what} changed"),
         },
         Question::Glob(glob) => format!("a file matching {glob} changed (run-all-on)"),
@@ -123,7 +132,7 @@ fn cause_text(cause: &Cause, evidence: &Evidence) -> String {
             false => format!("it {outcome} last time"),
         },
         Cause::Incomplete(_) => {
-            let taint = record.and_then(|r| r.taints.first()).map(ToString::to_string);
+            let taint = record.and_then(|r| taints::lines(&r.taints).into_iter().next());
             match taint.or_else(|| evidence.refused.clone()) {
                 Some(why) => format!("it was not completely observed last time: {why}"),
                 None => "it was not completely observed last time".into(),
@@ -163,7 +172,9 @@ mod tests {
         assert_eq!(difference(&names, x, y), "the names in d changed");
         assert_eq!(difference(&names, x, Value::Absent), "d is gone");
         let variable = Question::Variable(b"DEBUG".to_vec());
-        assert_eq!(difference(&variable, Value::Absent, x), "variable DEBUG was set");
+        assert_eq!(difference(&variable, Value::Absent, x), "variable DEBUG is new");
+        assert_eq!(difference(&variable, x, Value::Absent), "variable DEBUG is gone");
+        assert_eq!(difference(&variable, x, y), "variable DEBUG changed");
     }
 
     #[test]

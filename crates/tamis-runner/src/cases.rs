@@ -1,8 +1,9 @@
 //! The tests of a command line: one bare command, or the items of the suites.
 
+use crate::always_run;
 use crate::call::Call;
 use crate::words;
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Context as _, Result, anyhow, bail};
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -12,7 +13,7 @@ use tamis_core::record::Observed;
 use tamis_core::{Hash, Question, TestKey, Value};
 use tamis_project::{Project, World, given};
 use tamis_session::{Choice, Claim, CommandContext, Invocation};
-use tamis_settings::{Each, Suite};
+use tamis_settings::{Each, NameFilter, Suite};
 
 /// One test, ready to be decided about and run.
 #[derive(Debug, Clone)]
@@ -100,14 +101,9 @@ pub(crate) fn command_key(project: &Project, words: &[OsString]) -> TestKey {
 /// being skipped as a whole.
 pub(crate) fn of_command(call: Call<'_>, words: &[OsString], demand: Demand) -> Case {
     let claim = claimed(call, words, &call.project.folder, &[]);
-    let inside = demand.clone();
-    let demand = match (&claim, demand) {
-        (Some(claim), Demand::None) => {
-            let in_any_case = call.options.which.no_command_skip || call.options.is_static();
-            if in_any_case { Demand::Requested } else { claim.demand(call.project) }
-        }
-        (_, demand) => demand,
-    };
+    let recorded = of_recorded(call.project, command_key(call.project, words));
+    let inside = if demand == Demand::None { recorded.inside.clone() } else { demand };
+    let demand = of_whole(call, claim.as_deref(), inside.clone());
     Case {
         words: words.to_vec(),
         folder: call.project.folder.clone(),
@@ -115,7 +111,20 @@ pub(crate) fn of_command(call: Call<'_>, words: &[OsString], demand: Demand) -> 
         demand,
         inside,
         claim,
-        ..of_recorded(call.project, command_key(call.project, words))
+        ..recorded
+    }
+}
+
+/// What is wanted of a command as a whole, where this is wanted of all that is inside. What it does besides
+/// testing, and tests in it that are never skipped, keep it from being skipped.
+fn of_whole(call: Call<'_>, claim: Option<&dyn Claim>, inside: Demand) -> Demand {
+    let (Some(claim), Demand::None) = (claim, &inside) else { return inside };
+    if call.options.which.no_command_skip || call.options.is_static() {
+        return Demand::Requested;
+    }
+    match always_run::demand_of_whole(&call.project.settings) {
+        Demand::None => claim.demand(call.project),
+        always => always,
     }
 }
 
@@ -148,15 +157,16 @@ fn environment(variables: &[(OsString, OsString)]) -> Vec<(OsString, OsString)> 
 
 /// A test as the store knows it; how it is started is not needed to decide about it.
 pub fn of_recorded(project: &Project, key: TestKey) -> Case {
+    let demand = always_run::demand(&project.settings, &key);
     Case {
         words: Vec::new(),
         folder: project.root().join(&key.folder),
         key,
         variables: Vec::new(),
         timeout: None,
-        demand: Demand::None,
-        inside: Demand::None,
-        run_all_on: Vec::new(),
+        inside: demand.clone(),
+        demand,
+        run_all_on: project.settings.run_all_on.clone(),
         suite_jobs: None,
         choice: None,
         claim: None,
@@ -180,21 +190,24 @@ fn of_item(call: Call<'_>, suite: &Suite, folder: &std::path::Path, item: &str) 
     let variables: Vec<(OsString, OsString)> =
         suite.env.iter().map(|(n, v)| (n.into(), v.into())).collect();
     let always = suite.always_run.matching(item.as_bytes());
-    let demand = match (call.options.demand(), always) {
+    let recorded = of_recorded(call.project, TestKey::item(&suite.name, item, &suite.folder));
+    let inside = match (call.options.demand(), always) {
         (Demand::None, Some(pattern)) => Demand::AlwaysRun(pattern.to_owned()),
+        (Demand::None, None) => recorded.inside.clone(),
         (demand, _) => demand,
     };
+    let claim = claimed(call, &words, folder, &variables);
     Case {
-        claim: claimed(call, &words, folder, &variables),
+        demand: of_whole(call, claim.as_deref(), inside.clone()),
+        claim,
         words,
         folder: folder.to_path_buf(),
         variables,
         timeout: call.options.timeout.or(suite.timeout),
-        inside: demand.clone(),
-        demand,
-        run_all_on: suite.run_all_on.clone(),
+        inside,
+        run_all_on: [recorded.run_all_on.as_slice(), &suite.run_all_on].concat(),
         suite_jobs: suite.jobs.map(usize::from),
-        ..of_recorded(call.project, TestKey::item(&suite.name, item, &suite.folder))
+        ..recorded
     }
 }
 
@@ -203,8 +216,19 @@ fn items(call: Call<'_>, suite: &Suite, folder: &std::path::Path) -> Result<Vec<
         Each::Once => return Ok(vec![suite.single_name()]),
         Each::Items(items) => tamis_settings::items::expand(items, folder)
             .with_context(|| format!("suite {}", suite.name))?,
-        Each::Command(words) => printed_lines(suite, words, folder)?,
+        Each::Command(words) => {
+            let text = printed(suite, words, folder)?;
+            text.lines().map(|line| line.trim().to_owned()).collect()
+        }
+        Each::Json(words, keys) => {
+            let text = printed(suite, words, folder)?;
+            let names = tamis_settings::items::json_names(&text, keys);
+            names.map_err(|why| anyhow!("{} {why}", each_command(suite, words)))?
+        }
     };
+    let mut seen = std::collections::HashSet::new();
+    let items: Vec<String> =
+        items.into_iter().filter(|item| !item.is_empty() && seen.insert(item.clone())).collect();
     if items.is_empty() {
         let text = format!("suite {} has no tests: `each` gives nothing", suite.name);
         call.notices().warn(text);
@@ -212,9 +236,13 @@ fn items(call: Call<'_>, suite: &Suite, folder: &std::path::Path) -> Result<Vec<
     Ok(items)
 }
 
-/// The lines that the `each` command prints.
-fn printed_lines(suite: &Suite, words: &[String], folder: &std::path::Path) -> Result<Vec<String>> {
-    let what = || format!("suite {}: the `each` command {}", suite.name, words::join(words));
+fn each_command(suite: &Suite, words: &[String]) -> String {
+    format!("suite {}: the `each` command {}", suite.name, words::join(words))
+}
+
+/// What the `each` command prints.
+fn printed(suite: &Suite, words: &[String], folder: &std::path::Path) -> Result<String> {
+    let what = || each_command(suite, words);
     let (program, rest) = words.split_first().with_context(what)?;
     let output = std::process::Command::new(program)
         .args(rest)
@@ -227,13 +255,8 @@ fn printed_lines(suite: &Suite, words: &[String], folder: &std::path::Path) -> R
     if !output.status.success() {
         bail!("{} ended with {}", what(), output.status);
     }
-    let text = String::from_utf8(output.stdout)
-        .with_context(|| format!("{} printed something that is no UTF-8", what()))?;
-    let mut lines: Vec<String> =
-        text.lines().map(str::trim).filter(|l| !l.is_empty()).map(str::to_owned).collect();
-    let mut seen = std::collections::HashSet::new();
-    lines.retain(|line| seen.insert(line.clone()));
-    Ok(lines)
+    String::from_utf8(output.stdout)
+        .with_context(|| format!("{} printed something that is no UTF-8", what()))
 }
 
 /// Words given by the user as a text to find a test by.
@@ -242,6 +265,14 @@ pub fn wanted_name(words: &[OsString]) -> String {
         [one] => one.to_str().map_or_else(|| command_name(words), str::to_owned),
         _ => command_name(words),
     }
+}
+
+/// Whether a test with records has exactly this name.
+pub fn is_recorded(project: &Project, words: &[OsString]) -> bool {
+    let Ok(Some(store)) = project.existing_store(&tamis_core::Silent) else { return false };
+    let wanted = wanted_name(words);
+    let named = |key: &TestKey| key.unit.name() == wanted || key.to_string() == wanted;
+    store.tests().is_ok_and(|tests| tests.iter().any(|test| named(&test.key)))
 }
 
 /// The test that a user means: by its full name, by the command in this folder, or by a part of the
@@ -257,6 +288,7 @@ pub fn find<'k>(
     if let Some(here) = exact.iter().find(|k| k.folder == folder) {
         return Ok((**here).clone());
     }
+    let all = keys.clone();
     let mut found: Vec<&TestKey> = match exact[..] {
         [] => keys.into_iter().filter(|k| k.to_string().contains(wanted)).collect(),
         _ => exact.into_iter().copied().collect(),
@@ -272,7 +304,7 @@ pub fn find<'k>(
         found.retain(ends);
     }
     match found[..] {
-        [] => bail!("no test is called {wanted:?}; `tamis status` lists the tests"),
+        [] => bail!("no test is called {wanted:?}{}", hint(wanted, &all)),
         [one] => Ok(one.clone()),
         _ => {
             let mut names: Vec<String> = found.iter().map(|k| format!("  {k}")).collect();
@@ -283,11 +315,30 @@ pub fn find<'k>(
                 names.push(format!("  ... and {more} more"));
             }
             bail!(
-                "{wanted:?} could be any of these tests; say more of the name:\n{}",
+                "{wanted:?} could be any of these tests; give more of the name:\n{}",
                 names.join("\n")
             )
         }
     }
+}
+
+/// The names that somebody may have meant, or where all are listed.
+pub(crate) fn hint(wanted: &str, keys: &[&TestKey]) -> String {
+    let names: Vec<String> = keys.iter().map(ToString::to_string).collect();
+    match tamis_report::nearest(wanted, names.iter().map(String::as_str))[..] {
+        [] if names.is_empty() => "; no test is recorded here yet".into(),
+        [] => "; `tamis status` lists the tests".into(),
+        [one] => format!("; did you mean {one}?"),
+        ref several => format!("; did you mean one of these?\n  {}", several.join("\n  ")),
+    }
+}
+
+/// What `--only` asks for in vain, and the names that may have been meant.
+pub(crate) fn not_found(only: &NameFilter, keys: &[TestKey]) -> String {
+    let keys: Vec<&TestKey> = keys.iter().collect();
+    let texts = only.patterns().iter();
+    let texts = texts.map(|text| format!("--only {text}{}", hint(text, &keys)));
+    texts.collect::<Vec<_>>().join("\n")
 }
 
 #[cfg(test)]
@@ -330,7 +381,7 @@ mod tests {
         assert_eq!(find("s::tests/b.sh", ".", &keys).unwrap(), keys[2]);
         assert_eq!(find("check", ".", &keys).unwrap(), keys[0]);
         let error = find("tests", ".", &keys).unwrap_err().to_string();
-        assert!(error.contains("s::tests/a.sh") && error.contains("say more"), "{error}");
+        assert!(error.contains("s::tests/a.sh") && error.contains("give more"), "{error}");
         assert!(find("none", ".", &keys).is_err());
     }
 

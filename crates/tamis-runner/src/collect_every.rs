@@ -16,8 +16,7 @@ pub(crate) fn collects(call: Call<'_>, cases: &[Case]) -> bool {
     let since = std::fs::read_to_string(&file).ok().and_then(|n| n.trim().parse::<u32>().ok());
     // Without a count there is no recorded run to compare with.
     let next = since.map_or(0, |n| n.saturating_add(1)) % every.get();
-    let written = std::fs::create_dir_all(file.parent().unwrap_or(&file))
-        .and_then(|()| std::fs::write(&file, format!("{next}\n")));
+    let written = tamis_private::write(&file, format!("{next}\n").as_bytes());
     next == 0 || written.is_err()
 }
 

@@ -28,12 +28,19 @@ pub(crate) fn suite_cases(call: Call<'_>) -> Result<(Vec<Case>, Vec<TestKey>)> {
     let only = &call.options.which.only;
     let wanted = call.options.session(true);
     let all = cases::of_suites(call)?;
-    let (cases, others): (Vec<Case>, Vec<Case>) =
-        all.into_iter().partition(|case| wanted.wants(&case.key));
-    if cases.is_empty() && !only.patterns().is_empty() {
-        bail!("no test matches --only {}", only.patterns().join(" "));
+    let mut wanted = wanted.wanted(all.iter().map(|case| &case.key));
+    if !wanted.contains(&true) {
+        // A name that no item has may be that of a test inside a build.
+        wanted = all.iter().map(|case| case.claim.is_some()).collect();
     }
-    Ok((cases, others.into_iter().map(|case| case.key).collect()))
+    let mut wanted = wanted.into_iter();
+    let (cases, others): (Vec<Case>, Vec<Case>) =
+        all.into_iter().partition(|_| wanted.next().unwrap_or_default());
+    let others: Vec<TestKey> = others.into_iter().map(|case| case.key).collect();
+    if cases.is_empty() && !only.is_empty() {
+        bail!("no test of the suites is called so: {}", cases::not_found(only, &others));
+    }
+    Ok((cases, others))
 }
 
 /// Runs the suites; gives the exit code.

@@ -192,6 +192,9 @@ fn taints(job: Job<'_>, finish: &Finish, inside: &Collected) -> Vec<Taint> {
     let unobserved = |why: &str| Taint::Unobserved(why.to_owned());
     let left = finish.left_running.iter().map(|program| Taint::LeftRunning(program.clone()));
     let mut taints: Vec<Taint> = left.collect();
+    if finish.ended_survivors {
+        taints.push(unobserved("what it left running cannot go on without the engine: ended"));
+    }
     let failed = inside.reports.iter().filter(|r| r.failed()).count();
     if failed > 0 {
         taints.push(Taint::FailedInside(failed as u64));
@@ -357,6 +360,7 @@ fn nothing_to_run() -> Finish {
         wall: Duration::ZERO,
         cpu: Duration::ZERO,
         left_running: Vec::new(),
+        ended_survivors: false,
         no_new_privileges: false,
     }
 }

@@ -42,7 +42,8 @@ impl<'a> Explained<'a> {
     pub fn differences(&self) -> Result<Vec<Difference>> {
         match (&self.planned.decision, &self.store) {
             (Decision::Run(Cause::Changed(record)), Some(store)) => {
-                Ok(store.differences(*record, &|questions| self.world.ask(questions))?)
+                let found = store.differences(*record, &|questions| self.world.ask(questions))?;
+                Ok(plan::by_variable(found, &self.world))
             }
             _ => Ok(Vec::new()),
         }

@@ -20,7 +20,7 @@ pub(crate) fn still_failing(
     reports: &[TestReport],
 ) -> Vec<StillFailing> {
     let Some(store) = store else { return Vec::new() };
-    let Ok(tests) = store.tests() else { return Vec::new() };
+    let Ok(tests) = store.not_passed() else { return Vec::new() };
     let settled = reports
         .iter()
         .filter(|r| r.outcome.is_some() || matches!(r.decision, Decision::Skip { .. }))
@@ -35,7 +35,7 @@ pub(crate) fn still_failing(
     };
     tests
         .into_iter()
-        .filter(|test| !test.last.outcome.passed() && !settled.contains(&test.key))
+        .filter(|test| !settled.contains(&test.key))
         .filter(|test| concerns(&test.key))
         .map(|test| StillFailing {
             message: messages::load(store, &test.key),
@@ -52,10 +52,9 @@ pub(crate) fn still_failing(
 /// started.
 pub(crate) fn of_tools(call: Call<'_>, tools: &[Tool]) -> Vec<TestKey> {
     let store = call.existing_store().ok().flatten();
-    let Some(Ok(tests)) = store.as_ref().map(Store::tests) else { return Vec::new() };
+    let Some(Ok(tests)) = store.as_ref().map(Store::not_passed) else { return Vec::new() };
     tests
         .into_iter()
-        .filter(|test| !test.last.outcome.passed())
         .map(|test| test.key)
         .filter(|key| key.scope.tool().is_some_and(|tool| tools.contains(tool)))
         .filter(|key| call.frontends.may_exist(call.project, key))

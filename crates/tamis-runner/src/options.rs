@@ -5,7 +5,7 @@ use std::time::Duration;
 use tamis_core::Strategy;
 use tamis_core::decide::Demand;
 use tamis_session::SessionOptions;
-use tamis_settings::NameGlobs;
+use tamis_settings::NameFilter;
 
 /// How processes are watched.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,7 +37,7 @@ pub struct RunOptions {
 pub struct Which {
     /// Run in any case.
     pub all: bool,
-    pub only: NameGlobs,
+    pub only: NameFilter,
     pub failed: bool,
     pub no_command_skip: bool,
     pub since: Option<String>,

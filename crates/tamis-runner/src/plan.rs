@@ -5,6 +5,7 @@
 //! plan        tests that tamis starts itself: bare commands, items of suites
 //! plan/units  units inside a command: demands, filters, and the strategies (records, graph, modules)
 //! plan/parts  the methods of a test class, where these are distinguished
+//! plan/variables  names the variables that are new
 //! plan/known  what earlier runs know, for `select`, `why` and `status`
 //! ```
 //!
@@ -14,8 +15,10 @@
 mod known;
 mod parts;
 mod units;
+mod variables;
 
 pub use known::{known, of_command, of_test};
+pub(crate) use variables::by_variable;
 
 use crate::call::Call;
 use crate::cases::Case;
@@ -28,6 +31,7 @@ use tamis_project::{Project, World, notice_set_aside};
 use tamis_session::{Plan, Planner, Request};
 use tamis_settings::Contact;
 use tamis_store::{Evidence as StoreEvidence, Store};
+use variables::NewVariables;
 
 /// A test that is asked about.
 #[derive(Debug, Clone)]
@@ -82,8 +86,13 @@ fn by_records(
     let found = store.evidence(&keys, &complete, &|questions| world.ask(questions));
     let planned = match &found {
         Ok(found) => {
-            let decide = |(n, asked): (usize, &Asked)| planned(project, found, n, asked);
-            asked.iter().enumerate().map(decide).collect()
+            let mut variables = NewVariables::default();
+            let mut decide = |(n, asked): (usize, &Asked)| {
+                let mut planned = planned(project, found, n, asked);
+                variables.name(&mut planned, store, world);
+                planned
+            };
+            asked.iter().enumerate().map(&mut decide).collect()
         }
         Err(error) => {
             // A store that cannot be read must not keep tests from running.
@@ -92,6 +101,7 @@ fn by_records(
         }
     };
     notice_set_aside(notices, store.take_set_aside());
+    project.notice_troubles(notices);
     Ok(planned)
 }
 

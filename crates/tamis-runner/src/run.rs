@@ -3,7 +3,7 @@
 use crate::call::Call;
 use crate::cases::{self, Case};
 use crate::collect_every;
-use crate::engines::Engines;
+use crate::engines::{self, Engines};
 use crate::execute::{Executed, Job, Streams};
 use crate::failures;
 use crate::plan;
@@ -16,11 +16,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::{Duration, Instant, SystemTime};
 use tamis_core::record::Run;
+use tamis_core::taints::{self, TaintGroup};
 use tamis_core::{Note, Planned, Taint, TestKey};
 use tamis_project::{Project, World};
 use tamis_report::{Event, Mode, RunReport, Shape, TestReport, exit};
-use tamis_session::messages;
-use tamis_settings::Contact;
+use tamis_session::{SessionOptions, messages, names};
+use tamis_settings::{Contact, NameFilter, Names};
 use tamis_store::{GcPolicy, Store};
 
 /// Decides, runs and reports; gives the exit code. `left_out` are tests that the user did not ask for.
@@ -61,14 +62,34 @@ fn asked_for(call: Call<'_>, cases: Vec<Case>, planned: Vec<Planned>) -> (Vec<Ca
     both.filter_map(|(case, planned)| Some((case, planned.if_failed()?))).unzip()
 }
 
-/// Set by the first Ctrl-C or SIGTERM.
+/// Set by the first Ctrl-C, SIGTERM or SIGHUP. The second one kills what is still there.
 fn stop_flag() -> Result<Arc<AtomicBool>> {
     let stop = Arc::new(AtomicBool::new(false));
     for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP] {
-        signal_hook::flag::register(signal, Arc::clone(&stop))
+        if signal == libc::SIGHUP && is_ignored(signal) {
+            continue;
+        }
+        let stop = Arc::clone(&stop);
+        let asked = move || {
+            if stop.swap(true, Ordering::Relaxed) {
+                tamis_trace::hurry();
+            }
+        };
+        // SAFETY: the handler only sets flags.
+        unsafe { signal_hook::low_level::register(signal, asked) }
             .context("signals cannot be caught")?;
     }
     Ok(stop)
+}
+
+/// Whether tamis was started with a signal ignored: under nohup the end of the terminal stops nothing.
+fn is_ignored(signal: libc::c_int) -> bool {
+    // SAFETY: plain data, filled by the call, which changes nothing.
+    unsafe {
+        let mut now: libc::sigaction = std::mem::zeroed();
+        libc::sigaction(signal, std::ptr::null(), &raw mut now) == 0
+            && now.sa_sigaction == libc::SIG_IGN
+    }
 }
 
 struct Runner<'a> {
@@ -78,6 +99,8 @@ struct Runner<'a> {
     reports: Vec<TestReport>,
     not_started: Option<(String, i32)>,
     recorded: bool,
+    /// Why the last test that could not be recorded was not.
+    not_recorded: Option<String>,
     /// Units that were distinguished inside commands.
     inside: Vec<TestReport>,
     /// Whether what is observed is recorded.
@@ -109,6 +132,7 @@ impl<'a> Runner<'a> {
             reports: planned.iter().map(TestReport::of).collect(),
             not_started: None,
             recorded: false,
+            not_recorded: None,
             inside: Vec::new(),
             collects: false,
         }
@@ -121,8 +145,8 @@ impl<'a> Runner<'a> {
             return Ok(Engines::none());
         }
         let selected = cases.iter().zip(planned).filter(|(_, p)| p.decision.is_run());
-        let tests = selected.map(|(case, p)| (case, p.evidence.newest.as_ref()));
-        Engines::new(self.call.options.engine, &self.call.project.settings, tests)
+        let tests: Vec<&Case> = selected.map(|(case, _)| case).collect();
+        Engines::new(self.call.options.engine, &self.call.project.settings, self.store, &tests)
     }
 
     fn run_selected(
@@ -142,7 +166,15 @@ impl<'a> Runner<'a> {
         let (send, news) = mpsc::channel();
         let call = self.call;
         let most_reruns = call.options.rerun_failed.unwrap_or(call.project.settings.rerun_failed);
-        let session = &call.options.session(self.collects);
+        let mut session = call.options.session(self.collects);
+        if !session.only.is_empty() {
+            let known: Vec<Names> = known_tests(self.store).iter().map(names).collect();
+            session.only.learn(&known);
+        }
+        // Of an item that is asked for by its own name everything inside is.
+        let whole = &SessionOptions { only: NameFilter::default(), ..session.clone() };
+        let named = session.wanted(cases.iter().map(|case| &case.key));
+        let (session, named, is_suite) = (&session, &named, self.shape == Shape::Suites);
         std::thread::scope(|scope| {
             for _ in 0..jobs {
                 let (queue, send) = (&queue, send.clone());
@@ -150,7 +182,8 @@ impl<'a> Runner<'a> {
                     while let Some(n) = queue.next(stop) {
                         let _ = send.send(News::Started(n));
                         let case = &cases[n];
-                        let engine = engines.of(case, planned[n].evidence.newest.as_ref());
+                        let engine = engines.of(case);
+                        let session = if is_suite && named[n] { whole } else { session };
                         let job = Job { call, world, engine, case, streams, session, stop };
                         let failed = |failed| drop(send.send(News::Failed(n, Box::new(failed))));
                         let result = execute_and_rerun(job, most_reruns, failed);
@@ -234,7 +267,12 @@ impl<'a> Runner<'a> {
         let recorded = match store.map(|store| store.append(run)) {
             Some(Ok(_)) => true,
             Some(Err(error)) => {
-                self.call.notices().warn(format!("{} was not recorded: {error}", run.test));
+                // What keeps one test from being recorded mostly keeps all of them.
+                let error = error.to_string();
+                if self.not_recorded.as_ref() != Some(&error) {
+                    self.call.notices().warn(format!("{} was not recorded: {error}", run.test));
+                }
+                self.not_recorded = Some(error);
                 false
             }
             None => false,
@@ -255,6 +293,9 @@ impl<'a> Runner<'a> {
         };
         let run = &ended.run;
         let recorded = ended.is_reported && self.recorded || !ended.is_reported && self.record(run);
+        if let Some(store) = self.store.filter(|_| recorded) {
+            engines::remember(store, run);
+        }
         if let Some(bytes) = ended.output.as_deref() {
             self.emit(&Event::Output { bytes });
         }
@@ -300,6 +341,7 @@ impl<'a> Runner<'a> {
             report.still_failing =
                 failures::still_failing(call, self.store, cases, left_out, &reports);
         }
+        call.project.notice_troubles(call.notices());
         finish_store(call.project, self.store, self.recorded);
         let code = match self.not_started.take() {
             Some((word, errno)) => {
@@ -312,10 +354,15 @@ impl<'a> Runner<'a> {
             }
             None => exit_code(&report, self.shape),
         };
-        let only = options.which.only.patterns();
+        let only = &options.which.only;
         let is_command = self.shape == Shape::Command;
         if code == 0 && how.selected && is_command && !only.is_empty() && self.inside.is_empty() {
-            anyhow::bail!("no test inside the command matches --only {}", only.join(" "));
+            let known = known_tests(self.store).into_iter().filter(|key| !key.is_command());
+            let known: Vec<TestKey> = known.collect();
+            anyhow::bail!(
+                "no test inside the command is called so: {}",
+                cases::not_found(only, &known)
+            );
         }
         let shape = self.with_inside(&mut report);
         call.reporters.emit(&Event::Summary { report: &report, shape })?;
@@ -339,24 +386,31 @@ impl<'a> Runner<'a> {
     }
 }
 
+/// The tests that have records; of a store that cannot be read, none.
+fn known_tests(store: Option<&Store>) -> Vec<TestKey> {
+    let tests = store.map(Store::tests).transpose().unwrap_or_default().unwrap_or_default();
+    tests.into_iter().map(|test| test.key).collect()
+}
+
 /// Why a run was not observed completely, in words. That it was flaky is shown otherwise.
-fn incomplete(taints: &[Taint]) -> Vec<String> {
-    let seen = taints.iter().filter(|taint| !matches!(taint, Taint::Flaky { .. }));
-    seen.map(ToString::to_string).collect()
+fn incomplete(all: &[Taint]) -> Vec<String> {
+    let groups = taints::by_kind(all);
+    let seen = groups.iter().filter(|group| !matches!(group.first(), Taint::Flaky { .. }));
+    seen.map(TaintGroup::text).collect()
 }
 
 /// Housekeeping after the results are out.
 fn finish_store(project: &Project, store: Option<&Store>, recorded: bool) {
     // Losing this cache costs time only.
     let _ = project.fingerprinter.flush();
-    let Some(store) = store.filter(|_| recorded) else { return };
+    let Some(store) = store.filter(|store| recorded && store.read_only().is_none()) else { return };
     let stamp = store.dir().join("collected");
     let age = std::fs::metadata(&stamp).and_then(|m| m.modified()).ok();
     let recent = age.is_some_and(|t| {
         SystemTime::now().duration_since(t).is_ok_and(|d| d < Duration::from_secs(24 * 3600))
     });
     if !recent || store.size_on_disk() > project.settings.keep.max_size {
-        let _ = std::fs::write(&stamp, "");
+        let _ = tamis_private::write(&stamp, b"");
         let _ = store.collect_garbage(&gc_policy(project));
     }
 }

@@ -43,7 +43,7 @@ pub struct TestModule {
 /// the build's definition declares.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Configuration {
-    /// Which run of the build it is, where one module has several; empty where nobody saw the run.
+    /// Which run of the build it is, where one module has several; empty where the run was not seen.
     pub execution: String,
     /// What the build itself reported: options of the JVM, properties, and so on.
     pub seen: Option<Hash>,

@@ -19,9 +19,8 @@ impl Lock {
     /// Waits until no other process holds the lock of this state folder; `waiting` is called where
     /// that is not at once.
     pub fn take(state: &Path, waiting: impl FnOnce()) -> io::Result<Self> {
-        std::fs::create_dir_all(state)?;
-        let file =
-            File::options().create(true).truncate(false).write(true).open(state.join("lock"))?;
+        tamis_private::make_folder(state)?;
+        let file = tamis_private::create_file(&state.join("lock"))?;
         match flock(&file, FlockOperation::NonBlockingLockExclusive) {
             Ok(()) => return Ok(Self { _file: file }),
             Err(rustix::io::Errno::WOULDBLOCK) => waiting(),
@@ -45,7 +44,7 @@ mod tests {
     #[test]
     fn the_second_waits_for_the_first() {
         let folder = tempfile::tempdir().unwrap();
-        let first = Lock::take(folder.path(), || panic!("nobody holds it")).unwrap();
+        let first = Lock::take(folder.path(), || panic!("it is free")).unwrap();
         let (waited, done) = (AtomicBool::new(false), AtomicBool::new(false));
         std::thread::scope(|scope| {
             scope.spawn(|| {

@@ -1,7 +1,7 @@
 //! Maven projects: modules and their folders from effective poms, the classpath from Maven itself.
 //!
 //! Poms are read by [`tamis_modules::maven`], with the profiles and properties that the user gives. What a module is
-//! cannot be told by halves: one that is named and not there, that is not compiled, or that Maven left no classpath
+//! cannot be answered by halves: one that is named and not there, that is not compiled, or that Maven left no classpath
 //! for, is an error, because its tests would silently be missing from the selection.
 //!
 //! The classpath is what `dependency:build-classpath` gives, kept for as long as no pom, `.mvn` file, user setting of
@@ -99,7 +99,7 @@ pub fn surroundings(
     around
 }
 
-/// What the poms declare about how the tests of one module run; `None` where that cannot be told.
+/// What the poms declare about how the tests of one module run; `None` where that is not known.
 pub fn declared(top: &Path, module: &str, home: Option<&Path>, words: &[String]) -> Option<Hash> {
     let (tree, folder) = (Tree::new(top), top.join(module));
     let pom = tree.relative(&folder.join("pom.xml")).filter(|pom| tree.is_file(pom))?;

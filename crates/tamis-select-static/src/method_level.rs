@@ -27,7 +27,7 @@ use tamis_classpath::disk;
 use tamis_classpath::names::NameId;
 use tamis_core::Hash;
 
-/// How the call graph is made and changes are told.
+/// How the call graph is made and changes are distinguished.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MethodLevel {
     pub algorithm: Algorithm,
@@ -49,7 +49,7 @@ impl Default for MethodLevel {
     }
 }
 
-/// What is said whenever tests are skipped at this level.
+/// What is reported whenever tests are skipped at this level.
 pub const WARNING: &str = "method level can miss tests: it does not see reflection, nor callbacks from \
     libraries that are left out";
 
@@ -218,8 +218,8 @@ pub fn select(
     names.into_iter().zip(decided).map(|(name, run)| TestDecision { name, run }).collect()
 }
 
-/// The methods of the project that can reach a change since the last update. `None` where that cannot be
-/// told: then all may.
+/// The methods of the project that can reach a change since the last update. `None` where that is not
+/// known: then all may.
 pub fn impacted(
     session: &mut Session,
     module: &TestModule,

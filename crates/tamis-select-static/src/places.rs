@@ -12,7 +12,7 @@ pub struct Places {
     pub classes: Vec<PathBuf>,
     pub test_classes: Vec<PathBuf>,
     pub classpath: Vec<PathBuf>,
-    /// The Maven to ask for classpaths; `./mvnw`, else `mvn`, where it is not said.
+    /// The Maven to ask for classpaths; `./mvnw`, else `mvn`, where it is not given.
     pub mvn: Option<String>,
     /// Profiles and properties, as Maven takes them.
     pub maven_words: Vec<String>,

@@ -1,13 +1,13 @@
-//! Which classes are tests, told from the class files alone.
+//! Which classes are tests, seen in the class files alone.
 //!
 //! A class is a test when it is concrete and it or something it inherits from has a test: a method,
 //! field or class annotation of JUnit 4 or 5, TestNG, jqwik or ArchUnit (also through annotations of
 //! the project that carry one), or a base class of JUnit 3 or Spock. Nested tests count for their
-//! outermost class, because that is what runners are told to run.
+//! outermost class, because that is what runners take.
 //!
 //! Where a class inherits from a library, its tests may be inherited too and cannot be seen; then
 //! the usual naming decides (`Test*`, `*Test`, `*Tests`, `*TestCase`). Too many tests are harmless.
-//! What the build is told about names comes on top ([`crate::test_naming`]).
+//! What the build configures about names comes on top ([`crate::test_naming`]).
 
 use crate::definitions::{Definitions, Origin, Type};
 use crate::test_naming::Rules;

@@ -48,6 +48,8 @@ pub struct StaticSettings {
     pub libraries: Libraries,
     /// Answer first: what only helps the next call is left to [`Session::catch_up`].
     pub offline: bool,
+    /// Files that all tests depend on because the user says so, in one value; 0 for none.
+    pub watched: Hash,
 }
 
 /// One step of an explanation.
@@ -118,6 +120,11 @@ impl Session {
             Definitions::load_with(module, &settings.root, &settings.caches, keep);
         if settings.libraries == Libraries::Include {
             definitions.load_libraries(&settings.caches);
+        }
+        if settings.watched != Hash(0) {
+            let parts =
+                [definitions.environment, settings.watched].map(|hash| hash.0.to_le_bytes());
+            definitions.environment = Hash::of_parts(parts.iter().map(<[u8; 16]>::as_slice));
         }
         let key = if module.key.is_empty() { &module.name } else { &module.key };
         let state = State::new(&settings.state, key);
@@ -280,7 +287,7 @@ impl Session {
         Ok(before)
     }
 
-    /// All changes since a snapshot; an error where they cannot be told.
+    /// All changes since a snapshot; an error where they are not known.
     pub(crate) fn changes(&mut self, digest: Hash) -> Result<BTreeMap<NameId, Change>, Reason> {
         let unknown = |why: String| Reason::Unknown { why };
         if !self.need_snapshot(digest) {
@@ -377,7 +384,7 @@ impl Session {
     }
 
     /// What changed since the last update, debug-only differences included. None where there was
-    /// no update, or the changes cannot be told.
+    /// no update, or the changes are not known.
     pub fn diff(&mut self) -> Option<Vec<Changed>> {
         let latest = self.proofs.latest?;
         let mut changes = self.changes(latest).ok()?;
@@ -394,7 +401,7 @@ impl Session {
     }
 
     /// All types and files inside the firewall of the changes since the last update. None where
-    /// the changes cannot be told: then everything may be.
+    /// the changes are not known: then everything may be.
     pub fn impacted(&mut self) -> Option<Vec<String>> {
         let latest = self.proofs.latest?;
         let changes = self.changes(latest).ok()?;
@@ -489,7 +496,7 @@ impl Session {
     }
 
     /// What answers do not need and the next ones profit from: proofs that hold are carried to the
-    /// state of now, states that nobody needs any more are removed, libraries are analysed. Changes
+    /// state of now, states that are not needed any more are removed, libraries are analysed. Changes
     /// no selection, so it does not matter whether, when or how often it is done.
     pub fn catch_up(&mut self) -> io::Result<bool> {
         if self.proofs.tests.is_empty() {

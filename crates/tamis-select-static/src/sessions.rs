@@ -131,8 +131,8 @@ impl Sessions {
         Ok(notes_of(&written))
     }
 
-    /// Which of these tests passed with the classes that were announced; where those are not there any more, nobody
-    /// knows what the tests saw. Names that are no tests are returned as notes of the first module.
+    /// Which of these tests passed with the classes that were announced; where those are not there any more, it is not
+    /// known what the tests saw. Names that are no tests are returned as notes of the first module.
     pub fn passed(&self, names: &[String]) -> Result<Vec<Finished>, RecordError> {
         let with_tests = || self.each.iter().filter(|session| !session.tests.is_empty());
         if let Some(session) = with_tests().find(|session| !session.is_announced()) {

@@ -3,7 +3,7 @@
 //!
 //! ```text
 //! decide(module, tests, settings, level)          before: for each test class, skip or run, with the reason
-//!   ... the runner runs what it was told to ...
+//!   ... the runner runs what was selected ...
 //! record(module, settings, state, finished, level)    after: who finished, and who of them passed
 //! ```
 //!
@@ -15,7 +15,7 @@
 //! * `decide` writes nothing. The two calls may be made by different processes: what connects them is
 //!   [`Decisions::state`], one value for everything that the tests could see when it was decided.
 //! * `record` looks at the classes again. Where they are not what they were, somebody compiled while
-//!   the tests ran, nobody knows what they saw, and nothing is written.
+//!   the tests ran, it is not known what they saw, and nothing is written.
 //! * Only tests that finished get a new proof: in `finished`, with whether they passed. A skipped
 //!   test's proof is carried to the new state, because skipping it was the claim that it holds there.
 //!   Every other test keeps what it had: a run that was cut loses nothing.

@@ -38,7 +38,7 @@ pub struct Exclusion {
     pub for_all: bool,
 }
 
-/// What Failsafe runs when it is told nothing.
+/// What Failsafe runs when nothing is configured.
 const FAILSAFE: [&str; 3] = ["**/IT*.java", "**/*IT.java", "**/*ITCase.java"];
 
 /// Splits a list at its commas; those inside of `%regex[...]` do not count.
@@ -91,9 +91,9 @@ impl Rules {
         let usual = || FAILSAFE.iter().map(|p| Pattern::new(p, true)).collect();
         let failsafe = match &naming.failsafe {
             None => Vec::new(),
-            Some(told) => {
+            Some(configured) => {
                 let mut patterns: Vec<Pattern> = usual();
-                patterns.extend(told.iter().map(|p| Pattern::new(p, true)));
+                patterns.extend(configured.iter().map(|p| Pattern::new(p, true)));
                 patterns
             }
         };
@@ -128,7 +128,7 @@ impl Pattern {
         }
         if let Some(regex) = inside("%regex[") {
             let whole = format!(r"\A(?:{regex})\z");
-            // Java's classes of characters are ASCII unless told otherwise.
+            // Java's classes of characters are ASCII unless a flag says otherwise.
             let built = RegexBuilder::new(&whole).unicode(false).build();
             return match built {
                 Ok(regex) if !text.contains('#') => Self::Regex(regex),

@@ -91,6 +91,12 @@ pub trait Claim: fmt::Debug + Send + Sync {
         false
     }
 
+    /// Whether the tool certainly ends with an error where it is given this option, `--name`. Asked to find
+    /// options of tamis that stand behind the command.
+    fn refuses(&self, _option: &str) -> bool {
+        false
+    }
+
     /// The file whose opening makes a process a host; written where it is not there.
     fn library(&self, folder: &Path) -> Result<PathBuf>;
 

@@ -14,7 +14,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tamis_core::record::{Observed, ProofId, Run};
 use tamis_core::{Decision, Notices, Outcome, Planned, Question, RecordId, TestKey, Unit};
-use tamis_project::{Project, RestoreScopes, ScopeFacts, World};
+use tamis_project::{NoScopes, Project, World};
 use tamis_report::{Reruns, TestReport};
 use tamis_store::Store;
 
@@ -43,7 +43,7 @@ pub struct Collected {
     pub left_out: usize,
     /// Processes that connected by themselves.
     pub launched: usize,
-    /// Tests were seen that could not be distinguished, which was said.
+    /// Tests were seen that could not be distinguished, which was reported.
     pub refused: bool,
     /// Units whose sources changed while the command ran: what it did is not what it would do now, also where
     /// it made the change itself.
@@ -87,15 +87,6 @@ struct Waiting {
     since: Instant,
 }
 
-/// The units of a session know their scope.
-struct NoScopes;
-
-impl RestoreScopes for NoScopes {
-    fn restore(&self, _: &Project) -> Vec<Arc<dyn ScopeFacts>> {
-        Vec::new()
-    }
-}
-
 impl<'e> Ledger<'e> {
     pub fn new(
         project: &'e Project,
@@ -104,6 +95,7 @@ impl<'e> Ledger<'e> {
         planner: &'e dyn Planner,
         notices: &'e dyn Notices,
     ) -> Self {
+        // The units of a session know their scope.
         let world = World::new(project, &NoScopes);
         let mut surroundings = world.surroundings(&[]);
         surroundings.extend(world.globs(&command.run_all_on));
@@ -300,7 +292,7 @@ impl<'e> Ledger<'e> {
         report.reruns = reruns;
         report.wall = Duration::from_micros(run.wall_us);
         report.inputs = recorded.then_some(run.observed.len() as u64);
-        report.taints = run.taints.iter().map(ToString::to_string).collect();
+        report.taints = tamis_core::taints::lines(&run.taints);
         report.notes = run.notes.iter().map(ToString::to_string).collect();
     }
 

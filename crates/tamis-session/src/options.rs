@@ -3,9 +3,9 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 use tamis_core::record::Run;
-use tamis_core::{Outcome, Strategy, Taint, TestKey};
+use tamis_core::{Outcome, Strategy, Taint, TestKey, Unit};
 use tamis_report::{Reruns, TestReport};
-use tamis_settings::NameGlobs;
+use tamis_settings::{NameFilter, Names};
 
 #[derive(Debug, Clone, Default)]
 pub struct SessionOptions {
@@ -13,7 +13,7 @@ pub struct SessionOptions {
     /// Record what the units used; without it, only that one did not pass.
     pub collect: bool,
     /// Only units with such names; all where it is empty.
-    pub only: NameGlobs,
+    pub only: NameFilter,
     /// Only units that did not pass when they last ran.
     pub failed: bool,
     /// How units ended before in this call, where it is a second try.
@@ -23,10 +23,10 @@ pub struct SessionOptions {
 }
 
 impl SessionOptions {
-    /// Whether the user asks for a unit by its name.
-    pub fn wants(&self, key: &TestKey) -> bool {
-        let names = [key.unit.name(), key.unit.short_name(), key.to_string().into()];
-        self.only.patterns().is_empty() || names.iter().any(|n| self.only.matches(n.as_bytes()))
+    /// Which of these tests the user asks for by name.
+    pub fn wanted<'k>(&self, keys: impl IntoIterator<Item = &'k TestKey>) -> Vec<bool> {
+        let names: Vec<Names> = keys.into_iter().map(names).collect();
+        self.only.meant(&names)
     }
 
     /// Whether what units use is of interest.
@@ -47,6 +47,22 @@ impl SessionOptions {
     pub fn is_done(&self, key: &TestKey) -> bool {
         self.earlier.as_ref().is_some_and(|earlier| earlier.is_done(key))
     }
+}
+
+/// What people call a test.
+pub fn names(key: &TestKey) -> Names {
+    let whole = key.unit.name().into_owned();
+    let mut exact = vec![whole.clone(), key.to_string(), key.unit.short_name().into_owned()];
+    match &key.unit {
+        Unit::Method { method, .. } => exact.push(method.clone()),
+        Unit::Class(_) => {}
+        Unit::Command(_) | Unit::Item(_) | Unit::Package(_) => {
+            let file = whole.rsplit('/').next().unwrap_or_default();
+            let stem = file.rsplit_once('.').map_or(file, |(stem, _)| stem);
+            exact.extend([file.to_owned(), stem.to_owned()]);
+        }
+    }
+    Names { exact, whole }
 }
 
 /// How units ended in the tries before this one.
@@ -160,14 +176,19 @@ mod tests {
             unit: tamis_core::Unit::Class("com.acme.FooTest".into()),
             folder: ".".into(),
         };
-        let only = |glob: &str| SessionOptions {
-            only: NameGlobs::new(vec![glob.to_owned()]).unwrap(),
-            ..SessionOptions::default()
+        let item = TestKey::item("s", "tests/api/test_a.py", ".");
+        let only = |name: &str| {
+            let only = NameFilter::new(vec![name.to_owned()]).unwrap();
+            let options = SessionOptions { only, ..SessionOptions::default() };
+            options.wanted([&key, &item])
         };
-        assert!(SessionOptions::default().wants(&key));
-        for glob in ["FooTest", "Foo*", "com.acme.*", "s::com.acme.FooTest"] {
-            assert!(only(glob).wants(&key), "{glob}");
+        assert_eq!(SessionOptions::default().wanted([&key, &item]), [true, true]);
+        for name in ["FooTest", "Foo*", "com.acme.*", "s::com.acme.FooTest", "acme", "FooTest#x"] {
+            assert_eq!(only(name), [true, false], "{name}");
         }
-        assert!(!only("BarTest").wants(&key));
+        for name in ["test_a", "test_a.py", "api*", "tests/api", "s::tests/api/test_a.py", "api"] {
+            assert_eq!(only(name), [false, true], "{name}");
+        }
+        assert_eq!(only("BarTest"), [false, false]);
     }
 }

@@ -1,17 +1,20 @@
 //! One run of a command: its folder, its token, and the sockets that its processes connect to.
 
 use anyhow::{Context as _, Result};
+use std::fs::Permissions;
+use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 use tamis_observe::{CoveredPaths, Marks};
+use tamis_private::TempFolder;
 
 /// What is made before the command starts.
 #[derive(Debug)]
 pub struct Session {
-    /// A folder of this run alone; removed at its end.
-    folder: tempfile::TempDir,
+    /// A folder of this run alone; removed at its end, or after a kill by the next one.
+    folder: TempFolder,
     library: PathBuf,
     token: String,
     /// Made first: where there can be no socket, the command is observed as a whole.
@@ -95,16 +98,18 @@ const FIRST: &str = "first";
 const LONGEST_FOLDER: usize = 80;
 
 /// A folder whose path is short enough for sockets.
-pub fn socket_folder() -> std::io::Result<tempfile::TempDir> {
+pub fn socket_folder() -> std::io::Result<TempFolder> {
     let usual = std::env::temp_dir();
     let folder = match usual.as_os_str().len() > LONGEST_FOLDER {
         true => Path::new("/tmp"),
         false => &usual,
     };
-    tempfile::Builder::new().prefix("tamis-").tempdir_in(folder)
+    TempFolder::new_in(folder)
 }
 
 fn bind(socket: &Path) -> Result<UnixListener> {
-    UnixListener::bind(socket)
-        .with_context(|| format!("the socket {} cannot be made", socket.display()))
+    let cannot = || format!("the socket {} cannot be made", socket.display());
+    let listener = UnixListener::bind(socket).with_context(cannot)?;
+    std::fs::set_permissions(socket, Permissions::from_mode(0o600)).with_context(cannot)?;
+    Ok(listener)
 }

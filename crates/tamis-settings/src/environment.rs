@@ -63,6 +63,8 @@ pub struct EnvironmentPolicy {
     /// The default list and the user's additions.
     ignore: Names,
     count: Names,
+    /// Where this is there, no other variable counts.
+    only: Option<Names>,
 }
 
 impl Default for EnvironmentPolicy {
@@ -78,19 +80,36 @@ impl EnvironmentPolicy {
         let defaults = DEFAULT_IGNORED.iter().flat_map(|group| group.patterns.iter());
         let ignore: Vec<String> = defaults.map(|p| (*p).to_owned()).chain(ignore).collect();
         match (Names::new(ignore), Names::new(count)) {
-            (Ok(ignore), Ok(count)) => Self { ignore, count },
-            _ => Self { ignore: Names::default(), count: Names::default() },
+            (Ok(ignore), Ok(count)) => Self { ignore, count, only: None },
+            _ => Self { ignore: Names::default(), count: Names::default(), only: None },
         }
+    }
+
+    /// The same where no variables but these, and those of `count`, count. A glob that is not valid
+    /// changes nothing.
+    #[must_use]
+    pub fn with_only(mut self, only: Option<Vec<String>>) -> Self {
+        self.only = only.and_then(|only| Names::new(only).ok());
+        self
     }
 
     /// Whether the variable is an input.
     pub fn counts(&self, name: &[u8]) -> bool {
-        self.count.matches(name) || !self.ignore.matches(name)
+        self.count.matches(name)
+            || match &self.only {
+                Some(only) => only.matches(name),
+                None => !self.ignore.matches(name),
+            }
     }
 
     /// The patterns of variables that do not count, defaults included.
     pub fn ignored(&self) -> &[String] {
         &self.ignore.patterns
+    }
+
+    /// The patterns of the only variables that count, where the settings say so.
+    pub fn only(&self) -> Option<&[String]> {
+        self.only.as_ref().map(|only| only.patterns.as_slice())
     }
 
     /// The patterns of variables that count in any case.
@@ -140,6 +159,9 @@ mod tests {
             "XDG_SESSION_ID",
             "SYSTEM_JOBID",
             "CIRCLE_SHA1",
+            "PYENV_DIR",
+            "PYENV_HOOK_PATH",
+            "RBENV_DIR",
         ] {
             assert!(!policy.counts(name.as_bytes()), "{name} should not count");
         }
@@ -196,6 +218,9 @@ mod tests {
             "TERMS",
             "A_TERM",
             "SUDO_USER",
+            "PYENV_VERSION",
+            "PYENV_ROOT",
+            "RBENV_VERSION",
             "MY_TAMIS_",
             "X/TERM",
             "",
@@ -221,6 +246,25 @@ mod tests {
         assert!(policy.counts(b"Qc_x"));
         assert!(policy.counts(b"BUILD_/x"));
         assert!(!policy.counts(b"SHLVL"));
+    }
+
+    #[test]
+    fn only_these_count() {
+        let policy = EnvironmentPolicy::new(vec!["A_B".into()], vec!["C".into()])
+            .with_only(Some(vec!["A_*".into(), "TERM".into()]));
+        for (name, counts) in [
+            ("A_X", true),
+            ("A_B", true),
+            ("TERM", true),
+            ("C", true),
+            ("PATH", false),
+            ("D", false),
+        ] {
+            assert_eq!(policy.counts(name.as_bytes()), counts, "{name}");
+        }
+        let none = EnvironmentPolicy::default().with_only(Some(Vec::new()));
+        assert!(!none.counts(b"PATH"));
+        assert_eq!(EnvironmentPolicy::default().with_only(None), EnvironmentPolicy::default());
     }
 
     #[test]

@@ -13,6 +13,11 @@ pub(crate) fn compile(pattern: &str) -> Result<Glob, String> {
         .map_err(|error| format!("is no valid glob: {}", error.kind()))
 }
 
+/// The same where `*` and `?` cross folders: for names that a user types.
+pub(crate) fn across_folders(pattern: &str) -> Result<Glob, String> {
+    Glob::new(pattern).map_err(|error| format!("is no valid glob: {}", error.kind()))
+}
+
 /// The set of patterns that were checked when the settings were read.
 pub(crate) fn set(globs: impl IntoIterator<Item = Glob>) -> Result<GlobSet, String> {
     let mut builder = GlobSetBuilder::new();

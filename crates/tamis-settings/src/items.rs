@@ -37,6 +37,27 @@ pub fn expand(items: &[Item], folder: &Path) -> Result<Vec<String>, ItemsError> 
     Ok(names)
 }
 
+/// The texts in a JSON document at a way of keys, `tests.name`; lists on the way are gone through.
+pub fn json_names(text: &str, keys: &str) -> Result<Vec<String>, String> {
+    let document: serde_json::Value =
+        serde_json::from_str(text).map_err(|error| format!("printed no JSON: {error}"))?;
+    let mut names = Vec::new();
+    gather(&document, keys, &mut names);
+    Ok(names)
+}
+
+fn gather(value: &serde_json::Value, keys: &str, names: &mut Vec<String>) {
+    match value {
+        serde_json::Value::Array(all) => all.iter().for_each(|one| gather(one, keys, names)),
+        serde_json::Value::String(name) if keys.is_empty() => names.push(name.clone()),
+        serde_json::Value::Object(object) => {
+            let (key, rest) = keys.split_once('.').unwrap_or((keys, ""));
+            object.get(key).into_iter().for_each(|inner| gather(inner, rest, names));
+        }
+        _ => {}
+    }
+}
+
 struct Search<'a> {
     pattern: &'a str,
     matcher: GlobMatcher,
@@ -106,6 +127,16 @@ impl Search<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn names_in_json() {
+        let text = r#"{"kind":"x","tests":[{"name":"a"},{"name":"b c"},{"other":1},{"name":2}]}"#;
+        assert_eq!(json_names(text, "tests.name").unwrap(), ["a", "b c"]);
+        assert_eq!(json_names(text, "kind").unwrap(), ["x"]);
+        assert!(json_names(text, "none.name").unwrap().is_empty());
+        assert_eq!(json_names(r#"["a",["b"]]"#, "").unwrap(), ["a", "b"]);
+        assert!(json_names("x", "a").unwrap_err().starts_with("printed no JSON"));
+    }
     use std::os::unix::ffi::OsStrExt;
 
     fn project(files: &[&str]) -> tempfile::TempDir {

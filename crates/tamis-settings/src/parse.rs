@@ -3,12 +3,14 @@
 //! A file whose TOML is broken is reported for that alone: what could be read around a broken line
 //! would lead to complaints about keys that are there.
 
+use crate::condition::Condition;
 use crate::environment::EnvironmentPolicy;
 use crate::glob::{self, NameGlobs};
 use crate::modules;
 use crate::problem::Problems;
 use crate::reader::{Found, Section, Text, Value, as_text, type_name};
 use crate::settings::{Contact, Each, Engine, Item, Jvm, Keep, Rule, Settings, Suite, Treatment};
+use crate::tools::{TOOL_STATE as TOOLS, ToolSettings};
 use std::collections::BTreeMap;
 use std::path::{Component, Path};
 use tamis_core::Scheme;
@@ -16,11 +18,12 @@ use toml::de::{DeTable, DeValue};
 
 const TAMIS: &str = "[tamis]";
 const ENVIRONMENT: &str = "[tamis.environment]";
+const TOOL_STATE: &str = "[tamis.tool-state]";
 const JVM: &str = "[jvm]";
 const RULE: &str = "[[rule]]";
 const SUITE: &str = "[[suite]]";
 
-const TAMIS_KEYS: [&str; 14] = [
+const TAMIS_KEYS: [&str; 16] = [
     "store",
     "engine",
     "jobs",
@@ -35,8 +38,11 @@ const TAMIS_KEYS: [&str; 14] = [
     "ignore",
     "default-ignore",
     "default-rules",
+    "always-run",
+    "run-all-on",
 ];
 const MOST_RERUNS: u32 = 6;
+const CONDITION: &str = "if = \"name ends-with '.log' and not program = 'logrotate'\"";
 const SUITE_KEYS: [&str; 6] = ["each", "run", "timeout", "env", "always-run", "run-all-on"];
 
 /// Reads settings; `file` is only for messages.
@@ -98,6 +104,8 @@ fn read<'t>(tree: &'t DeTable<'t>, span: std::ops::Range<usize>, found: &'t Foun
             Some("[tamis]; put it below that line")
         } else if key == "environment" {
             Some("[tamis], as [tamis.environment]")
+        } else if key == "tool-state" {
+            Some("[tamis], as [tamis.tool-state]")
         } else if SUITE_KEYS.contains(&key) {
             Some("a [[suite]]; put it below such a line")
         } else {
@@ -130,6 +138,11 @@ fn read_always_run(section: &mut Section<'_>, example: &str) -> NameGlobs {
         section.missing(format!("`always-run`: {error}"));
         NameGlobs::default()
     })
+}
+
+fn read_run_all_on(section: &mut Section<'_>) -> Vec<String> {
+    let patterns = section.strings("run-all-on", "run-all-on = [\"Makefile\", \"conf/**\"]");
+    patterns.into_iter().filter_map(|p| path_glob(section, "run-all-on", p)).collect()
 }
 
 fn read_jvm(mut section: Section<'_>) -> Jvm {
@@ -223,13 +236,13 @@ fn read_tamis<'t>(mut section: Section<'t>, settings: &mut Settings, found: &'t 
         [("warn", Contact::Warn), ("always-run", Contact::AlwaysRun), ("ignore", Contact::Ignore)];
     settings.network = section.choice("network", &contacts).unwrap_or(settings.network);
     settings.services = section.choice("services", &contacts).unwrap_or(settings.services);
-    let example = "allow-services = [\"127.0.0.1:5432\", \"/run/foo.sock\"]";
+    let example = "allow-services = [\"localhost:5432\", \"/run/foo.sock\"]";
     for service in section.strings("allow-services", example) {
         if is_service(service.text) {
             settings.allow_services.push(service.text.to_owned());
         } else {
             let message = format!(
-                "`{}` is neither address:port nor the path of a socket; for example: {example}",
+                "`{}` is neither host:port nor the path of a socket; for example: {example}",
                 service.text
             );
             section.problem(service.span(), message);
@@ -242,22 +255,36 @@ fn read_tamis<'t>(mut section: Section<'t>, settings: &mut Settings, found: &'t 
     settings.default_ignore = default_ignore.unwrap_or(settings.default_ignore);
     let default_rules = section.boolean("default-rules");
     settings.default_rules = default_rules.unwrap_or(settings.default_rules);
-    if let Some(value) = section.value("environment") {
-        match value.get_ref() {
-            DeValue::Table(table) => {
-                let environment = Section::new(ENVIRONMENT, table, value.span(), found);
-                settings.environment = read_environment(environment);
-            }
-            other => {
-                let is = type_name(other);
-                let message = format!(
-                    "`environment` must be a table, not {is}; for example: {ENVIRONMENT} with ignore = [\"BUILD_*\"]"
-                );
-                section.problem(value.span(), message);
-            }
-        }
+    settings.always_run = read_always_run(&mut section, "always-run = [\"*SmokeTest\"]");
+    settings.run_all_on = read_run_all_on(&mut section);
+    if let Some(inner) = inner_table(&mut section, "environment", ENVIRONMENT, found) {
+        settings.environment = read_environment(inner);
+    }
+    if let Some(inner) = inner_table(&mut section, "tool-state", TOOL_STATE, found) {
+        settings.tools = read_tools(inner);
     }
     section.finish(|key| SUITE_KEYS.contains(&key).then_some(SUITE));
+}
+
+/// A table inside [tamis].
+fn inner_table<'t>(
+    section: &mut Section<'t>,
+    key: &'static str,
+    title: &'static str,
+    found: &'t Found,
+) -> Option<Section<'t>> {
+    let value = section.value(key)?;
+    match value.get_ref() {
+        DeValue::Table(table) => Some(Section::new(title, table, value.span(), found)),
+        other => {
+            let is = type_name(other);
+            let message = format!(
+                "`{key}` must be a table, not {is}; for example: {title} with ignore = [\"BUILD_*\"]"
+            );
+            section.problem(value.span(), message);
+            None
+        }
+    }
 }
 
 /// `host:port`, `[::1]:port` or an absolute path.
@@ -275,8 +302,39 @@ fn is_service(text: &str) -> bool {
 fn read_environment(mut section: Section<'_>) -> EnvironmentPolicy {
     let ignore = section.globs("ignore", "ignore = [\"BUILD_*\"]");
     let count = section.globs("count", "count = [\"TERM\"]");
+    let has_only = section.has("only");
+    let only = section.globs("only", "only = [\"PATH\", \"LANG\", \"ACME_*\"]");
     section.finish(|_| None);
-    EnvironmentPolicy::new(ignore, count)
+    EnvironmentPolicy::new(ignore, count).with_only(has_only.then_some(only))
+}
+
+fn read_tools(mut section: Section<'_>) -> ToolSettings {
+    let default = section.boolean("default").unwrap_or(true);
+    let mut except = Vec::new();
+    for name in section.strings("except", "except = [\"npm\"]") {
+        if TOOLS.iter().any(|entry| entry.name == name.text) {
+            except.push(name.text.to_owned());
+        } else {
+            let hint = "`tamis help tool-state` lists the names";
+            section.problem(name.span(), format!("`{}` is not in the list; {hint}", name.text));
+        }
+    }
+    let example = "ignore = [\"~/.acme/log\"]";
+    let mut ignore = Vec::new();
+    for pattern in section.strings("ignore", example) {
+        if pattern.text.starts_with(['/', '~']) {
+            ignore.extend(path_glob(&section, "ignore", pattern));
+        } else {
+            let hint = format!("files of the project are for `ignore` of {TAMIS}");
+            let message = format!(
+                "`{}` must begin with / or ~/; for example: {example}; {hint}",
+                pattern.text
+            );
+            section.problem(pattern.span(), message);
+        }
+    }
+    section.finish(|_| None);
+    ToolSettings { default, except, ignore }
 }
 
 /// A glob on paths, which may be anchored at the root, above it, at home or at `/`.
@@ -308,6 +366,12 @@ fn read_rule<'t>(mut section: Section<'t>, found: &'t Found) -> Option<Rule> {
     }
     let program = section.string("program", "program = \"xmllint\"");
     let program = program.and_then(|program| section.glob("program", program));
+    let condition = section.string("if", CONDITION).and_then(|text| {
+        let parsed = Condition::parse(text.text);
+        let report =
+            |why| section.problem(text.span(), format!("`if`: {why}; for example: {CONDITION}"));
+        parsed.map_err(report).ok()
+    });
     let treatment = match section.value("as") {
         Some(value) => read_treatment(&section, value, found),
         None => {
@@ -316,7 +380,7 @@ fn read_rule<'t>(mut section: Section<'t>, found: &'t Found) -> Option<Rule> {
         }
     };
     section.finish(|_| None);
-    Some(Rule { path: path?, program, treatment: treatment? })
+    Some(Rule { path: path?, program, condition, treatment: treatment? })
 }
 
 fn read_treatment<'t>(
@@ -326,14 +390,7 @@ fn read_treatment<'t>(
 ) -> Option<Treatment> {
     let example = "as = { command = [\"./fingerprint.sh\", \"{}\"] }";
     if let DeValue::Table(table) = value.get_ref() {
-        let mut inner = Section::new("`as`", table, value.span(), found);
-        let command = inner.value("command");
-        if command.is_none() {
-            inner.missing(format!("`as` needs a `command`; for example: {example}"));
-        }
-        let words = command.and_then(|command| inner.command("command", command, example));
-        inner.finish(|_| None);
-        return words.map(Treatment::Command);
+        return read_user_code(Section::new("`as`", table, value.span(), found), example);
     }
     let known = [
         ("raw", Treatment::As(Scheme::Raw)),
@@ -343,6 +400,7 @@ fn read_treatment<'t>(
         ("json", Treatment::As(Scheme::Json)),
         ("toml", Treatment::As(Scheme::Toml)),
         ("text", Treatment::As(Scheme::Text)),
+        ("class", Treatment::As(Scheme::Class)),
     ];
     let names: Vec<&str> = known.iter().map(|(name, _)| *name).collect();
     let Some(text) = as_text(value) else {
@@ -365,6 +423,32 @@ fn read_treatment<'t>(
         section.problem(text.span(), message);
     }
     treatment.map(|(_, treatment)| treatment.clone())
+}
+
+/// `{ command = [...] }` or `{ ignore-if = [...] }`.
+fn read_user_code(mut section: Section<'_>, example: &str) -> Option<Treatment> {
+    let filter_example = "as = { ignore-if = [\"grep\", \"-q\", \"GENERATED\", \"{}\"] }";
+    let (command, filter) = (section.value("command"), section.value("ignore-if"));
+    let treatment = match (command, filter) {
+        (Some(command), None) => {
+            section.command("command", command, example).map(Treatment::Command)
+        }
+        (None, Some(filter)) => {
+            section.command("ignore-if", filter, filter_example).map(Treatment::IgnoreIf)
+        }
+        (None, None) => {
+            section
+                .missing(format!("`as` needs a `command` or `ignore-if`; for example: {example}"));
+            None
+        }
+        (Some(_), Some(filter)) => {
+            let message = "`as` has either a `command` or `ignore-if`; write two rules";
+            section.problem(filter.span(), message);
+            None
+        }
+    };
+    section.finish(|_| None);
+    treatment
 }
 
 fn read_suite<'t>(mut section: Section<'t>, suites: &mut Vec<Suite>, found: &'t Found) {
@@ -409,10 +493,7 @@ fn read_suite<'t>(mut section: Section<'t>, suites: &mut Vec<Suite>, found: &'t 
     let timeout = section.duration("timeout", "timeout = \"5m\"");
     let env = section.value("env").map(|value| read_env(&section, value)).unwrap_or_default();
     let always_run = read_always_run(&mut section, "always-run = [\"net_*\"]");
-    let mut run_all_on = Vec::new();
-    for pattern in section.strings("run-all-on", "run-all-on = [\"Makefile\", \"conf/**\"]") {
-        run_all_on.extend(path_glob(&section, "run-all-on", pattern));
-    }
+    let run_all_on = read_run_all_on(&mut section);
     section.finish(|key| TAMIS_KEYS.contains(&key).then_some(TAMIS));
     // A suite that has problems is kept as far as it is known, so that a second one of the same
     // name is found; settings with problems are never handed out.
@@ -441,8 +522,19 @@ fn read_each<'t>(section: &Section<'t>, value: &'t Value<'t>, found: &'t Found) 
             inner.missing(format!("`each` needs a `command`; for example: {example}"));
         }
         let words = command.and_then(|command| inner.command("command", command, example));
+        let keys = inner.value("json").and_then(|value| match as_text(value) {
+            Some(keys) if !keys.text.is_empty() => Some(keys.text.to_owned()),
+            _ => {
+                let message = "`json` is the way to the names; for example: json = \"tests.name\"";
+                inner.problem(value.span(), message);
+                None
+            }
+        });
         inner.finish(|_| None);
-        return words.map(Each::Command);
+        return words.map(|words| match keys {
+            Some(keys) => Each::Json(words, keys),
+            None => Each::Command(words),
+        });
     }
     if !matches!(value.get_ref(), DeValue::String(_) | DeValue::Array(_)) {
         let is = type_name(value.get_ref());

@@ -5,8 +5,9 @@
 //! 1. tamis's own store: ignored;
 //! 2. the user's `[[rule]]`s, in their order;
 //! 3. the user's `ignore` patterns;
-//! 4. the default filter (`default-ignore`): `/proc`, `/sys`, `/dev`, temp folders;
-//! 5. the built-in rules (`default-rules`): Python byte code in `__pycache__`.
+//! 4. the state of everyday tools (`[tamis.tool-state]`, see [`crate::tools`]): ignored;
+//! 5. the default filter (`default-ignore`): `/proc`, `/sys`, `/dev`, temp folders;
+//! 6. the built-in rules (`default-rules`): Python byte code in `__pycache__`, git's index.
 //!
 //! So a rule with `as = "raw"` brings back what a filter would drop. A temp folder around the
 //! project does not swallow it: of the temp folders, the root and the home folder, the innermost
@@ -17,14 +18,16 @@
 //! everything below it. Globs are compiled once; project paths are matched relative to the root,
 //! where most patterns need no regular expression.
 
+use crate::condition::{Condition, Looked};
 use crate::glob::{self, NameGlobs};
 use crate::settings::{Settings, Treatment};
+use crate::tools;
 use globset::{Candidate, Glob, GlobSet};
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use tamis_core::path::below;
-use tamis_core::{Hash, PathMap, Scheme};
+use tamis_core::{PathMap, Scheme};
 
 /// Where things are on this machine. All paths absolute and canonical.
 #[derive(Debug, Clone)]
@@ -34,6 +37,8 @@ pub struct Places {
     pub store: Option<PathBuf>,
     /// Folders whose content comes and goes.
     pub temp: Vec<PathBuf>,
+    /// The patterns of tools' state ([`tools::ToolSettings`]) that hold here.
+    tools: Vec<String>,
 }
 
 impl Places {
@@ -48,7 +53,20 @@ impl Places {
                 temp.push(folder);
             }
         }
-        Self { map, store, temp }
+        Self { map, store, temp, tools: Vec::new() }
+    }
+
+    /// With the places where tools keep their state, by the variables that name them.
+    #[must_use]
+    pub fn with_tools(
+        mut self,
+        settings: &Settings,
+        variable: &dyn Fn(&str) -> Option<String>,
+    ) -> Self {
+        let patterns = settings.tools.patterns();
+        let expanded = patterns.iter().filter_map(|p| tools::expand(p, self.map.home(), variable));
+        self.tools = expanded.collect();
+        self
     }
 }
 
@@ -65,6 +83,8 @@ pub enum Ignored {
     Store,
     /// Made by a runtime from other inputs: the folder `__pycache__`.
     Derived,
+    /// What an everyday tool writes down for itself.
+    Tool,
 }
 
 /// What the rules say about a path.
@@ -80,7 +100,20 @@ pub enum RuleAnswer {
 #[derive(Debug)]
 struct CompiledRule {
     program: Option<NameGlobs>,
+    condition: Option<Condition>,
     treatment: Treatment,
+}
+
+impl CompiledRule {
+    fn holds(&self, looked: Looked<'_>) -> bool {
+        self.program.as_ref().is_none_or(|globs| globs.matches(looked.program))
+            && self.condition.as_ref().is_none_or(|condition| condition.holds(looked))
+    }
+
+    /// Whether it depends on who looks.
+    fn asks_for_program(&self) -> bool {
+        self.program.is_some() || self.condition.as_ref().is_some_and(Condition::asks_for_program)
+    }
 }
 
 /// Patterns with the index of the rule they belong to.
@@ -103,8 +136,16 @@ impl Patterns {
         Ok(Self { set, rule_of, starts })
     }
 
+    fn can_match(&self, path: &[u8]) -> bool {
+        self.starts.iter().any(|start| path.starts_with(start.as_bytes()))
+    }
+
+    fn matches(&self, path: &[u8]) -> bool {
+        self.can_match(path) && self.set.is_match(Path::new(OsStr::from_bytes(path)))
+    }
+
     fn rules_for(&self, path: &[u8], into: &mut Vec<usize>) {
-        if !self.starts.iter().any(|start| path.starts_with(start.as_bytes())) {
+        if !self.can_match(path) {
             return;
         }
         let candidate = Candidate::new(Path::new(OsStr::from_bytes(path)));
@@ -112,6 +153,18 @@ impl Patterns {
             into.extend(self.set.matches_candidate(&candidate).iter().map(|&n| self.rule_of[n]));
         }
     }
+}
+
+fn tool_patterns(places: &Places) -> Result<Patterns, String> {
+    let mut globs = Vec::new();
+    for pattern in &places.tools {
+        let (_, texts) = anchored(pattern, &places.map, true);
+        for text in texts {
+            let glob = glob::compile(&text).map_err(|error| format!("`{pattern}` {error}"))?;
+            globs.push((glob, 0));
+        }
+    }
+    Patterns::new(globs)
 }
 
 /// The rules of one project on this machine, ready to be asked.
@@ -128,6 +181,8 @@ pub struct PathRules {
     relative: Patterns,
     /// Matched against absolute paths.
     absolute: Patterns,
+    /// The state of everyday tools.
+    tools: Patterns,
 }
 
 impl PathRules {
@@ -149,11 +204,13 @@ impl PathRules {
             add(&rule.path, n, rule.treatment == Treatment::Ignore)?;
             let program = rule.program.clone().map(|program| NameGlobs::new(vec![program]));
             let program = program.transpose()?;
-            rules.push(CompiledRule { program, treatment: rule.treatment.clone() });
+            let condition = rule.condition.clone();
+            rules.push(CompiledRule { program, condition, treatment: rule.treatment.clone() });
         }
         for pattern in &settings.ignore {
             add(pattern, rules.len(), true)?;
         }
+        let tools = tool_patterns(places)?;
         Ok(Self {
             root: places.map.root().to_path_buf(),
             home: places.map.home().map(Path::to_path_buf),
@@ -164,6 +221,7 @@ impl PathRules {
             rules,
             relative: Patterns::new(relative)?,
             absolute: Patterns::new(absolute)?,
+            tools,
         })
     }
 
@@ -177,8 +235,7 @@ impl PathRules {
                 tracing::debug!(?path, "rule: `ignore` of tamis.toml");
                 return RuleAnswer::Ignore(Ignored::User);
             };
-            let program = program.as_os_str().as_bytes();
-            if rule.program.as_ref().is_some_and(|globs| !globs.matches(program)) {
+            if !rule.holds(self.looked(path, program.as_os_str().as_bytes())) {
                 continue;
             }
             tracing::debug!(?path, number = n + 1, treatment = ?rule.treatment, "rule: `[[rule]]` of tamis.toml");
@@ -186,6 +243,10 @@ impl PathRules {
                 None => RuleAnswer::Ignore(Ignored::User),
                 Some(scheme) => RuleAnswer::As(scheme),
             };
+        }
+        if self.is_state_of_a_tool(path) {
+            tracing::debug!(?path, "rule: `tool-state`");
+            return RuleAnswer::Ignore(Ignored::Tool);
         }
         if let Some(ignored) = self.default_filter(path) {
             tracing::debug!(?path, class = ?ignored, "rule: `default-ignore`");
@@ -198,6 +259,9 @@ impl PathRules {
             if is_cache_folder(path) {
                 return RuleAnswer::Ignore(Ignored::Derived);
             }
+            if is_git_index(path) {
+                return RuleAnswer::As(Scheme::GitIndex);
+            }
         }
         RuleAnswer::Default
     }
@@ -209,23 +273,36 @@ impl PathRules {
             return true;
         }
         for n in self.matching(entry) {
-            match self.rules.get(n) {
-                None => return true,
-                Some(CompiledRule { program: Some(_), treatment: Treatment::Ignore }) => {}
-                Some(rule) => return rule.treatment == Treatment::Ignore,
+            let Some(rule) = self.rules.get(n) else { return true };
+            match rule.treatment {
+                Treatment::Ignore if rule.asks_for_program() => {}
+                _ if rule.asks_for_program() => return false,
+                _ if !rule.holds(self.looked(entry, b"")) => {}
+                _ => return rule.treatment == Treatment::Ignore,
             }
         }
-        self.default_filter(entry).is_some() || self.default_rules && is_cache_folder(entry)
+        self.is_state_of_a_tool(entry)
+            || self.default_filter(entry).is_some()
+            || self.default_rules && is_cache_folder(entry)
     }
 
-    /// The words of the command behind [`Scheme::Command`], `{}` stands for the path.
-    pub fn command(&self, hash: Hash) -> Option<&[String]> {
-        self.rules.iter().find_map(|rule| match &rule.treatment {
-            Treatment::Command(words) if rule.treatment.scheme() == Some(Scheme::Command(hash)) => {
-                Some(words.as_slice())
-            }
-            _ => None,
-        })
+    /// Whether an everyday tool wrote this down for itself. A project that lies inside such a place
+    /// counts.
+    fn is_state_of_a_tool(&self, path: &Path) -> bool {
+        let matches = |path: &Path| self.tools.matches(path.as_os_str().as_bytes());
+        matches(path) && !(below(path, &self.root).is_some() && matches(&self.root))
+    }
+
+    /// The words of the command behind a scheme, `{}` stands for the path.
+    pub fn command(&self, scheme: Scheme) -> Option<&[String]> {
+        let rule = self.rules.iter().find(|rule| rule.treatment.scheme() == Some(scheme))?;
+        rule.treatment.command()
+    }
+
+    /// The path as conditions know it: relative to the root inside the project.
+    fn looked<'a>(&self, path: &'a Path, program: &'a [u8]) -> Looked<'a> {
+        let path = below(path, &self.root).unwrap_or(path.as_os_str().as_bytes());
+        Looked { path, program }
     }
 
     /// The indexes of all rules whose pattern matches, first rule first.
@@ -280,9 +357,23 @@ fn is_cache_folder(path: &Path) -> bool {
     path.as_os_str().as_bytes().ends_with(b"/__pycache__")
 }
 
+/// The index of a work tree, of a further one, or of a submodule.
+fn is_git_index(path: &Path) -> bool {
+    let Some(folder) = path.as_os_str().as_bytes().strip_suffix(b"/index") else { return false };
+    let folder = Path::new(OsStr::from_bytes(folder));
+    let mut above = folder.ancestors().filter_map(Path::file_name).map(OsStr::as_bytes);
+    let Some(depth) = above.position(|name| name == b".git") else { return false };
+    let first = folder.components().rev().nth(depth.wrapping_sub(1));
+    depth == 0
+        || first.is_some_and(|part| {
+            let name = part.as_os_str().as_bytes();
+            name == b"worktrees" && depth == 2 || name == b"modules" && depth > 1
+        })
+}
+
 /// The globs of one pattern, and whether they are relative to the root. None for a pattern that
 /// cannot match here (`~/` without a home folder).
-fn anchored(pattern: &str, map: &PathMap, below: bool) -> (bool, Vec<String>) {
+pub(crate) fn anchored(pattern: &str, map: &PathMap, below: bool) -> (bool, Vec<String>) {
     let trimmed = pattern.trim_end_matches('/');
     let as_pattern = |folder: &Path| glob::escape(folder.to_string_lossy().trim_end_matches('/'));
     let (is_relative, text) = if trimmed.starts_with('/') {
@@ -463,11 +554,11 @@ mod tests {
         assert_eq!(by("/home/ann/app/conf/b.xml", "/usr/bin/cat"), USER);
         assert_eq!(by("/tmp/counts", "/usr/bin/cat"), RuleAnswer::As(Scheme::Raw));
         assert_eq!(by("/home/ann/app/gen/x", "/usr/bin/cat"), USER);
-        let RuleAnswer::As(Scheme::Command(hash)) = by("/home/ann/app/data/1", lint) else {
+        let RuleAnswer::As(scheme @ Scheme::Command(_)) = by("/home/ann/app/data/1", lint) else {
             panic!("no command scheme");
         };
-        assert_eq!(rules.command(hash), Some(["./fp".to_owned(), "{}".to_owned()].as_slice()));
-        assert_eq!(rules.command(Hash::of(b"other")), None);
+        assert_eq!(rules.command(scheme), Some(["./fp".to_owned(), "{}".to_owned()].as_slice()));
+        assert_eq!(rules.command(Scheme::Raw), None);
         let listed = |path: &str| rules.ignored_in_listing(Path::new(path));
         assert!(!listed("/home/ann/app/conf/keep.xml"));
         assert!(listed("/home/ann/app/conf/b.txt"));
@@ -503,11 +594,54 @@ mod tests {
     }
 
     #[test]
+    fn the_index_of_git() {
+        let on = rules("");
+        for (path, is) in [
+            ("/home/ann/app/.git/index", true),
+            ("/home/ann/app/.git/worktrees/w/index", true),
+            ("/home/ann/app/.git/modules/a/b/index", true),
+            ("/home/ann/app/.git/modules/index", false),
+            ("/home/ann/app/.git/worktrees/w/logs/index", false),
+            ("/home/ann/app/.git/refs/heads/index", false),
+            ("/home/ann/app/.git/index.lock", false),
+            ("/home/ann/app/git/index", false),
+            ("/home/ann/app/index", false),
+        ] {
+            let answer = if is { RuleAnswer::As(Scheme::GitIndex) } else { COUNTS };
+            assert_eq!(ask(&on, path), answer, "{path}");
+        }
+        let off = rules("[tamis]\ndefault-rules = false");
+        assert_eq!(ask(&off, "/home/ann/app/.git/index"), COUNTS);
+    }
+
+    #[test]
     fn names_that_are_not_utf8() {
         let rules = rules("[tamis]\nignore = ['**/*.log']");
         let path = Path::new(OsStr::from_bytes(b"/home/ann/app/\xff.log"));
         let program = Path::new(OsStr::from_bytes(b"/bin/\xfe"));
         assert_eq!(rules.scheme(path, program), USER);
+    }
+
+    #[test]
+    fn conditions_narrow_a_rule() {
+        let rules = rules(
+            "[[rule]]\npath='**'\nif=\"name ends-with '.log' and not folder = 'keep'\"\nas='ignore'\n\
+             [[rule]]\npath='**'\nif=\"program = 'lint' and extension = 'cfg'\"\nas='ignore'\n\
+             [[rule]]\npath='gen/**'\nas={ignore-if=['grep', '-q', 'x', '{}']}",
+        );
+        let by = |path: &str, program: &str| {
+            rules.scheme(&Path::new("/home/ann/app").join(path), Path::new(program))
+        };
+        assert_eq!(by("a/x.log", "/bin/cat"), USER);
+        assert_eq!(by("keep/x.log", "/bin/cat"), COUNTS);
+        assert_eq!(by("/var/x.log", "/bin/cat"), COUNTS, "a relative path glob is of the project");
+        assert_eq!(by("a.cfg", "/bin/lint"), USER);
+        assert_eq!(by("a.cfg", "/bin/cat"), COUNTS);
+        assert!(matches!(by("gen/a", "/bin/cat"), RuleAnswer::As(Scheme::Filter(_))));
+        let listed = |path: &str| rules.ignored_in_listing(&Path::new("/home/ann/app").join(path));
+        assert!(listed("a/x.log") && !listed("keep/x.log"));
+        assert!(!listed("a.cfg"), "who lists is not known");
+        assert!(!listed("gen/a"), "a command is not asked for names");
     }
 
     proptest! {

@@ -145,7 +145,7 @@ impl<'t> Section<'t> {
         texts
     }
 
-    /// A string or a list of strings; whether it was a list is told.
+    /// A string or a list of strings; with whether it was a list.
     pub(crate) fn string_or_list(
         &self,
         key: &str,
@@ -270,7 +270,7 @@ impl<'t> Section<'t> {
         }
     }
 
-    /// Notes all keys that nobody asked for. `elsewhere` tells for a key of another section where
+    /// Notes all keys that were not asked for. `elsewhere` tells for a key of another section where
     /// it belongs.
     pub(crate) fn finish(self, elsewhere: impl Fn(&str) -> Option<&'static str>) {
         for key in self.table.keys() {

@@ -1,8 +1,10 @@
 //! The settings of a project as typed values, with what each key means.
 
+use crate::condition::Condition;
 use crate::environment::EnvironmentPolicy;
 use crate::glob::NameGlobs;
 use crate::modules::ModuleSettings;
+use crate::tools::ToolSettings;
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
@@ -40,8 +42,15 @@ pub struct Settings {
     pub default_ignore: bool,
     /// `default-rules`: the built-in rules (Python byte code). Default: true.
     pub default_rules: bool,
+    /// `always-run`: globs on the names of tests that are never skipped: commands, items of suites, and
+    /// the tests inside commands.
+    pub always_run: NameGlobs,
+    /// `run-all-on`: a change in any file that matches runs every test.
+    pub run_all_on: Vec<String>,
     /// `[tamis.environment]`: which variables count.
     pub environment: EnvironmentPolicy,
+    /// `[tamis.tool-state]`: what everyday tools write down for themselves.
+    pub tools: ToolSettings,
     /// `[jvm]`: the test classes of Java builds.
     pub jvm: Jvm,
     /// `[[rule]]`: how fingerprints are taken; the first match wins.
@@ -67,7 +76,10 @@ impl Default for Settings {
             ignore: Vec::new(),
             default_ignore: true,
             default_rules: true,
+            always_run: NameGlobs::default(),
+            run_all_on: Vec::new(),
             environment: EnvironmentPolicy::default(),
+            tools: ToolSettings::default(),
             jvm: Jvm::default(),
             rules: Vec::new(),
             suites: Vec::new(),
@@ -129,6 +141,8 @@ pub struct Rule {
     /// `program`: a glob on the file name of the program that looked, or on its full path where
     /// the glob has a slash. Default: any program.
     pub program: Option<String>,
+    /// `if`: holds only where this does. Default: everywhere.
+    pub condition: Option<Condition>,
     /// `as`.
     pub treatment: Treatment,
 }
@@ -138,19 +152,30 @@ pub struct Rule {
 pub enum Treatment {
     /// The path is no input.
     Ignore,
-    /// `raw`, `listing`, `xml`, `json`, `toml`, `text`.
+    /// `raw`, `listing`, `xml`, `json`, `toml`, `text`, `class`.
     As(Scheme),
     /// `{ command = [...] }`: what the command prints is the fingerprint; `{}` is the path.
     Command(Vec<String>),
+    /// `{ ignore-if = [...] }`: no input where the command ends with 0, else the bytes; `{}` is the path.
+    IgnoreIf(Vec<String>),
 }
 
 impl Treatment {
+    /// The words of a user's command.
+    pub fn command(&self) -> Option<&[String]> {
+        match self {
+            Self::Command(words) | Self::IgnoreIf(words) => Some(words),
+            Self::Ignore | Self::As(_) => None,
+        }
+    }
+
     /// The scheme that questions carry; `None` for [`Treatment::Ignore`].
     pub fn scheme(&self) -> Option<Scheme> {
         match self {
             Self::Ignore => None,
             Self::As(scheme) => Some(*scheme),
             Self::Command(words) => Some(Scheme::Command(command_hash(words))),
+            Self::IgnoreIf(words) => Some(Scheme::Filter(command_hash(words))),
         }
     }
 }
@@ -201,6 +226,8 @@ pub enum Each {
     Items(Vec<Item>),
     /// The lines that this command prints.
     Command(Vec<String>),
+    /// Texts in the JSON that this command prints.
+    Json(Vec<String>, String),
 }
 
 /// One entry of `each`.
@@ -263,17 +290,44 @@ impl Settings {
         list("default-rules", vec![self.default_rules.to_string()]);
         list("environment ignore", sorted(self.environment.ignored()));
         list("environment count", sorted(self.environment.counted()));
+        if let Some(only) = self.environment.only() {
+            list("environment only", sorted(only));
+        }
+        list("tool state", sorted(&self.tools.patterns()));
         for rule in &self.rules {
             let (title, treatment) = match &rule.treatment {
                 Treatment::Ignore => ("ignore", Vec::new()),
                 Treatment::As(scheme) => ("as", vec![scheme.to_string()]),
                 Treatment::Command(words) => ("command", words.clone()),
+                Treatment::IgnoreIf(words) => ("ignore-if", words.clone()),
             };
             list("rule", vec![rule.path.clone()]);
             list("program", rule.program.iter().cloned().collect());
+            let condition = rule.condition.iter().map(|c| c.text().to_owned());
+            list("if", condition.collect());
             list(title, treatment);
         }
+        self.add_run_all_on(&mut parts);
         Hash::of_parts(parts.iter().map(String::as_bytes))
+    }
+
+    /// All globs of `run-all-on`, of the project and of its suites.
+    pub fn all_run_all_on(&self) -> Vec<String> {
+        let mut all = self.run_all_on.clone();
+        all.extend(self.suites.iter().flat_map(|suite| suite.run_all_on.iter().cloned()));
+        all.sort();
+        all.dedup();
+        all
+    }
+
+    /// A record from before a glob was there does not know which files it matched then.
+    fn add_run_all_on(&self, parts: &mut Vec<String>) {
+        let of_suites = self.suites.iter().map(|suite| (suite.name.as_str(), &suite.run_all_on));
+        let all = std::iter::once(("", &self.run_all_on)).chain(of_suites);
+        for (suite, globs) in all.filter(|(_, globs)| !globs.is_empty()) {
+            parts.push(format!("run-all-on {} {suite}", globs.len()));
+            parts.extend(globs.iter().cloned());
+        }
     }
 }
 
@@ -313,6 +367,7 @@ mod tests {
         for same in [
             "[tamis]\njobs = 2\nstore = 'x'\nengine = 'ptrace'\nnetwork = 'ignore'",
             "[[suite]]\nname='s'\nrun='x'",
+            "[tamis]\nalways-run = ['x']\nrun-all-on = []",
             "[tamis]\ndefault-ignore = true",
         ] {
             assert_eq!(parse(same).observation_digest(), base, "{same}");
@@ -324,10 +379,20 @@ mod tests {
             "[tamis]\ndefault-rules = false",
             "[tamis.environment]\nignore = ['A']",
             "[tamis.environment]\ncount = ['A']",
+            "[tamis.environment]\nonly = ['A']",
+            "[tamis.environment]\nonly = []",
+            "[tamis.tool-state]\ndefault = false",
+            "[tamis.tool-state]\nexcept = ['npm']",
+            "[tamis.tool-state]\nignore = ['~/.acme/log']",
             "[[rule]]\npath='a'\nas='raw'",
             "[[rule]]\npath='a'\nas='xml'",
             "[[rule]]\npath='a'\nas='ignore'",
             "[[rule]]\npath='a'\nprogram='p'\nas='raw'",
+            "[[rule]]\npath='a'\nas='class'",
+            "[[rule]]\npath='a'\nif=\"name = 'a'\"\nas='raw'",
+            "[[rule]]\npath='a'\nas={ignore-if=['raw']}",
+            "[tamis]\nrun-all-on = ['a']",
+            "[[suite]]\nname='s'\nrun='x'\nrun-all-on = ['a']",
             "[[rule]]\npath='a'\nas={command=['raw']}",
             "[[rule]]\npath='a'\nas={command=['a', 'b']}",
             "[[rule]]\npath='a'\nas={command=['a b']}",

@@ -7,9 +7,9 @@
 //!   index which proofs the broken observations belong to. The cost grows with the change and the
 //!   number of distinct questions, not with tests times inputs.
 //!
-//! Only complete records are asked about, and none that is older than a run that did not pass and
-//! was not completely observed: the decision never gets there. A proof without any observation
-//! never holds: a run that looked at nothing was not observed.
+//! Complete records are asked about, and runs that did not pass and were not completely observed: what
+//! is older than such a run counts only if that was certainly in another state. A proof without any
+//! observation never holds: a run that looked at nothing was not observed.
 
 use crate::Ask;
 use crate::codec::{integer, text};
@@ -26,7 +26,7 @@ use std::collections::HashMap;
 use std::iter::repeat;
 use std::sync::mpsc;
 use tamis_core::TestKey;
-use tamis_core::decide::{Candidate, Decision, Demand, decide};
+use tamis_core::decide::{Candidate, Cause, Decision, Demand, decide};
 use tamis_core::record::{ProofId, RecordId, RecordSummary};
 use tamis_core::{Question, Value};
 
@@ -34,6 +34,8 @@ use tamis_core::{Question, Value};
 const FEW_PROOFS: u64 = 4_096;
 /// And never more than these, which have to be kept in memory.
 const MOST_PROOFS: u64 = 20_000;
+/// For up to this many proofs it is counted how far they are from the world of now.
+const MOST_DISTANCES: usize = 4_096;
 
 /// What the store knows about some tests, at one moment.
 #[derive(Debug)]
@@ -43,6 +45,8 @@ pub struct Evidence {
     /// For each asked test its place in `tests`.
     places: Vec<usize>,
     holding: RoaringBitmap,
+    /// How many answers of a proof are different now, where that was counted.
+    distances: HashMap<u32, u64>,
     answered: Answered,
 }
 
@@ -84,9 +88,25 @@ impl Evidence {
         self.holding.contains(proof.0)
     }
 
-    /// The decision about the test at this position.
+    /// The decision about the test at this position. What changed is said by the nearest record.
     pub fn decide(&self, position: usize, demand: &Demand) -> Decision {
-        decide(demand, self.candidates(position), |proof| self.holds(proof))
+        match decide(demand, self.candidates(position), |proof| self.holds(proof)) {
+            Decision::Run(Cause::Changed(newest)) => {
+                Decision::Run(Cause::Changed(self.nearest(position).unwrap_or(newest)))
+            }
+            other => other,
+        }
+    }
+
+    /// The complete record of which the fewest answers are different now; of several the newest.
+    fn nearest(&self, position: usize) -> Option<RecordId> {
+        let distance = |candidate: &Candidate| {
+            candidate.proofs.iter().filter_map(|proof| self.distances.get(&proof.0)).min().copied()
+        };
+        let complete = self.candidates(position).iter().filter(|candidate| candidate.complete);
+        // One that looked at nothing is near to everything and explains nothing.
+        let known = complete.filter_map(|one| distance(one).map(|far| (far, one.record)));
+        known.filter(|(far, _)| *far > 0).min_by_key(|(far, _)| *far).map(|(_, record)| record)
     }
 
     /// An observation of this record that is different now, the most telling one first: question,
@@ -105,9 +125,8 @@ impl Evidence {
 }
 
 impl Store {
-    /// Collects what is known about these tests. `complete` says whether a record counts as
-    /// completely observed under the settings of now ([`RecordSummary::is_complete`] without any);
-    /// a tainted record never counts, whatever it says.
+    /// Collects what is known about these tests. `complete` says whether the settings of now accept a
+    /// record; a tainted one never counts as completely observed, whatever it says.
     pub fn evidence(
         &self,
         tests: &[TestKey],
@@ -129,7 +148,7 @@ impl Store {
             let tx = conn.transaction()?;
             let (places, rows) = records_of_all(&tx, tests)?;
             let mut wanted = RoaringBitmap::new();
-            let tests = rows
+            let mut tests = rows
                 .into_iter()
                 .map(|rows| candidates(rows, complete, &mut wanted))
                 .collect::<Vec<_>>();
@@ -141,9 +160,13 @@ impl Store {
                 Way::FromProofs => from_proofs(&tx, &wanted, ask)?,
                 Way::FromAnswers => from_answers(&tx, &wanted, ask)?,
             };
+            let distances = distances(&tx, &tests, &holding, &answered)?;
+            for candidate in tests.iter_mut().flat_map(|test| &mut test.candidates) {
+                candidate.elsewhere = !candidate.complete && is_elsewhere(candidate, &distances);
+            }
             let questions = answered.questions.len();
             tracing::info!(?way, looked_at = ?wanted, questions, hold = ?holding, "proofs");
-            Ok(Evidence { store: self.clone(), tests, places, holding, answered })
+            Ok(Evidence { store: self.clone(), tests, places, holding, distances, answered })
         })
     }
 }
@@ -156,18 +179,65 @@ fn candidates(
     let mut evidence = TestEvidence::default();
     let mut decided = false;
     for row in rows {
-        let complete = row.summary.is_complete() && complete(&row.summary);
+        let (tainted, failed) = (!row.summary.is_complete(), !row.summary.outcome.passed());
+        let accepted = complete(&row.summary);
+        let complete = !tainted && accepted;
         let proofs = row.proofs();
-        decided |= !complete && !row.summary.outcome.passed();
+        // What was flaky is so in any state.
+        let may_be_elsewhere = accepted && tainted && failed && !row.summary.is_flaky();
+        decided |= !complete && failed && !may_be_elsewhere;
         tracing::debug!(record = ?row.summary.id, outcome = ?row.summary.outcome, complete, ?proofs, "record");
-        if complete && !decided {
+        if (complete || may_be_elsewhere) && !decided {
             wanted.extend(proofs.iter().map(|p| p.0));
         }
         let (record, outcome) = (row.summary.id, row.summary.outcome);
-        evidence.candidates.push(Candidate { record, outcome, complete, proofs });
+        let elsewhere = false;
+        evidence.candidates.push(Candidate { record, outcome, complete, elsewhere, proofs });
         evidence.records.push(row.summary);
     }
     evidence
+}
+
+/// A run that was not completely observed was in another state if something that was observed is
+/// different, whichever of its proofs is compared. (One that was not asked about has no distance.)
+fn is_elsewhere(candidate: &Candidate, distances: &HashMap<u32, u64>) -> bool {
+    let differs = |proof: &ProofId| distances.get(&proof.0).is_some_and(|far| *far > 0);
+    !candidate.proofs.is_empty() && candidate.proofs.iter().all(differs)
+}
+
+/// How many answers of each proof are different now, for tests of which no complete record holds and
+/// for runs that were not completely observed; of the newest tests where there are many.
+fn distances(
+    conn: &Connection,
+    tests: &[TestEvidence],
+    holding: &RoaringBitmap,
+    answered: &Answered,
+) -> Result<HashMap<u32, u64>, Failure> {
+    let is_known = |o: &&LoadedObservation| {
+        answered.answers.get(o.question as usize).is_some_and(Option::is_some)
+    };
+    let broken: RoaringBitmap = answered.broken.values().filter(is_known).map(|o| o.id).collect();
+    let mut distances = HashMap::new();
+    if broken.is_empty() {
+        return Ok(distances);
+    }
+    let mut proofs = Proofs::new(conn);
+    for test in tests {
+        let holds = |candidate: &&Candidate| {
+            candidate.complete && candidate.proofs.iter().any(|proof| holding.contains(proof.0))
+        };
+        // What is older than a record that holds decides nothing and explains nothing.
+        let until = test.candidates.iter().position(|c| holds(&c)).unwrap_or(test.candidates.len());
+        for proof in test.candidates[..until].iter().flat_map(|candidate| &candidate.proofs) {
+            if distances.len() >= MOST_DISTANCES {
+                return Ok(distances);
+            }
+            if let Some(set) = proofs.get(proof.0)? {
+                distances.insert(proof.0, set.intersection_len(&broken));
+            }
+        }
+    }
+    Ok(distances)
 }
 
 /// Reading one proof costs about as much as loading and asking two questions in a row.

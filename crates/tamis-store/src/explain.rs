@@ -176,7 +176,9 @@ impl Store {
             let first = closest.iter().min_by_key(|o| {
                 let question = &answered.questions[o.question as usize];
                 let project = question.path().is_some_and(PortablePath::in_project);
-                (!project, !matches!(o.value, Value::Content { .. }), o.id)
+                // That there are other names says less than a variable that is gone.
+                let names = matches!(question, Question::VariableNames);
+                (!project, !matches!(o.value, Value::Content { .. }), names, o.id)
             });
             Ok(first.and_then(|o| {
                 let at = o.question as usize;

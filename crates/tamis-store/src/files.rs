@@ -1,19 +1,26 @@
 //! The store's folder: opening, and setting a store aside that cannot be used.
 //!
 //! SQLite finds the write-ahead log by name, next to the database. Between opening one and opening
-//! the other nobody may rename them, so both happen under a lock on the folder. A process that
-//! already has all files open keeps working on the renamed ones and harms nobody: SQLite notices
+//! the other no process may rename them, so both happen under a lock on the folder. A process that
+//! already has all files open keeps working on the renamed ones and does no harm: SQLite notices
 //! at the end that its file has moved and leaves the new log alone.
+//!
+//! A store that can only be read is copied, and the copy is opened: it decides what is skipped, and
+//! what is recorded in it is lost. A store of a newer format is not opened at all.
 
 use crate::error::{Failure, SetAside, StoreError};
+use crate::format;
 use crate::schema::connect;
 use rusqlite::Connection;
+use std::ffi::CString;
 use std::fs::{self, File};
 use std::io;
 use std::os::fd::AsRawFd;
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
+use tamis_private::TempFolder;
 
 pub(crate) const FILE: &str = "tamis.db";
 
@@ -22,12 +29,37 @@ pub(crate) const FILE: &str = "tamis.db";
 pub(crate) struct Open {
     pub(crate) conn: Connection,
     identity: Option<(u64, u64)>,
+    /// Where the store cannot be written: the folder of the copy that is open in its place.
+    pub(crate) copy: Option<Copy>,
+}
+
+/// A copy of a store that cannot be written.
+#[derive(Debug)]
+pub(crate) struct Copy {
+    _folder: TempFolder,
+    /// Why the store cannot be written.
+    pub(crate) why: String,
 }
 
 /// Opens the store in `dir`, which must exist.
 pub(crate) fn open(dir: &Path) -> Result<(Open, Option<SetAside>), StoreError> {
     let _lock = FolderLock::take(dir)?;
-    open_locked(dir)
+    if let Some(found) = format::newer(&dir.join(FILE)) {
+        return Err(StoreError::Newer { dir: dir.to_path_buf(), found });
+    }
+    if let Some(why) = unwritable(dir) {
+        return open_copy(dir, why).map(|open| (open, None));
+    }
+    open_locked(dir).or_else(|error| match error {
+        // What cannot be written to now can still be read.
+        StoreError::Full { .. } => {
+            open_copy(dir, "no space is left".into()).map(|open| (open, None)).map_err(|_| error)
+        }
+        StoreError::Denied { ref why, .. } => {
+            open_copy(dir, why.clone()).map(|open| (open, None)).map_err(|_| error)
+        }
+        _ => Err(error),
+    })
 }
 
 /// Sets the store aside that `damaged` has open and opens what is there then. Another process may
@@ -37,7 +69,15 @@ pub(crate) fn replace(
     damaged: &Open,
     why: &str,
 ) -> Result<(Open, Option<SetAside>), StoreError> {
+    if let Some(copy) = &damaged.copy {
+        let why = format!("{why}; {}", copy.why);
+        return Err(StoreError::Damaged { dir: dir.to_path_buf(), why });
+    }
     let _lock = FolderLock::take(dir)?;
+    // It may be damaged in our eyes because a newer version has rewritten it meanwhile.
+    if let Some(found) = format::newer(&dir.join(FILE)) {
+        return Err(StoreError::Newer { dir: dir.to_path_buf(), found });
+    }
     let mut moved = None;
     if damaged.identity.is_some() && identity(&dir.join(FILE)) == damaged.identity {
         moved = Some(set_aside(dir, why)?);
@@ -46,10 +86,19 @@ pub(crate) fn replace(
     Ok((open, moved.or(again)))
 }
 
+/// An error that may come from the place as well as from the bytes is damage where the place is fine.
+pub(crate) fn judged(failure: Failure, dir: &Path) -> Failure {
+    match failure {
+        failure if !failure.may_be_damage() || !is_fine(dir) => failure,
+        Failure::Sql(error) => Failure::Damage(format!("it cannot be worked with: {error}")),
+        other => other,
+    }
+}
+
 fn open_locked(dir: &Path) -> Result<(Open, Option<SetAside>), StoreError> {
     let file = dir.join(FILE);
     let mut moved = None;
-    let conn = match connect(&file) {
+    let conn = match connect(&file).map_err(|failure| judged(failure, dir)) {
         Ok(conn) => conn,
         Err(Failure::Damage(why)) => {
             moved = Some(set_aside(dir, &why)?);
@@ -57,7 +106,73 @@ fn open_locked(dir: &Path) -> Result<(Open, Option<SetAside>), StoreError> {
         }
         Err(failure) => return Err(failure.into_error(dir)),
     };
-    Ok((Open { conn, identity: identity(&file) }, moved))
+    Ok((Open { conn, identity: identity(&file), copy: None }, moved))
+}
+
+/// Opens a copy of a store that can only be read: SQLite wants to write beside what it opens. What is
+/// written to the copy goes with it.
+fn open_copy(dir: &Path, why: String) -> Result<Open, StoreError> {
+    let failed = |source| StoreError::Folder { dir: dir.to_path_buf(), source };
+    let folder = TempFolder::new().map_err(failed)?;
+    for suffix in ["", "-wal"] {
+        let name = format!("{FILE}{suffix}");
+        match fs::copy(dir.join(&name), folder.path().join(&name)) {
+            Err(e) if suffix.is_empty() || e.kind() != io::ErrorKind::NotFound => {
+                return Err(StoreError::Denied { dir: dir.to_path_buf(), why: e.to_string() });
+            }
+            _ => {}
+        }
+        let own = fs::Permissions::from_mode(0o600);
+        let _ = fs::set_permissions(folder.path().join(&name), own);
+    }
+    let file = folder.path().join(FILE);
+    let conn = connect(&file).map_err(|failure| judged(failure, folder.path()).into_error(dir))?;
+    Ok(Open { conn, identity: identity(&file), copy: Some(Copy { _folder: folder, why }) })
+}
+
+/// Why a store that is there cannot be written.
+fn unwritable(dir: &Path) -> Option<String> {
+    let file = dir.join(FILE);
+    file.symlink_metadata().ok()?;
+    let beside = ["-wal", "-shm"].map(|suffix| format::with_suffix(&file, suffix));
+    let all = std::iter::once(&file).chain(beside.iter().filter(|f| f.symlink_metadata().is_ok()));
+    let may = |path: &Path, what| match access(path, what) {
+        Ok(()) => None,
+        Err(error) => Some(format!("{}: {error}", path.display())),
+    };
+    may(dir, libc::W_OK | libc::X_OK).or_else(|| all.into_iter().find_map(|f| may(f, libc::W_OK)))
+}
+
+/// What this user may do with a path.
+fn access(path: &Path, what: libc::c_int) -> io::Result<()> {
+    let path = CString::new(path.as_os_str().as_bytes())?;
+    // SAFETY: a live C string.
+    match unsafe { libc::faccessat(libc::AT_FDCWD, path.as_ptr(), what, libc::AT_EACCESS) } {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
+/// Whether files in this folder can be read and written: what SQLite complains about comes from the
+/// bytes of the store then.
+fn is_fine(dir: &Path) -> bool {
+    let read = |suffix: &str| {
+        let file = dir.join(format!("{FILE}{suffix}"));
+        // What is no file at all can be set aside like one.
+        !file.is_file()
+            || File::open(file).and_then(|mut f| io::copy(&mut f, &mut io::sink())).is_ok()
+    };
+    unwritable(dir).is_none() && ["", "-wal"].into_iter().all(read) && has_room(dir)
+}
+
+/// More than one transaction of ours usually writes.
+const ROOM: usize = 1 << 20;
+
+fn has_room(dir: &Path) -> bool {
+    let probe = dir.join(format!(".room-{}", std::process::id()));
+    let written = tamis_private::write(&probe, &vec![1; ROOM]);
+    let _ = fs::remove_file(&probe);
+    written.is_ok()
 }
 
 fn identity(file: &Path) -> Option<(u64, u64)> {
@@ -72,7 +187,7 @@ fn set_aside(dir: &Path, why: &str) -> Result<SetAside, StoreError> {
     let target = free_name(dir);
     // The database first: a kill in between leaves a log without a database, which SQLite discards.
     // The other way round the database would come back without its latest transactions.
-    for suffix in ["", "-wal", "-shm"] {
+    for suffix in ["", "-wal", "-shm", "-journal"] {
         let from = dir.join(format!("{FILE}{suffix}"));
         let to = dir.join(format!("{target}{suffix}"));
         match fs::rename(from, to) {
@@ -138,7 +253,7 @@ impl FolderLock {
     /// no locks.
     pub(crate) fn try_named(dir: &Path, name: &str) -> Option<Self> {
         let path: PathBuf = dir.join(name);
-        let file = File::options().write(true).create(true).truncate(false).open(path).ok()?;
+        let file = tamis_private::create_file(&path).ok()?;
         flock(&file, libc::LOCK_EX | libc::LOCK_NB).then_some(Self { _file: file })
     }
 }

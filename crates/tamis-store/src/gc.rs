@@ -1,4 +1,4 @@
-//! Garbage collection: records by age, number and size of the store, then what nobody refers to.
+//! Garbage collection: records by age, number and size of the store, then what is not referred to.
 //!
 //! Each step is a short transaction, and others may append between them: what a record that came
 //! meanwhile refers to is taken out of the list of garbage before each step.
@@ -46,6 +46,7 @@ pub struct GcReport {
 impl Store {
     /// Removes what the policy does not keep, and everything that only that referred to.
     pub fn collect_garbage(&self, policy: &GcPolicy) -> Result<GcReport, StoreError> {
+        self.must_be_writable()?;
         let mut report = GcReport { bytes_before: self.size_on_disk(), ..GcReport::default() };
         let doomed = self.with(|conn| too_old_or_many(conn, policy))?;
         self.remove_records(&doomed, &mut report)?;

@@ -4,7 +4,7 @@
 //! sorted as well: one pass over both, without an index. New ones are numbered in that order, so
 //! that neighbours in the project are neighbours in the sets.
 //!
-//! Within one write transaction: nobody can add or remove any meanwhile.
+//! Within one write transaction: no other process can add or remove any meanwhile.
 
 use crate::block::{Answer, Block, Draft, GroupHead};
 use crate::blocks::{self, Details};

@@ -4,7 +4,7 @@
 //!
 //! | table | one row is |
 //! | --- | --- |
-//! | `test` | a test's key, and what it said when it last failed |
+//! | `test` | a test's key, and what it printed when it last failed |
 //! | `block` | some thousand observations (a question with one answer), compressed together; each has a 32-bit id that is never reused |
 //! | `record` | one finished run: summary, taints, and the ids of its one or two proofs |
 //! | `proof` | some proofs: sets of observations, as bitmaps of their ids, compressed together |
@@ -35,6 +35,7 @@ mod error;
 mod evidence;
 mod explain;
 mod files;
+mod format;
 mod gc;
 mod index;
 mod intern;

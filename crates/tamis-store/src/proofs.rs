@@ -192,7 +192,7 @@ fn replace(conn: &Connection, old: Option<u32>, id: u32, draft: &Draft) -> Resul
     Ok(())
 }
 
-/// Removes the proofs after row `after` that nobody uses: from the next rows, as many as are full
+/// Removes the proofs after row `after` that are not used: from the next rows, as many as are full
 /// together. Gives the number of the last of them, `None` at the end.
 pub(crate) fn sweep_next(
     conn: &Connection,

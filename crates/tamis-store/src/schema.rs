@@ -2,16 +2,14 @@
 //!
 //! The format is named by `application_id` and `user_version` in the file's header. Another number
 //! means that the file is not ours to interpret; it is set aside and not migrated, because all
-//! that is lost is one run of each test.
+//! that is lost is one run of each test. A higher number is somebody's who has a newer tamis: that
+//! store is left as it is ([`crate::format`]).
 
 use crate::error::Failure;
+use crate::format::{APPLICATION, FORMAT};
 use rusqlite::{Connection, OpenFlags, OptionalExtension, TransactionBehavior};
 use std::path::Path;
 use std::time::Duration;
-
-/// "tami"
-const APPLICATION: i32 = 0x7461_6D69;
-const FORMAT: i32 = 3;
 
 /// How long a writer waits for its turn.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
@@ -52,6 +50,11 @@ pub(crate) fn connect(file: &Path) -> Result<Connection, Failure> {
     {
         return Err(Failure::Damage("something else is in the place of its file".into()));
     }
+    // Made before SQLite does it: its log and the index of that get the same permissions.
+    if let Err(source) = tamis_private::create_file(file) {
+        return Err(Failure::Place(source));
+    }
+    tamis_private::tighten(file);
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
         | OpenFlags::SQLITE_OPEN_CREATE
         | OpenFlags::SQLITE_OPEN_NO_MUTEX;
@@ -64,9 +67,7 @@ pub(crate) fn connect(file: &Path) -> Result<Connection, Failure> {
     match header(&conn)? {
         (0, 0) => create(&mut conn)?,
         (APPLICATION, FORMAT) => {}
-        (APPLICATION, newer) if newer > FORMAT => {
-            return Err(Failure::Damage(format!("a newer tamis wrote it, format {newer}")));
-        }
+        (APPLICATION, newer) if newer > FORMAT => return Err(Failure::Newer(newer)),
         (APPLICATION, other) => {
             return Err(Failure::Damage(format!("its format {other} is not known")));
         }

@@ -1,4 +1,4 @@
-//! Small things that the caller keeps beside the records, in few bytes: what a test said when it
+//! Small things that the caller keeps beside the records, in few bytes: what a test printed when it
 //! failed, and facts under a kind and a name.
 //!
 //! All of it is for showing. What is damaged is not there, and a message goes with its test.
@@ -13,7 +13,7 @@ use tamis_core::TestKey;
 use xxhash_rust::xxh3::xxh3_64;
 
 impl Store {
-    /// Remembers what a test with a record said, or forgets it.
+    /// Remembers what a test with a record printed, or forgets it.
     pub fn set_message(&self, test: &TestKey, message: Option<&[u8]>) -> Result<(), StoreError> {
         let known = self.message(test)?;
         if known.as_deref() == message {
@@ -28,7 +28,7 @@ impl Store {
         })
     }
 
-    /// What a test said, see [`Store::set_message`].
+    /// What a test printed, see [`Store::set_message`].
     pub fn message(&self, test: &TestKey) -> Result<Option<Vec<u8>>, StoreError> {
         self.with(|conn| {
             let Some(id) = test_id(conn, &StoredKey::of(test))? else { return Ok(None) };

@@ -1,20 +1,20 @@
 //! The handle, and the simple questions about tests and their records.
 
-use crate::codec::{id, integer, text};
+use crate::codec::{blob, id, integer, text};
 use crate::error::{Failure, SetAside, StoreError};
 use crate::files::{self, FILE, Open};
 use crate::key::{KeyColumns, StoredKey};
 use crate::summary::{RECORD_COLUMNS, RecordRow, TestSummary};
 use roaring::RoaringBitmap;
-use rusqlite::{Connection, TransactionBehavior};
-use std::collections::HashMap;
+use rusqlite::{Connection, Row, TransactionBehavior};
+use std::collections::{BTreeSet, HashMap};
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use tamis_core::{RecordSummary, TestKey};
 
-/// How many records of one test are kept unless told otherwise.
+/// How many records of one test are kept unless another number is given.
 const KEEP_PER_TEST: usize = 16;
 
 /// An open store. Clones share one connection and take turns; threads that should not wait for
@@ -35,10 +35,11 @@ struct Inner {
 impl Store {
     /// Opens the store in this folder; makes the folder and an empty store where there is none.
     ///
-    /// A store that is damaged or of another format is renamed, an empty one takes its place, and
-    /// the second part of the answer says so. An error means that no store can be had there.
+    /// A store that is damaged or of an older format is renamed, an empty one takes its place, and
+    /// the second part of the answer says so. One that can only be read is open for deciding, see
+    /// [`Store::read_only`]. An error means that no store can be had there.
     pub fn open(dir: &Path) -> Result<(Self, Option<SetAside>), StoreError> {
-        std::fs::create_dir_all(dir)
+        tamis_private::make_folder(dir)
             .map_err(|source| StoreError::Folder { dir: dir.to_path_buf(), source })?;
         let (open, moved) = files::open(dir)?;
         let inner = Inner {
@@ -57,6 +58,24 @@ impl Store {
             Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(None),
             Err(source) => Err(StoreError::Folder { dir: dir.to_path_buf(), source }),
         }
+    }
+
+    /// An error where a newer version wrote the store in this folder. Touches nothing.
+    pub fn refuse_newer(dir: &Path) -> Result<(), StoreError> {
+        let newer = |found| Err(StoreError::Newer { dir: dir.to_path_buf(), found });
+        crate::format::newer(&dir.join(FILE)).map_or(Ok(()), newer)
+    }
+
+    /// Why nothing that is recorded stays, where the store can only be read.
+    pub fn read_only(&self) -> Option<String> {
+        let open = self.inner.open.lock().unwrap_or_else(PoisonError::into_inner);
+        open.copy.as_ref().map(|copy| copy.why.clone())
+    }
+
+    /// An error where the store can only be read.
+    pub(crate) fn must_be_writable(&self) -> Result<(), StoreError> {
+        let dir = self.inner.dir.clone();
+        self.read_only().map_or(Ok(()), |why| Err(StoreError::ReadOnly { dir, why }))
     }
 
     /// The folder of the store.
@@ -97,7 +116,7 @@ impl Store {
     ) -> Result<T, StoreError> {
         let dir = &self.inner.dir;
         let mut open = self.inner.open.lock().unwrap_or_else(PoisonError::into_inner);
-        let why = match work(&mut open.conn) {
+        let why = match work(&mut open.conn).map_err(|failure| files::judged(failure, dir)) {
             Ok(done) => return Ok(done),
             Err(Failure::Damage(why)) => why,
             Err(failure) => return Err(failure.into_error(dir)),
@@ -136,6 +155,27 @@ impl Store {
         })
     }
 
+    /// The tests whose newest record did not pass, by key. It costs little where there are few, however many tests
+    /// there are: of the others only the outcome is looked at. (A newest record that is damaged and seems to have
+    /// passed hides an older one here, not in a decision.)
+    pub fn not_passed(&self) -> Result<Vec<TestSummary>, StoreError> {
+        self.with(|conn| {
+            let mut found = Vec::new();
+            for test in tests_not_passed(conn)? {
+                let Some(key) = key_of(conn, test)? else { continue };
+                let records = records_of(conn, &StoredKey::of(&key))?;
+                let flaky = records.iter().filter(|row| row.summary.is_flaky()).count();
+                let count = records.len();
+                let newest = records.into_iter().next().map(|row| row.summary);
+                if let Some(last) = newest.filter(|last| !last.outcome.passed()) {
+                    found.push(TestSummary { key, records: count, flaky, last });
+                }
+            }
+            found.sort_by(|a: &TestSummary, b| a.key.cmp(&b.key));
+            Ok(found)
+        })
+    }
+
     /// The records of one test, newest first.
     pub fn history(&self, test: &TestKey) -> Result<Vec<RecordSummary>, StoreError> {
         self.with(|conn| {
@@ -146,6 +186,7 @@ impl Store {
 
     /// Removes all records of one test and says how many there were.
     pub fn forget(&self, test: &TestKey) -> Result<usize, StoreError> {
+        self.must_be_writable()?;
         self.write(|conn| {
             let key = StoredKey::of(test);
             let Some(id) = test_id(conn, &key)? else {
@@ -238,21 +279,49 @@ pub(crate) fn newest_records(
         .collect())
 }
 
+/// The rows of tests whose newest record seems not to have passed.
+fn tests_not_passed(conn: &Connection) -> Result<Vec<i64>, Failure> {
+    let mut statement = conn.prepare_cached("SELECT test, summary FROM record ORDER BY id")?;
+    let mut rows = statement.query([])?;
+    let mut failed = BTreeSet::new();
+    while let Some(row) = rows.next()? {
+        let (Some(test), Some(sealed)) = (integer(row.get_ref(0)?), blob(row.get_ref(1)?)) else {
+            continue;
+        };
+        if RecordRow::seems_passed(sealed) {
+            failed.remove(&test);
+        } else {
+            failed.insert(test);
+        }
+    }
+    Ok(failed.into_iter().collect())
+}
+
+fn key_of(conn: &Connection, test: i64) -> Result<Option<TestKey>, Failure> {
+    let mut statement =
+        conn.prepare_cached("SELECT id, scope, unit, folder FROM test WHERE id = ?1")?;
+    let mut rows = statement.query([test])?;
+    Ok(rows.next()?.map(read_key).transpose()?.flatten().map(|(_, key)| key))
+}
+
+fn read_key(row: &Row<'_>) -> rusqlite::Result<Option<(i64, TestKey)>> {
+    let columns = (
+        integer(row.get_ref(0)?),
+        text(row.get_ref(1)?),
+        text(row.get_ref(2)?),
+        text(row.get_ref(3)?),
+    );
+    let (Some(id), Some(scope), Some(unit), Some(folder)) = columns else { return Ok(None) };
+    Ok((KeyColumns { scope, unit, folder }).to_key().map(|key| (id, key)))
+}
+
 /// Every test by the id of its row; a row that is damaged is left out.
 pub(crate) fn all_tests(conn: &Connection) -> Result<HashMap<i64, (StoredKey, TestKey)>, Failure> {
     let mut statement = conn.prepare("SELECT id, scope, unit, folder FROM test")?;
     let mut rows = statement.query([])?;
     let mut keys = HashMap::new();
     while let Some(row) = rows.next()? {
-        let columns = (
-            integer(row.get_ref(0)?),
-            text(row.get_ref(1)?),
-            text(row.get_ref(2)?),
-            text(row.get_ref(3)?),
-        );
-        if let (Some(id), Some(scope), Some(unit), Some(folder)) = columns
-            && let Some(key) = (KeyColumns { scope, unit, folder }).to_key()
-        {
+        if let Some((id, key)) = read_key(row)? {
             keys.insert(id, (StoredKey::of(&key), key));
         }
     }

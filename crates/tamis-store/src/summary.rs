@@ -5,8 +5,8 @@ use crate::key::{KeyColumns, StoredKey};
 use rusqlite::Row;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
-use tamis_core::TestKey;
 use tamis_core::record::{Note, ProofId, RecordId, RecordSummary, Taint};
+use tamis_core::{Outcome, TestKey};
 
 /// One test and its newest record.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -18,6 +18,9 @@ pub struct TestSummary {
     pub flaky: usize,
     pub last: RecordSummary,
 }
+
+/// How many bytes stand before what is packed; the kind of outcome comes first behind them.
+const CHECKSUM: usize = 8;
 
 /// The columns that [`RecordRow::read`] expects.
 pub(crate) const RECORD_COLUMNS: &str = "record.id, record.test, record.summary";
@@ -66,6 +69,11 @@ impl RecordRow {
             let (record, test) = (id(columns.0)?, integer(columns.1)?);
             Self::unpack(record, test, key(test)?, blob(columns.2)?)
         })())
+    }
+
+    /// Whether the packed row speaks of a test that passed, by a look at its outcome alone. What is damaged did not.
+    pub(crate) fn seems_passed(sealed: &[u8]) -> bool {
+        sealed.get(CHECKSUM) == Some(&outcome_columns(Outcome::Passed).0)
     }
 
     fn unpack(record: u32, test: i64, key: KeyColumns<'_>, sealed: &[u8]) -> Option<Self> {

@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use tempfile::TempDir;
 
-/// A project, with a home folder and a cache that nobody else uses.
+/// A project, with a home folder and a cache of its own.
 #[derive(Debug)]
 pub struct Project {
     base: TempDir,

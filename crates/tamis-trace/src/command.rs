@@ -45,8 +45,10 @@ pub struct Finish {
     /// Processor time of all processes of the tree that ended.
     pub cpu: Duration,
     /// Programs that were still running when the main process had ended and a moment had passed.
-    /// They live on; under the ptrace engine they could not, and were ended.
+    /// They live on, unless [`Finish::ended_survivors`].
     pub left_running: Vec<String>,
+    /// What was left running could not go on without the engine and was ended.
+    pub ended_survivors: bool,
     /// Whether set-user-id programs ran without their privileges because of the engine.
     pub no_new_privileges: bool,
 }

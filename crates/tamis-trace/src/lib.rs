@@ -3,12 +3,14 @@
 //! Engines implement [`Engine`] and deliver [`event::Event`]s; they know nothing of tests, records
 //! or fingerprints.
 
+mod adopt;
 pub mod choose;
 pub mod command;
 mod decode;
 pub mod ebpf;
 pub mod event;
 mod filter;
+mod io_uring;
 mod lifetime;
 mod listener;
 pub mod notify;
@@ -25,6 +27,7 @@ mod socket;
 mod stdin;
 mod streams;
 mod syscalls;
+mod tracees;
 mod tracer;
 mod tree;
 mod untraced;
@@ -35,6 +38,7 @@ pub use event::{
     Action, Blind, Event, Facet, OpenHow, PathArg, Peer, Reached, Sink, Socket, SocketKind,
     StreamFacet, Timing,
 };
+pub use lifetime::hurry;
 pub use untraced::Untraced;
 
 use std::io;

@@ -1,5 +1,11 @@
 //! The course of a run, the same for every engine: go, events, end of the command, end of the tree;
 //! time-outs and the user's stop in between.
+//!
+//! A stop ends the whole tree, also what has a session of its own and what the command has left
+//! behind while tamis still waits for it: nothing that a test began is there afterwards. Where the
+//! signal reached the tree as well (Ctrl-C in a terminal), the tree has a moment to end in its own
+//! way; then come SIGTERM and SIGKILL, the latter at once if the user asks a second time. A process
+//! that outlives a command which *ended* goes on.
 
 use crate::command::{Ending, Finish};
 use crate::shepherd::{Message, Shepherd};
@@ -10,10 +16,24 @@ use std::time::{Duration, Instant};
 
 /// How long the rest of the tree may take to end after the command itself has ended.
 const GRACE: Duration = Duration::from_millis(1500);
+/// How long a tree that got the terminal's own signal may take before it gets SIGTERM.
+const OWN_WAY: Duration = Duration::from_secs(1);
 /// How long processes may take to end after SIGTERM.
 const TERMINATION: Duration = Duration::from_secs(3);
+/// A second wish to stop within this time is the first one on another way: a tool that starts tamis
+/// hands on the signal that the terminal has sent already.
+const SAME_WISH: Duration = Duration::from_millis(300);
 /// How often the user's wish to stop is looked at.
 const TICK: Duration = Duration::from_millis(50);
+
+/// Whether what is being stopped is to be killed.
+static HURRY: AtomicBool = AtomicBool::new(false);
+
+/// The user asked a second time to stop: all runs that are being stopped are killed now. May be called
+/// from a signal handler.
+pub fn hurry() {
+    HURRY.store(true, Ordering::Relaxed);
+}
 
 #[derive(Debug)]
 pub(crate) struct Lifetime<'a> {
@@ -22,10 +42,24 @@ pub(crate) struct Lifetime<'a> {
     started: Instant,
     next_tick: Instant,
     deadline: Option<Instant>,
-    /// When to kill what did not end after SIGTERM.
-    kill_at: Option<Instant>,
+    ending_tree: Option<EndingTree>,
     ends_survivors: bool,
     end: End,
+}
+
+/// The tree is being ended before its time.
+#[derive(Debug, Clone, Copy)]
+struct EndingTree {
+    since: Instant,
+    next: Step,
+    /// When the next step is due.
+    at: Instant,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Step {
+    Terminate,
+    Kill,
 }
 
 /// What is known of the end so far.
@@ -35,6 +69,8 @@ struct End {
     ending: Option<Ending>,
     /// When it ended.
     at: Option<Instant>,
+    /// A signal of the terminal reached the tree before the command ended.
+    signalled: bool,
     /// Why we end the tree before its time.
     forced: Option<Ending>,
     cpu: Duration,
@@ -53,16 +89,20 @@ impl<'a> Lifetime<'a> {
             started,
             next_tick: started,
             deadline: timeout.map(|t| started + t),
-            kill_at: None,
+            ending_tree: None,
             ends_survivors: false,
             end: End::default(),
         }
     }
 
     /// Processes that outlive the command are ended: they could not go on without the engine.
-    pub(crate) fn ending_survivors(mut self) -> Self {
+    pub(crate) fn end_survivors(&mut self) {
         self.ends_survivors = true;
-        self
+    }
+
+    /// Whether the run is over and processes of it go on.
+    pub(crate) fn leaves_some_running(&self) -> bool {
+        !self.end.left_running.is_empty() && self.end.forced.is_none() && !self.end.all_gone
     }
 
     pub(crate) fn shepherd(&self) -> &Shepherd {
@@ -126,8 +166,9 @@ impl<'a> Lifetime<'a> {
     fn hear(&mut self) -> io::Result<()> {
         while let Some(message) = self.shepherd().message()? {
             match message {
-                Message::Ended(ending) => {
+                Message::Ended { ending, signalled } => {
                     self.end.ending = Some(ending);
+                    self.end.signalled = signalled;
                     self.end.at = Some(Instant::now());
                 }
                 Message::AllGone { cpu } => {
@@ -144,40 +185,57 @@ impl<'a> Lifetime<'a> {
     /// Time-outs, stops and left-over processes. True when the rest of the tree is left alone.
     fn tick(&mut self) -> bool {
         let now = Instant::now();
-        if let Some(at) = self.kill_at {
-            if now >= at {
-                self.shepherd().kill();
-                self.kill_at = Some(now + TERMINATION);
-            }
+        if let Some(ending) = self.ending_tree {
+            self.go_on_ending(ending, now);
             return false;
         }
-        if self.end.at.is_none() {
-            let forced = if self.stop.load(Ordering::Relaxed) {
-                Some(Ending::Interrupted)
-            } else if self.deadline.is_some_and(|d| now >= d) {
-                Some(Ending::TimedOut)
-            } else {
-                None
-            };
-            if forced.is_some() {
-                self.end.forced = forced;
-                self.shepherd().terminate();
-                self.kill_at = Some(now + TERMINATION);
-            }
+        if let Some(forced) = self.forced(now) {
+            self.end.forced = Some(forced);
+            let own_way = forced == Ending::Interrupted && self.shepherd().was_signalled();
+            self.end_tree(now, if own_way { OWN_WAY } else { Duration::ZERO });
             return false;
         }
-        if !self.end.all_gone && self.end.at.is_some_and(|e| now >= e + GRACE) {
-            self.end.left_running = self.shepherd().running();
-            if self.end.left_running.is_empty() {
-                return false;
-            }
-            if !self.ends_survivors {
-                return true;
-            }
-            self.shepherd().terminate();
-            self.kill_at = Some(now + TERMINATION);
+        if self.end.at.is_none_or(|e| now < e + GRACE) {
+            return false;
         }
-        false
+        self.end.left_running = self.shepherd().running();
+        if self.end.left_running.is_empty() {
+            return false;
+        }
+        if self.ends_survivors {
+            self.end_tree(now, Duration::ZERO);
+        }
+        !self.ends_survivors
+    }
+
+    /// Why the tree has to end now.
+    fn forced(&self, now: Instant) -> Option<Ending> {
+        if self.stop.load(Ordering::Relaxed) || self.end.signalled {
+            return Some(Ending::Interrupted);
+        }
+        let late = self.end.at.is_none() && self.deadline.is_some_and(|d| now >= d);
+        late.then_some(Ending::TimedOut)
+    }
+
+    /// Begins to end the tree, after a moment in which it may do so itself.
+    fn end_tree(&mut self, now: Instant, own_way: Duration) {
+        let ending = EndingTree { since: now, next: Step::Terminate, at: now + own_way };
+        self.ending_tree = Some(ending);
+        self.go_on_ending(ending, now);
+    }
+
+    fn go_on_ending(&mut self, mut ending: EndingTree, now: Instant) {
+        if HURRY.load(Ordering::Relaxed) && now >= ending.since + SAME_WISH {
+            ending.next = Step::Kill;
+        } else if now < ending.at {
+            return;
+        }
+        match ending.next {
+            Step::Terminate => self.shepherd().terminate(),
+            Step::Kill => self.shepherd().kill(),
+        }
+        // Killed again and again, since a process may just have started another one.
+        self.ending_tree = Some(EndingTree { next: Step::Kill, at: now + TERMINATION, ..ending });
     }
 
     /// The run's result. Processes that go on are handed to the shepherd.
@@ -189,9 +247,11 @@ impl<'a> Lifetime<'a> {
         } else {
             shepherd.keep();
         }
-        // Stopped by the terminal's own signal counts as stopped, too.
-        let interrupted = self.stop.load(Ordering::Relaxed)
+        // Stopped by the terminal's own signal counts as stopped, too, however the command took it:
+        // one that then ends with success has not done all that it is there for.
+        let stopped = self.stop.load(Ordering::Relaxed)
             && matches!(self.end.ending, Some(Ending::Signalled(_)) | None);
+        let interrupted = stopped || self.end.signalled;
         Finish {
             ending: self
                 .end
@@ -201,6 +261,7 @@ impl<'a> Lifetime<'a> {
                 .unwrap_or(Ending::Signalled(libc::SIGKILL)),
             wall: self.end.at.unwrap_or_else(Instant::now) - self.started,
             cpu: self.end.cpu,
+            ended_survivors: self.ends_survivors && !self.end.left_running.is_empty(),
             left_running: self.end.left_running,
             no_new_privileges,
         }

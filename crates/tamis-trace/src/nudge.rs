@@ -17,7 +17,7 @@ use std::thread::JoinHandle;
 /// How long nothing else is looked at.
 const INTERVAL_MS: i32 = 10;
 
-/// Ignored where nobody asks for it, and used by next to nobody.
+/// Ignored where it is not asked for, and hardly used by any program.
 const SIGNAL: libc::c_int = libc::SIGURG;
 
 /// Belongs to the thread that made it.

@@ -8,7 +8,7 @@ use crate::tracer::request;
 use std::io;
 use std::sync::OnceLock;
 
-/// Steps of a trial; the failed one is told by the trial's exit code.
+/// Steps of a trial; the failed one is seen in the trial's exit code.
 const WORKS: i32 = 0;
 const NOT_ANSWERED: i32 = 200;
 const NOT_READ: i32 = 201;
@@ -120,7 +120,7 @@ fn listen_to_a_child(filter: &Filter) -> Result<(), i32> {
             let process = Process { thread: notification.pid };
             let pointer = if notification.data.nr as i64 == libc::SYS_faccessat { 1 } else { 0 };
             let read = process.read_path(notification.data.args[pointer]);
-            respond(listener, notification.id, 0).map_err(|_| NOT_ANSWERED)?;
+            respond(listener, notification.id).map_err(|_| NOT_ANSWERED)?;
             if matches!(read.as_deref(), Ok(b"/")) { Ok(()) } else { Err(NOT_READ) }
         })();
         if served.is_err() {

@@ -29,6 +29,17 @@ pub fn capabilities(process: &str, set: &str) -> Option<u64> {
     u64::from_str_radix(field(&status(process)?, set)?, 16).ok()
 }
 
+/// The signals that wait for a process as a whole, one bit each from the lowest on.
+pub(crate) fn pending_signals(process: u32) -> Option<u64> {
+    u64::from_str_radix(field(&status(&process.to_string())?, "ShdPnd")?, 16).ok()
+}
+
+/// The threads of a process.
+pub(crate) fn threads(process: u32) -> Vec<u32> {
+    let entries = std::fs::read_dir(format!("/proc/{process}/task")).into_iter().flatten();
+    entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect()
+}
+
 /// How long a thread has run outside of the kernel, in ticks; none where it has ended.
 pub fn user_time(thread: u32) -> Option<u64> {
     stat(thread).filter(|stat| !stat.has_ended())?.user_time

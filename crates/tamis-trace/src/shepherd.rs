@@ -13,10 +13,11 @@
 //! It is a fork without exec. Between fork and exec only system calls and glibc's malloc are used,
 //! which glibc keeps usable in the child of a threaded process.
 
+use crate::adopt;
 use crate::command::{Command, Ending};
 use crate::filter::Filter;
 use crate::listener::serve_blindly;
-use crate::proc::{descendants, program_name};
+use crate::proc::{descendants, pending_signals, program_name};
 use crate::tree::signal_all;
 use std::ffi::{CString, OsStr};
 use std::io;
@@ -27,8 +28,8 @@ use std::time::Duration;
 /// What the shepherd tells.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Message {
-    /// The main process ended.
-    Ended(Ending),
+    /// The main process ended; whether a signal of the terminal had reached the tree before.
+    Ended { ending: Ending, signalled: bool },
     /// Every process of the tree is gone; their processor time.
     AllGone { cpu: Duration },
 }
@@ -43,6 +44,8 @@ enum Order {
     Kill = b'k' as isize,
     /// Let the rest of the tree live and serve its notifications after tamis has ended.
     Keep = b'p' as isize,
+    /// Trace the rest of the tree, which is stopped, and then as with [`Order::Keep`].
+    Adopt = b'a' as isize,
 }
 
 /// A command that waits for its go.
@@ -74,6 +77,7 @@ const EXITED: u8 = 3;
 const SIGNALLED: u8 = 4;
 const NOT_STARTED: u8 = 5;
 const ALL_GONE: u8 = 6;
+const ADOPTED: u8 = 7;
 
 /// Everything the child needs, allocated before the fork.
 struct Prepared {
@@ -137,6 +141,26 @@ impl Shepherd {
         self.pid = 0;
     }
 
+    /// Has the shepherd trace the rest of the tree, which nobody traces now and which is stopped. It
+    /// serves that from then on. False where it may not trace one of the processes.
+    pub(crate) fn adopt(&self) -> io::Result<bool> {
+        self.order(Order::Adopt)?;
+        loop {
+            match receive(self.socket.as_raw_fd(), true)? {
+                Some((frame, _)) if frame.kind == ADOPTED => return Ok(frame.value == 0),
+                Some(_) => {}
+                None => return Err(io::Error::other("the process that keeps the tree died")),
+            }
+        }
+    }
+
+    /// Whether a signal of the terminal has reached the shepherd, and so the whole process group.
+    pub(crate) fn was_signalled(&self) -> bool {
+        pending_signals(self.pid as u32).is_some_and(|pending| {
+            STOPPING_SIGNALS.iter().any(|signal| pending & (1 << (signal - 1)) != 0)
+        })
+    }
+
     /// The programs of the tree that are running now.
     pub(crate) fn running(&self) -> Vec<String> {
         descendants(self.pid as u32).into_iter().map(program_name).collect()
@@ -159,10 +183,11 @@ impl Shepherd {
             Err(e) if e.kind() == io::ErrorKind::WouldBlock => return Ok(None),
             Err(e) => return Err(e),
         };
+        let ended = |ending| Message::Ended { ending, signalled: frame.flag != 0 };
         Ok(Some(match frame.kind {
-            EXITED => Message::Ended(Ending::Exited(frame.value)),
-            SIGNALLED => Message::Ended(Ending::Signalled(frame.value)),
-            NOT_STARTED => Message::Ended(Ending::NotStarted(frame.value)),
+            EXITED => ended(Ending::Exited(frame.value)),
+            SIGNALLED => ended(Ending::Signalled(frame.value)),
+            NOT_STARTED => ended(Ending::NotStarted(frame.value)),
             _ => Message::AllGone { cpu: Duration::from_micros(frame.cpu_us) },
         }))
     }
@@ -228,6 +253,11 @@ impl Prepared {
 const TERMINAL_SIGNALS: [libc::c_int; 4] =
     [libc::SIGINT, libc::SIGQUIT, libc::SIGTERM, libc::SIGHUP];
 
+/// Those of them that stop tamis. They stay pending in the shepherd for ever: a signal to the process
+/// group reaches all of its members before one of them can end by it, so what is not pending when the
+/// command ends did not end it.
+const STOPPING_SIGNALS: [libc::c_int; 3] = [libc::SIGINT, libc::SIGTERM, libc::SIGHUP];
+
 /// The life of the shepherd process.
 fn shepherd_main(prepared: &Prepared, socket: RawFd, stdio: [RawFd; 3], keep: &[RawFd]) -> ! {
     // SAFETY: plain system calls on descriptors and memory of this process.
@@ -241,7 +271,7 @@ fn shepherd_main(prepared: &Prepared, socket: RawFd, stdio: [RawFd; 3], keep: &[
         libc::sigaddset(&raw mut child_signals, libc::SIGCHLD);
         // Ignored (by whoever started tamis), it would never come, and children reap themselves.
         libc::signal(libc::SIGCHLD, libc::SIG_DFL);
-        libc::sigprocmask(libc::SIG_SETMASK, &raw const child_signals, std::ptr::null_mut());
+        hold_signals(child_signals, before);
         let signals = libc::signalfd(-1, &raw const child_signals, libc::SFD_CLOEXEC);
 
         if arrange_descriptors(stdio).is_err() {
@@ -280,6 +310,31 @@ fn shepherd_main(prepared: &Prepared, socket: RawFd, stdio: [RawFd; 3], keep: &[
             _ => fail(socket),
         };
         herd(child, listener, socket, signals, link)
+    }
+}
+
+/// Blocks SIGCHLD, which is waited for, and the signals that stop tamis, which are remembered.
+fn hold_signals(child_signals: libc::sigset_t, before: [libc::sighandler_t; 4]) {
+    let mut held = child_signals;
+    for signal in STOPPING_SIGNALS {
+        let n = TERMINAL_SIGNALS.iter().position(|&other| other == signal);
+        // What is ignored where tamis was started (nohup) stops nothing.
+        if signal != libc::SIGHUP || n.is_none_or(|n| before[n] != libc::SIG_IGN) {
+            // SAFETY: adds to a set of this process.
+            unsafe { libc::sigaddset(&raw mut held, signal) };
+        }
+    }
+    // SAFETY: changes the mask of this process, which has one thread.
+    unsafe { libc::sigprocmask(libc::SIG_SETMASK, &raw const held, std::ptr::null_mut()) };
+}
+
+/// Whether one of the signals that stop tamis has come to this process.
+fn is_signalled() -> bool {
+    // SAFETY: plain data, filled by the call.
+    unsafe {
+        let mut pending: libc::sigset_t = std::mem::zeroed();
+        libc::sigpending(&raw mut pending) == 0
+            && STOPPING_SIGNALS.iter().any(|&s| libc::sigismember(&raw const pending, s) == 1)
     }
 }
 
@@ -325,6 +380,13 @@ fn herd(
                     // SAFETY: ends this process.
                     unsafe { libc::_exit(0) };
                 }
+                b'a' => {
+                    let value = adopt::adopt_all();
+                    let _ = send(socket, &Frame { kind: ADOPTED, value, ..Frame::default() }, None);
+                    if value == 0 {
+                        adopt::serve_blindly()
+                    }
+                }
                 _ => {}
             },
             Err(e) if e.kind() == io::ErrorKind::WouldBlock => {}
@@ -360,7 +422,8 @@ fn reap(child: libc::pid_t, socket: RawFd, link: RawFd, cpu_us: &mut u64) -> boo
             _ if libc::WIFSIGNALED(status) => (SIGNALLED, libc::WTERMSIG(status)),
             _ => (EXITED, libc::WEXITSTATUS(status)),
         };
-        let _ = send(socket, &Frame { kind, value, ..Frame::default() }, None);
+        let flag = u8::from(is_signalled());
+        let _ = send(socket, &Frame { kind, flag, value, ..Frame::default() }, None);
     }
 }
 

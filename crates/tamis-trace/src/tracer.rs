@@ -4,13 +4,17 @@
 //! child of its own, or it would take the status that somebody else waits for; the caller gives it
 //! a thread of its own.
 //!
-//! Stops other than calls are passed on as if nobody watched: signals are delivered, a stop by
+//! Stops other than calls are passed on as if the process were not watched: signals are delivered, a stop by
 //! SIGSTOP stays one until SIGCONT.
 
 use crate::decode::Call;
+use crate::nudge::Nudge;
 use crate::serve::Server;
 use crate::syscalls::{self, NATIVE_ARCHITECTURE};
+use crate::tracees::Tracees;
+use std::collections::HashSet;
 use std::io;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// How the calls of the tree are made to stop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,6 +29,7 @@ pub(crate) struct Tracer<'a> {
     pub(crate) stopping: Stopping,
     pub(crate) watch_stdin: bool,
     pub(crate) server: Server<'a>,
+    pub(crate) tracees: Tracees,
 }
 
 /// What a system-call stop is, in `ptrace_syscall_info`.
@@ -33,7 +38,7 @@ const SECCOMP: u8 = 3;
 
 impl Tracer<'_> {
     /// Attaches to a process, and all that will come from it. When this thread ends, so do they.
-    pub(crate) fn attach(&self, pid: libc::pid_t) -> io::Result<()> {
+    pub(crate) fn attach(&mut self, pid: libc::pid_t) -> io::Result<()> {
         let options = libc::PTRACE_O_EXITKILL
             | libc::PTRACE_O_TRACEFORK
             | libc::PTRACE_O_TRACEVFORK
@@ -41,6 +46,7 @@ impl Tracer<'_> {
             | libc::PTRACE_O_TRACESYSGOOD
             | libc::PTRACE_O_TRACESECCOMP;
         request(libc::PTRACE_SEIZE, pid, 0, options as usize)?;
+        self.tracees.add(pid);
         if self.stopping == Stopping::EveryCall {
             // A first stop, from which the process goes on stopping at calls.
             request(libc::PTRACE_INTERRUPT, pid, 0, 0)?;
@@ -48,38 +54,53 @@ impl Tracer<'_> {
         Ok(())
     }
 
-    /// Serves the tree until its last thread is gone.
-    pub(crate) fn serve(&mut self) -> io::Result<()> {
+    /// Serves the tree until its last thread is gone, or until `leave` is set: then it stops all
+    /// threads, lets go of them, and gives the processes that it stopped.
+    pub(crate) fn serve(&mut self, leave: &AtomicBool) -> io::Result<Option<HashSet<u32>>> {
+        let nudge = Nudge::start()?;
         loop {
-            let mut status = 0;
-            let which = libc::__WALL | libc::__WNOTHREAD;
-            // SAFETY: waits for the tracees of this thread.
-            let thread = unsafe { libc::waitpid(-1, &raw mut status, which) };
-            if thread < 0 {
-                let error = io::Error::last_os_error();
-                match error.raw_os_error() {
-                    Some(libc::EINTR) => continue,
-                    Some(libc::ECHILD) => return Ok(()),
-                    _ => return Err(error),
-                }
+            if leave.load(Ordering::Relaxed)
+                && let Some(stopped) = self.tracees.leave()
+            {
+                return Ok(Some(stopped));
             }
-            if libc::WIFSTOPPED(status) {
-                self.stopped(thread, status);
+            match nudge.while_nothing_is_due(next_change) {
+                Ok(None) => {}
+                Ok(Some((thread, status))) if libc::WIFSTOPPED(status) => {
+                    self.stopped(thread, status);
+                }
+                Ok(Some((thread, _))) => self.tracees.ended(thread),
+                Err(error) if error.raw_os_error() == Some(libc::ECHILD) => return Ok(None),
+                Err(error) => return Err(error),
             }
         }
     }
 
     fn stopped(&mut self, thread: libc::pid_t, status: i32) {
         let signal = libc::WSTOPSIG(status);
+        self.tracees.add(thread);
         match status >> 16 {
             libc::PTRACE_EVENT_SECCOMP => self.at_call(thread),
             0 if signal == libc::SIGTRAP | 0x80 => self.at_call(thread),
             0 => self.resume(thread, signal),
-            libc::PTRACE_EVENT_STOP if signal != libc::SIGTRAP => {
-                // Stays stopped, yet tells us when it goes on.
-                let _ = request(libc::PTRACE_LISTEN, thread, 0, 0);
+            libc::PTRACE_EVENT_STOP if signal != libc::SIGTRAP => self.tracees.stands(thread),
+            libc::PTRACE_EVENT_STOP => {
+                self.tracees.runs(thread);
+                self.resume(thread, 0);
             }
-            _ => self.resume(thread, 0),
+            _ => {
+                self.expect_child_of(thread);
+                self.resume(thread, 0);
+            }
+        }
+    }
+
+    /// A new thread is traced before it reports its first stop.
+    fn expect_child_of(&mut self, thread: libc::pid_t) {
+        let mut child: libc::c_ulong = 0;
+        let place = &raw mut child as usize;
+        if request(libc::PTRACE_GETEVENTMSG, thread, 0, place).is_ok() && child > 0 {
+            self.tracees.add(child as libc::pid_t);
         }
     }
 
@@ -99,12 +120,7 @@ impl Tracer<'_> {
             let ours = info.arch != NATIVE_ARCHITECTURE
                 || syscalls::watches_traced(call.number, &arguments, self.watch_stdin);
             if ours {
-                let error = self.server.call(thread as u32, info.arch, &call);
-                if error != 0 && fail_call(thread, error).is_err() {
-                    // It must not go on with a call that was refused.
-                    // SAFETY: ends a process that we trace.
-                    unsafe { libc::kill(thread, libc::SIGKILL) };
-                }
+                self.server.call(thread as u32, info.arch, &call);
             }
         }
         self.resume(thread, 0);
@@ -120,6 +136,21 @@ impl Tracer<'_> {
     }
 }
 
+/// Waits for the next thread that stopped or ended; `None` when a signal came first.
+fn next_change() -> io::Result<Option<(libc::pid_t, i32)>> {
+    let mut status = 0;
+    let which = libc::__WALL | libc::__WNOTHREAD;
+    // SAFETY: waits for the tracees of this thread.
+    let thread = unsafe { libc::waitpid(-1, &raw mut status, which) };
+    if thread >= 0 {
+        return Ok(Some((thread, status)));
+    }
+    match io::Error::last_os_error() {
+        error if error.kind() == io::ErrorKind::Interrupted => Ok(None),
+        error => Err(error),
+    }
+}
+
 /// One ptrace request.
 pub(crate) fn request(
     what: libc::c_uint,
@@ -132,35 +163,4 @@ pub(crate) fn request(
         return Err(io::Error::last_os_error());
     }
     Ok(())
-}
-
-/// Replaces the call at whose entry the thread stands by none, with this (negative) result.
-fn fail_call(thread: libc::pid_t, error: i32) -> io::Result<()> {
-    // SAFETY: plain data.
-    let mut registers: libc::user_regs_struct = unsafe { std::mem::zeroed() };
-    register_set(libc::PTRACE_GETREGSET, thread, libc::NT_PRSTATUS as usize, &mut registers)?;
-    #[cfg(target_arch = "x86_64")]
-    {
-        registers.orig_rax = u64::MAX;
-        registers.rax = i64::from(error) as u64;
-    }
-    #[cfg(target_arch = "aarch64")]
-    {
-        const NT_ARM_SYSTEM_CALL: usize = 0x404;
-        let mut none = -1_i32;
-        register_set(libc::PTRACE_SETREGSET, thread, NT_ARM_SYSTEM_CALL, &mut none)?;
-        registers.regs[0] = i64::from(error) as u64;
-    }
-    register_set(libc::PTRACE_SETREGSET, thread, libc::NT_PRSTATUS as usize, &mut registers)
-}
-
-fn register_set<T>(
-    what: libc::c_uint,
-    thread: libc::pid_t,
-    set: usize,
-    value: &mut T,
-) -> io::Result<()> {
-    let mut part =
-        libc::iovec { iov_base: std::ptr::from_mut(value).cast(), iov_len: size_of::<T>() };
-    request(what, thread, set, &raw mut part as usize)
 }

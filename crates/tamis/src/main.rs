@@ -6,8 +6,8 @@ mod context;
 mod log;
 mod terminal;
 
-use args::{Arguments, CommandTraits, Verb};
-use clap::Parser;
+use args::{Arguments, CommandTraits, Options, Verb};
+use std::ffi::OsString;
 use tamis_frontend_go::{SHIM_VERB, shim_process};
 use tamis_report::exit;
 use tamis_session::{Ability, Invocation};
@@ -24,7 +24,8 @@ fn main() {
 }
 
 fn run_or_explain() -> i32 {
-    let arguments = match Arguments::try_parse() {
+    let words: Vec<OsString> = std::env::args_os().collect();
+    let arguments = match args::parse(&words, &commands::is_test) {
         Ok(arguments) => arguments,
         Err(answer) => {
             // A reader that has seen enough of the help (`| head`) is no error.
@@ -44,15 +45,25 @@ fn dispatch(arguments: Arguments) -> anyhow::Result<i32> {
     if let Some(advice) = &options.advice {
         terminal::say(options, advice);
     }
+    advise(options, &arguments);
     match arguments.verb {
         None => commands::run::run(options, &[]),
-        Some(Verb::Command(words)) => commands::run::run(options, &words),
+        Some(Verb::Command(words)) => match args::verb_meant(&words[0]) {
+            Some(verb) => {
+                let word = words[0].display();
+                terminal::note(&format!(
+                    "no program is called {word}, and it is no verb of tamis; did you mean `tamis {verb}`?"
+                ));
+                Ok(exit::NOT_FOUND)
+            }
+            None => commands::run::run(options, &words),
+        },
         Some(Verb::Run(command) | Verb::Record(command)) => {
             commands::run::run(options, &command.command.words)
         }
         Some(Verb::Select(select)) => commands::select::select(options, &select),
         Some(Verb::Why(why)) => commands::why::why(options, &why.name.name),
-        Some(Verb::WhyNot(why)) => commands::why::why_not(options, &why.name.name),
+        Some(Verb::WhyNot(why)) => commands::why::why_not(options, &why),
         Some(Verb::Deps(deps)) => commands::deps::deps(options, &deps),
         Some(Verb::Status(_)) => commands::status::status(options),
         Some(Verb::History(name)) => commands::status::history(options, &name.name),
@@ -68,8 +79,23 @@ fn dispatch(arguments: Arguments) -> anyhow::Result<i32> {
     }
 }
 
+/// One line about an option behind a command that runs for the first time, where tamis may have been meant.
+fn advise(options: &Options, arguments: &Arguments) {
+    let Some(words) = arguments.target() else { return };
+    let Some(misplaced) = args::misplaced(words, &|_| true) else { return };
+    let recorded = |words: &[OsString]| commands::is_test(arguments, words);
+    if !recorded(words) && (misplaced.is_rare() || recorded(&misplaced.command)) {
+        let (option, program) = (&misplaced.option, words[0].display());
+        let instead = &misplaced.instead;
+        terminal::say(
+            options,
+            &format!("{option} goes to {program}; where tamis is meant, write `{instead}`"),
+        );
+    }
+}
+
 /// What the options of a call have to know of a user's command.
-fn traits(words: &[std::ffi::OsString]) -> CommandTraits {
+fn traits(words: &[OsString]) -> CommandTraits {
     let invocation = Invocation {
         words: words.to_vec(),
         environment: std::env::vars_os().collect(),
@@ -81,5 +107,6 @@ fn traits(words: &[std::ffi::OsString]) -> CommandTraits {
         units: true,
         parts: claim.can(Ability::Parts),
         graph: claim.can(Ability::Static),
+        misplaced: args::misplaced(words, &|option| claim.refuses(option)),
     }
 }

@@ -255,7 +255,7 @@ impl Jni {
 
     /// The object of a weak reference, which ends here; `None` if it is gone.
     pub(crate) fn strong(self, weak: Object) -> Option<Object> {
-        // SAFETY: a weak reference, which nobody uses afterwards.
+        // SAFETY: a weak reference, which is not used afterwards.
         let object = unsafe {
             let object = call!(self.0, slot::NEW_LOCAL_REF, (Object) -> Object, (weak));
             call!(self.0, slot::DELETE_WEAK_GLOBAL_REF, (Object) -> (), (weak));

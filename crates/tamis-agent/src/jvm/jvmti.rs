@@ -39,7 +39,7 @@ pub(crate) type OnClass = extern "system" fn(
     *mut *mut u8,
 );
 
-/// The first events of `jvmtiEventCallbacks`; the JVM is told how long the table is.
+/// The first events of `jvmtiEventCallbacks`; the JVM gets to know how long the table is.
 #[derive(Debug)]
 #[repr(C)]
 pub(crate) struct Callbacks {
@@ -118,7 +118,7 @@ impl Jvmti {
     }
 
     pub(crate) fn set_callbacks(self, callbacks: &Callbacks) -> Result<(), String> {
-        // SAFETY: the JVM copies as many bytes as it is told.
+        // SAFETY: the JVM copies as many bytes as the length says.
         let error = unsafe {
             call!(
                 self.0,
@@ -212,7 +212,7 @@ impl Jvmti {
         }
         let count = usize::try_from(count).ok()?;
         let one = |at: usize| {
-            // SAFETY: as many threads as said, as local references.
+            // SAFETY: as many threads as given, as local references.
             let thread = unsafe { *all.add(at) };
             let identity = self.identity(thread);
             jni.delete_local(thread);
@@ -243,7 +243,7 @@ impl Jvmti {
         let mut methods = Vec::new();
         let mut all = true;
         for at in 0..usize::try_from(count).ok()? {
-            // SAFETY: as many stacks as said, each with as many frames.
+            // SAFETY: as many stacks as given, each with as many frames.
             let stack = unsafe { *stacks.add(at) };
             all &= stack.count < depth;
             for frame in 0..usize::try_from(stack.count).unwrap_or(0) {
@@ -263,7 +263,7 @@ impl Jvmti {
         let mut class = Object::NULL;
         let mut name: *mut c_char = std::ptr::null_mut();
         let mut kind: *mut c_char = std::ptr::null_mut();
-        // SAFETY: a method, and places for what is told of it.
+        // SAFETY: a method, and places for what is known of it.
         let errors = unsafe {
             let declared = call!(
                 self.0,
@@ -334,7 +334,7 @@ impl Jvmti {
             return None;
         }
         let count = usize::try_from(count).ok()?;
-        // SAFETY: as many ids as said; none where there is no memory.
+        // SAFETY: as many ids as given; none where there is no memory.
         let all = (0..count).map(|at| self.field(class, unsafe { *ids.add(at) })).collect();
         self.give_back(ids.cast());
         all
@@ -344,7 +344,7 @@ impl Jvmti {
         let mut name: *mut c_char = std::ptr::null_mut();
         let mut kind: *mut c_char = std::ptr::null_mut();
         let mut access = 0;
-        // SAFETY: a class, one of its fields, and places for what is told.
+        // SAFETY: a class, one of its fields, and places for the answers.
         let errors = unsafe {
             let named = call!(
                 self.0,
@@ -365,7 +365,7 @@ impl Jvmti {
     }
 
     pub(crate) fn retransform(self, classes: &[Object]) -> Result<(), String> {
-        // SAFETY: as many classes as said.
+        // SAFETY: as many classes as given.
         let error = unsafe {
             call!(
                 self.0,

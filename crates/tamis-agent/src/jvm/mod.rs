@@ -35,6 +35,11 @@ pub(crate) use call;
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Vm(pub(crate) *mut c_void);
 
+// SAFETY: the interface is made for calls from all threads.
+unsafe impl Send for Vm {}
+// SAFETY: as above.
+unsafe impl Sync for Vm {}
+
 impl Vm {
     /// A new environment of the tool interface.
     pub(crate) fn jvmti(self) -> Option<Jvmti> {

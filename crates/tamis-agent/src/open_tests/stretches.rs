@@ -3,7 +3,7 @@
 //! From the begin of a test class to its end one stretch follows the other: a method, or the time between
 //! methods. The next one begins before the last one ends, so that nothing falls into a gap. Only the
 //! outermost open class is divided. Methods that run at the same time, or inside each other, cannot be
-//! told apart: the class is not divided from there on.
+//! distinguished: the class is not divided from there on.
 
 use super::{Boundary, Open, Tests, verdict};
 use std::time::Instant;
@@ -19,10 +19,10 @@ pub(super) struct OpenStretch {
     began: Instant,
 }
 
-/// What has to be said when a method begins.
+/// What has to be reported when a method begins.
 #[derive(Debug, Default)]
 pub(crate) struct MethodBegins {
-    /// 0 where it is not told apart.
+    /// 0 where it is not distinguished.
     pub(crate) id: u32,
     pub(crate) boundaries: Vec<Boundary>,
     pub(crate) message: Option<FromJvm>,

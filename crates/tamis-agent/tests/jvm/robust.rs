@@ -317,6 +317,87 @@ fn windows_of(messages: &[FromJvm], test: &str) -> Vec<Vec<u32>> {
     runs
 }
 
+/// Reads JaCoCo's file of execution data.
+struct Executed<'b>(&'b [u8]);
+
+impl<'b> Executed<'b> {
+    fn take(&mut self, count: usize) -> &'b [u8] {
+        let (taken, rest) = self.0.split_at(count);
+        self.0 = rest;
+        taken
+    }
+
+    fn text(&mut self) -> String {
+        let length = u16::from_be_bytes(self.take(2).try_into().expect("a length"));
+        String::from_utf8_lossy(self.take(length.into())).into_owned()
+    }
+
+    fn number(&mut self) -> usize {
+        let byte = usize::from(self.take(1)[0]);
+        if byte < 0x80 { byte } else { byte & 0x7f | self.number() << 7 }
+    }
+}
+
+/// The classes that JaCoCo knows by their checksums, with their probes. Not the runner's: our hooks
+/// ask it for names.
+fn executed(file: &Path) -> std::collections::BTreeMap<(Vec<u8>, String), Vec<u8>> {
+    let bytes = std::fs::read(file).expect("execution data");
+    let mut data = Executed(&bytes);
+    let mut all = std::collections::BTreeMap::new();
+    while !data.0.is_empty() {
+        match data.take(1)[0] {
+            0x01 => drop(data.take(4).to_vec()),
+            0x10 => drop((data.text(), data.take(16))),
+            _ => {
+                let class = (data.take(8).to_vec(), data.text());
+                let probes = data.number().div_ceil(8);
+                all.insert(class, data.take(probes).to_vec());
+            }
+        }
+    }
+    all.retain(|(_, class), _| !class.starts_with("org/junit/"));
+    all
+}
+
+/// An agent that knows classes by their content, as `canRetransform` says; it prints their sizes.
+const CONTENT: &str = "package a; import java.lang.instrument.*; public class Content {
+    public static void premain(String text, Instrumentation instrumentation) {
+        instrumentation.addTransformer(new ClassFileTransformer() {
+            public byte[] transform(ClassLoader l, String n, Class<?> c,
+                    java.security.ProtectionDomain d, byte[] bytes) {
+                if (n != null && n.equals(\"a/OneTest\")) {
+                    System.out.println(\"content \" + java.util.Arrays.hashCode(bytes)); }
+                return null; } }, Boolean.parseBoolean(text)); } }";
+
+#[test]
+fn agents_that_know_classes_by_content_see_them_as_they_are() {
+    let Some(jars) = jars(&JUNIT4) else { return };
+    let classes = compile(&[SLOW[0], ("a/Content.java", CONTENT)], &jars);
+    let folder = tempfile::tempdir().expect("a folder");
+    let manifest = folder.path().join("manifest");
+    std::fs::write(&manifest, "Premain-Class: a.Content\nCan-Retransform-Classes: true\n").unwrap();
+    let jar = folder.path().join("content.jar");
+    let mut command = Command::new(jdk().tool("jar"));
+    command.arg("cfm").arg(&jar).arg(&manifest).arg("-C").arg(&classes).arg("a/Content.class");
+    assert!(command.arg("-C").arg(&classes).arg("a/Content$1.class").status().unwrap().success());
+    let bytes = std::fs::read(classes.join("a/OneTest.class")).unwrap();
+    let hash = bytes.iter().fold(1_i32, |hash, &byte| {
+        hash.wrapping_mul(31).wrapping_add(i32::from(byte.cast_signed()))
+    });
+    for jdk in &tried_jdks() {
+        for can_retransform in ["true", "false"] {
+            let mut program = Program::junit4(jdk, classpath_of(&classes, &jars), &["a.OneTest"]);
+            program.jvm.push(format!("-javaagent:{}={can_retransform}", jar.display()));
+            let (output, told) = program.run();
+            let printed = String::from_utf8_lossy(&output.stdout).into_owned();
+            assert!(printed.contains(&format!("content {hash}\n")), "{output:?}");
+            assert!(told.bye && told.troubles.is_empty(), "{:?}", told.troubles);
+            let ran = told.ran("a.OneTest");
+            assert!(ran.ends_with(&["a.OneTest.<init>", "a.OneTest.one"]), "{ran:?}");
+        }
+    }
+}
+
 #[test]
 fn jacoco_beside_the_agent() {
     let Some(jars) = jars(&JUNIT4) else { return };
@@ -337,7 +418,12 @@ fn jacoco_beside_the_agent() {
         let (_, bytes) = class_files(&classes).remove(0);
         let class = told.classes.iter().find(|class| class.name == b"a/OneTest").expect("told");
         assert_eq!(class.hash, xxhash_rust::xxh3::xxh3_128(&bytes));
-        assert!(data.is_file(), "JaCoCo works too");
+        let under_the_agent = executed(&data);
+        std::fs::remove_file(&data).expect("it is there");
+        let mut alone = program.command("-Dwithout=agent");
+        assert!(alone.output().expect("java starts").status.success());
+        assert!(under_the_agent.keys().any(|(_, class)| class == "a/OneTest"));
+        assert_eq!(under_the_agent, executed(&data));
         std::fs::remove_file(&data).expect("it is there");
     }
 }

@@ -12,7 +12,7 @@ const MANY_SITES: u32 = 25;
 pub(super) struct Objects {
     /// The class of each object; the unknown has none.
     class_of: Vec<ClassId>,
-    /// The one object of classes whose objects are not told apart.
+    /// The one object of classes whose objects are not distinguished.
     by_class: FxHashMap<ClassId, u32>,
     /// How many objects of a class a method makes.
     site_counts: FxHashMap<u64, u32>,

@@ -4,7 +4,7 @@ use super::Refused;
 
 /// A type as instructions see it. The small integers differ only in how they are boxed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum TypeKind {
     Boolean,
     Byte,
     Char,
@@ -17,7 +17,7 @@ pub(super) enum Kind {
     Void,
 }
 
-impl Kind {
+impl TypeKind {
     /// Local variables or stack places.
     pub(super) fn slots(self) -> u16 {
         match self {
@@ -31,12 +31,12 @@ impl Kind {
 const BAD: Refused = Refused::Unsupported("method descriptor that is not understood");
 
 /// Parameters in order, and the result.
-pub(super) fn parse(descriptor: &[u8]) -> Result<(Vec<Kind>, Kind), Refused> {
+pub(super) fn parse(descriptor: &[u8]) -> Result<(Vec<TypeKind>, TypeKind), Refused> {
     let mut rest = descriptor.strip_prefix(b"(").ok_or(BAD)?;
     let mut parameters = Vec::new();
     while !rest.starts_with(b")") {
         let (kind, behind) = one(rest)?;
-        if kind == Kind::Void {
+        if kind == TypeKind::Void {
             return Err(BAD);
         }
         parameters.push(kind);
@@ -46,17 +46,17 @@ pub(super) fn parse(descriptor: &[u8]) -> Result<(Vec<Kind>, Kind), Refused> {
     if behind.is_empty() { Ok((parameters, result)) } else { Err(BAD) }
 }
 
-fn one(text: &[u8]) -> Result<(Kind, &[u8]), Refused> {
+fn one(text: &[u8]) -> Result<(TypeKind, &[u8]), Refused> {
     let kind = match text.first() {
-        Some(b'Z') => Kind::Boolean,
-        Some(b'B') => Kind::Byte,
-        Some(b'C') => Kind::Char,
-        Some(b'S') => Kind::Short,
-        Some(b'I') => Kind::Int,
-        Some(b'J') => Kind::Long,
-        Some(b'F') => Kind::Float,
-        Some(b'D') => Kind::Double,
-        Some(b'V') => Kind::Void,
+        Some(b'Z') => TypeKind::Boolean,
+        Some(b'B') => TypeKind::Byte,
+        Some(b'C') => TypeKind::Char,
+        Some(b'S') => TypeKind::Short,
+        Some(b'I') => TypeKind::Int,
+        Some(b'J') => TypeKind::Long,
+        Some(b'F') => TypeKind::Float,
+        Some(b'D') => TypeKind::Double,
+        Some(b'V') => TypeKind::Void,
         Some(b'L' | b'[') => {
             let dimensions = text.iter().take_while(|&&byte| byte == b'[').count();
             let end = match text.get(dimensions) {
@@ -66,7 +66,7 @@ fn one(text: &[u8]) -> Result<(Kind, &[u8]), Refused> {
                 Some(b'Z' | b'B' | b'C' | b'S' | b'I' | b'J' | b'F' | b'D') => dimensions,
                 _ => return Err(BAD),
             };
-            return Ok((Kind::Reference, &text[end + 1..]));
+            return Ok((TypeKind::Reference, &text[end + 1..]));
         }
         _ => return Err(BAD),
     };
@@ -76,7 +76,7 @@ fn one(text: &[u8]) -> Result<(Kind, &[u8]), Refused> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use Kind::*;
+    use TypeKind::*;
 
     #[test]
     fn all_kinds() {

@@ -1,7 +1,7 @@
 //! The instructions that are put at the start of a method, or before its only `return`.
 
 use super::constants::NewConstants;
-use super::descriptor::{self, Kind};
+use super::descriptor::{self, TypeKind};
 use super::tables::Prefixed;
 use super::{Argument, Prefix, Refused, This};
 use crate::class::{Member, flags};
@@ -198,7 +198,7 @@ fn holds_reference(method: &Member<'_>, slot: u16) -> Result<bool, Refused> {
     let (parameters, _) = descriptor::parse(method.descriptor)?;
     for kind in parameters {
         if at == slot {
-            return Ok(kind == Kind::Reference);
+            return Ok(kind == TypeKind::Reference);
         }
         at = at.saturating_add(kind.slots());
     }

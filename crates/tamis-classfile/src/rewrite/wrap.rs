@@ -16,7 +16,7 @@
 //! subclasses find the method as it was; the original keeps the lock of a synchronized method.
 
 use super::constants::NewConstants;
-use super::descriptor::{self, Kind};
+use super::descriptor::{self, TypeKind};
 use super::tables::end_attribute;
 use super::{FIRST_WITH_FRAMES, Refused, Wrap, flags};
 use crate::class::ClassFile;
@@ -155,8 +155,8 @@ impl Body<'_> {
         wrap: &Wrap<'_>,
         major_version: u16,
         is_static: bool,
-        parameters: &[Kind],
-        result: Kind,
+        parameters: &[TypeKind],
+        result: TypeKind,
         original: u16,
     ) -> Result<Vec<u8>, Refused> {
         let slots = parameters.iter().map(|kind| usize::from(kind.slots())).sum::<usize>()
@@ -241,8 +241,8 @@ impl Body<'_> {
     fn each_parameter(
         &mut self,
         is_static: bool,
-        parameters: &[Kind],
-        mut each: impl FnMut(&mut Self, u8, u8, Kind) -> Result<(), Refused>,
+        parameters: &[TypeKind],
+        mut each: impl FnMut(&mut Self, u8, u8, TypeKind) -> Result<(), Refused>,
     ) -> Result<(), Refused> {
         let mut slot = u8::from(!is_static);
         for (number, &kind) in (0_u8..).zip(parameters) {
@@ -252,7 +252,7 @@ impl Body<'_> {
         Ok(())
     }
 
-    fn argument_array(&mut self, is_static: bool, parameters: &[Kind]) -> Result<(), Refused> {
+    fn argument_array(&mut self, is_static: bool, parameters: &[TypeKind]) -> Result<(), Refused> {
         self.push_small(parameters.len() as u8);
         let object = self.constants.class("java/lang/Object")?;
         self.with_index(op::ANEWARRAY, object);
@@ -293,38 +293,38 @@ impl Body<'_> {
     }
 }
 
-fn load(kind: Kind) -> u8 {
+fn load(kind: TypeKind) -> u8 {
     match kind {
-        Kind::Long => op::LLOAD,
-        Kind::Float => op::FLOAD,
-        Kind::Double => op::DLOAD,
-        Kind::Reference => op::ALOAD,
+        TypeKind::Long => op::LLOAD,
+        TypeKind::Float => op::FLOAD,
+        TypeKind::Double => op::DLOAD,
+        TypeKind::Reference => op::ALOAD,
         _ => op::ILOAD,
     }
 }
 
-fn return_of(kind: Kind) -> u8 {
+fn return_of(kind: TypeKind) -> u8 {
     match kind {
-        Kind::Void => op::RETURN,
-        Kind::Long => op::LRETURN,
-        Kind::Float => op::FRETURN,
-        Kind::Double => op::DRETURN,
-        Kind::Reference => op::ARETURN,
+        TypeKind::Void => op::RETURN,
+        TypeKind::Long => op::LRETURN,
+        TypeKind::Float => op::FRETURN,
+        TypeKind::Double => op::DRETURN,
+        TypeKind::Reference => op::ARETURN,
         _ => op::IRETURN,
     }
 }
 
 /// The class of a primitive type's objects and the descriptor of its `valueOf`.
-fn box_of(kind: Kind) -> Option<(&'static str, &'static str)> {
+fn box_of(kind: TypeKind) -> Option<(&'static str, &'static str)> {
     Some(match kind {
-        Kind::Boolean => ("java/lang/Boolean", "(Z)Ljava/lang/Boolean;"),
-        Kind::Byte => ("java/lang/Byte", "(B)Ljava/lang/Byte;"),
-        Kind::Char => ("java/lang/Character", "(C)Ljava/lang/Character;"),
-        Kind::Short => ("java/lang/Short", "(S)Ljava/lang/Short;"),
-        Kind::Int => ("java/lang/Integer", "(I)Ljava/lang/Integer;"),
-        Kind::Long => ("java/lang/Long", "(J)Ljava/lang/Long;"),
-        Kind::Float => ("java/lang/Float", "(F)Ljava/lang/Float;"),
-        Kind::Double => ("java/lang/Double", "(D)Ljava/lang/Double;"),
-        Kind::Reference | Kind::Void => return None,
+        TypeKind::Boolean => ("java/lang/Boolean", "(Z)Ljava/lang/Boolean;"),
+        TypeKind::Byte => ("java/lang/Byte", "(B)Ljava/lang/Byte;"),
+        TypeKind::Char => ("java/lang/Character", "(C)Ljava/lang/Character;"),
+        TypeKind::Short => ("java/lang/Short", "(S)Ljava/lang/Short;"),
+        TypeKind::Int => ("java/lang/Integer", "(I)Ljava/lang/Integer;"),
+        TypeKind::Long => ("java/lang/Long", "(J)Ljava/lang/Long;"),
+        TypeKind::Float => ("java/lang/Float", "(F)Ljava/lang/Float;"),
+        TypeKind::Double => ("java/lang/Double", "(D)Ljava/lang/Double;"),
+        TypeKind::Reference | TypeKind::Void => return None,
     })
 }

@@ -76,7 +76,7 @@ pub(super) fn only_looks(method: &MemberRef<'_>) -> bool {
     }
 }
 
-/// Whether a call of the JDK makes a value that nobody else has, and what of its kind.
+/// Whether a call of the JDK makes a value that nothing else has, and what of its kind.
 pub(super) fn makes(method: &MemberRef<'_>) -> Option<Fresh> {
     let no_arguments = method.descriptor.starts_with(b"()");
     match (method.class, method.name) {

@@ -458,6 +458,16 @@ fn a_class_without_probes_makes_every_later_test_incomplete() {
 }
 
 #[test]
+fn a_method_of_an_unknown_class_makes_the_test_incomplete() {
+    let mut play = Play::new(&[("A.java", "class A { void run() { } }")]);
+    assert_eq!(play.test(1, "First", &["A.run"]).incomplete, None);
+    play.jvm.began(2, "Second");
+    let hits = Hits::from_sorted([4_000]);
+    play.jvm.window(&Window { open: vec![2], hits, ..Window::default() });
+    assert!(play.jvm.ended(2).incomplete.is_some_and(|why| why.contains("did not report")));
+}
+
+#[test]
 fn who_may_use_resource_bundles_is_told() {
     let mut play = Play::new(&[
         (

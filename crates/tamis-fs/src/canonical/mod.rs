@@ -5,6 +5,8 @@
 //! accepts that readers of the file ignore the same things; where a format leaves doubt, the
 //! difference counts.
 
+mod class;
+mod git_index;
 mod json;
 mod text;
 mod toml;
@@ -21,6 +23,8 @@ pub(crate) enum Format {
     Json,
     Toml,
     Text,
+    Class,
+    GitIndex,
 }
 
 impl Format {
@@ -30,6 +34,8 @@ impl Format {
             Self::Json => json::hash(bytes),
             Self::Toml => toml::hash(bytes),
             Self::Text => Some(text::hash(bytes)),
+            Self::Class => class::hash(bytes),
+            Self::GitIndex => git_index::hash(bytes),
         };
         match parsed {
             Some(hash) => Hash::of_parts([self.domain(), b"parsed", &hash.0.to_le_bytes()]),
@@ -48,6 +54,8 @@ impl Format {
             Self::Json => b"json",
             Self::Toml => b"toml",
             Self::Text => b"text",
+            Self::Class => b"class",
+            Self::GitIndex => b"git-index",
         }
     }
 }
@@ -57,11 +65,12 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    const ALL: [Format; 4] = [Format::Xml, Format::Json, Format::Toml, Format::Text];
+    const ALL: [Format; 6] =
+        [Format::Xml, Format::Json, Format::Toml, Format::Text, Format::Class, Format::GitIndex];
 
     #[test]
     fn what_does_not_parse_counts_by_its_bytes() {
-        for format in [Format::Xml, Format::Json, Format::Toml] {
+        for format in ALL.into_iter().filter(|format| *format != Format::Text) {
             let broken: &[u8] = b"<a> [ {\xff";
             assert_eq!(format.hash(broken), format.fallback(Hash::of(broken)), "{format:?}");
             assert_ne!(format.hash(b"<a> [ { "), format.hash(b"<a> [ {"), "{format:?}");
@@ -71,7 +80,7 @@ mod tests {
     #[test]
     fn one_content_has_another_hash_in_each_format() {
         let hashes: std::collections::HashSet<Hash> = ALL.iter().map(|f| f.hash(b"")).collect();
-        assert_eq!(hashes.len(), 4);
+        assert_eq!(hashes.len(), ALL.len());
     }
 
     proptest! {

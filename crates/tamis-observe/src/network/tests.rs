@@ -43,6 +43,33 @@ fn a_server_of_the_tree_is_nothing_and_a_foreign_one_taints() {
 }
 
 #[test]
+fn services_are_allowed_by_address_name_and_pattern() {
+    for (allowed, name, fine) in [
+        ("127.0.0.1:5432", "127.0.0.1:5432", true),
+        ("127.0.0.1:5432", "127.0.0.1:5433", false),
+        ("localhost:5432", "127.0.0.1:5432", true),
+        ("localhost:5432", "[::1]:5432", true),
+        ("localhost:5432", "[::ffff:127.0.0.1]:5432", true),
+        ("localhost:5432", "127.0.0.1:5433", false),
+        ("localhost:5432", "10.1.2.3:5432", false),
+        ("[::1]:80", "[::1]:80", true),
+        ("*:5432", "10.1.2.3:5432", true),
+        ("*:5432", "10.1.2.3:80", false),
+        ("*:5432", "/run/5432", false),
+        ("no-such-host.invalid:80", "127.0.0.1:80", false),
+        ("/run/foo.sock", "/run/foo.sock", true),
+        ("/run/foo.sock", "/run/foo.sock2", false),
+        ("/run/foo/*", "/run/foo/a.sock", true),
+        ("/run/foo/*", "/run/bar", false),
+        ("@bus*", "@bus-1", true),
+        ("*", "/run/foo.sock", false),
+        ("/*", "127.0.0.1:80", false),
+    ] {
+        assert_eq!(allows(allowed, name), fine, "{allowed} {name}");
+    }
+}
+
+#[test]
 fn asking_for_a_route_is_nothing() {
     assert_eq!(judged("192.0.2.7:0", &[], &Services::default()), Meaning::Nothing);
 }

@@ -1,6 +1,6 @@
 //! Affected modules handed to Maven.
 //!
-//! Maven is told which modules to build (`-pl`): those that are affected, and those that they need,
+//! Maven gets the modules to build (`-pl`): those that are affected, and those that they need,
 //! within what the user's own words would build. Which of them run their tests is decided when their
 //! test goals begin, by the agent in Maven's JVM: no build file and no property is touched.
 
@@ -72,8 +72,8 @@ pub(super) fn hand(
     tests: ModuleTests,
 ) -> Result<Option<Handed>> {
     let settings = &project.settings.modules;
-    let told = words(project, &found.tree, given);
-    let covered = covered(found, project, given, &told)?;
+    let given_words = words(project, &found.tree, given);
+    let covered = covered(found, project, given, &given_words)?;
     let tested: BTreeSet<usize> =
         covered.iter().copied().filter(|&n| found.affected(n).is_some()).collect();
     if tested.is_empty() {
@@ -81,7 +81,7 @@ pub(super) fn hand(
     }
     let needed = match settings.upstream {
         When::Always => true,
-        When::AsTold => told.also_make,
+        When::AsTold => given_words.also_make,
         When::Never => false,
     };
     let mut built = tested.clone();
@@ -108,10 +108,10 @@ pub(super) fn hand(
     }
     let mut words = vec![given[0].clone()];
     // Where a build goes on after a failure, Maven must know the module that it goes on with.
-    if built.len() == covered.len() || told.resume_from.is_some() {
+    if built.len() == covered.len() || given_words.resume_from.is_some() {
         words.extend_from_slice(&given[1..]);
     } else {
-        words.extend(told.without_choice(&given[1..]));
+        words.extend(given_words.without_choice(&given[1..]));
         let names: Vec<&str> =
             built.iter().map(|&n| found.graph.modules[n].name.as_str()).collect();
         words.extend(["-pl".to_owned(), names.join(",")]);
@@ -149,7 +149,7 @@ fn covered(
     found: &Found,
     project: &Project,
     given: &[String],
-    told: &Words,
+    given_words: &Words,
 ) -> Result<BTreeSet<usize>> {
     let graph = &found.graph;
     let folder = found.tree.relative(&project.folder).unwrap_or_else(|| ".".into());
@@ -160,7 +160,7 @@ fn covered(
         let poms: BTreeSet<&str> = part.modules.iter().map(|m| m.definition.as_str()).collect();
         all.retain(|&n| poms.contains(graph.modules[n].definition.as_str()));
     }
-    if told.alone {
+    if given_words.alone {
         all.retain(|&n| graph.modules[n].definition == start);
     }
     let base = tamis_modules::model::folder_of(&start).to_owned();
@@ -173,12 +173,12 @@ fn covered(
         Ok(found)
     };
     let mut chosen = all.clone();
-    if !told.wanted.is_empty() {
+    if !given_words.wanted.is_empty() {
         chosen = BTreeSet::new();
-        for name in &told.wanted {
+        for name in &given_words.wanted {
             chosen.extend(named(name.trim_start_matches('?'))?);
         }
-        let (up, down) = (told.also_make, told.also_make_dependents);
+        let (up, down) = (given_words.also_make, given_words.also_make_dependents);
         let roots = chosen.clone();
         if up {
             chosen.extend(graph.upstream(roots.iter().copied()).intersection(&all));
@@ -187,7 +187,7 @@ fn covered(
             chosen.extend(graph.downstream(roots.iter().copied()).intersection(&all));
         }
     }
-    for name in &told.unwanted {
+    for name in &given_words.unwanted {
         for module in named(name.trim_start_matches('?'))? {
             chosen.remove(&module);
         }

@@ -32,7 +32,9 @@ pub fn known(call: Call<'_>, store: Option<&Store>) -> Result<Vec<Planned>> {
     let wanted = Wanted { tool: &|_| true, choice: choice.as_ref(), parts: true };
     planned.extend(units(call, store, &keys, wanted)?);
     let options = call.options.session(true);
-    planned.retain(|planned| options.wants(&planned.key));
+    let wanted = options.wanted(planned.iter().map(|planned| &planned.key));
+    let mut wanted = wanted.into_iter();
+    planned.retain(|_| wanted.next().unwrap_or_default());
     Ok(planned)
 }
 

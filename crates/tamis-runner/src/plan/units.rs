@@ -1,6 +1,7 @@
 //! Units inside a command: what is wanted of them, which strategy decides, and which are asked for.
 
 use super::{Asked, by_records, parts};
+use crate::always_run;
 use crate::call::Call;
 use anyhow::Result;
 use std::sync::Arc;
@@ -14,7 +15,7 @@ pub(super) fn plan(call: Call<'_>, request: Request<'_>) -> Result<Plan> {
         request.units.iter().map(|unit| request.scope.key(unit.clone())).collect();
     let mut demand = request.demand.clone();
     match chosen(&request) {
-        Some((ModuleTests::None, why)) => return Ok(out_of_reach(&keys, &why)),
+        Some((ModuleTests::None, why)) => return Ok(out_of_reach(call, &request, &keys, &why)),
         Some((ModuleTests::All, why)) => demand = Demand::Module(why),
         Some((ModuleTests::ByRecords, _)) | None => {}
     }
@@ -31,12 +32,17 @@ fn chosen(request: &Request<'_>) -> Option<(ModuleTests, String)> {
     Some((tests, why.to_owned()))
 }
 
-/// The tests of a module that is only built because others need it.
-fn out_of_reach(keys: &[TestKey], why: &str) -> Plan {
+/// The tests of a module that is only built because others need it; those that are never skipped run.
+fn out_of_reach(call: Call<'_>, request: &Request<'_>, keys: &[TestKey], why: &str) -> Plan {
     let unit = |key: &TestKey| {
         let evidence = Evidence { out_of_reach: Some(why.to_owned()), ..Evidence::default() };
-        let decision = Decision::OutOfReach;
-        PlannedUnit::Decided(Box::new(Planned { key: key.clone(), decision, evidence }), None)
+        let planned = match by_settings(call, request, key) {
+            Demand::AlwaysRun(pattern) => {
+                Planned::new(key.clone(), Decision::Run(Cause::AlwaysRun(pattern)))
+            }
+            _ => Planned { key: key.clone(), decision: Decision::OutOfReach, evidence },
+        };
+        PlannedUnit::Decided(Box::new(planned), None)
     };
     Plan { units: keys.iter().map(unit).collect(), ..Plan::default() }
 }
@@ -52,18 +58,19 @@ fn by_graph(
         anyhow::bail!("no graph of its classes is known");
     };
     let decided = decided?;
-    let unit = |mut planned: Planned| {
-        if let Some(filtered) = filtered(request.options, &planned.key) {
+    let wanted = request.options.wanted(decided.planned.iter().map(|planned| &planned.key));
+    let unit = |(mut planned, wanted): (Planned, bool)| {
+        if let Some(filtered) = filtered(request.options, &planned.key, wanted) {
             return filtered;
         }
-        if let Some(cause) = cause_of(demand) {
+        if let Some(cause) = cause_of(&demand_of(call, request, &planned.key, demand)) {
             planned.decision = Decision::Run(cause);
             planned.evidence.way = None;
         }
         PlannedUnit::Decided(Box::new(planned), None)
     };
     Ok(Plan {
-        units: decided.planned.into_iter().map(unit).collect(),
+        units: decided.planned.into_iter().zip(wanted).map(unit).collect(),
         graph: Some(decided.strategy),
         remarks: decided.remarks,
     })
@@ -88,8 +95,9 @@ fn by_evidence(
         Some(store) => parts::plans(call, store, &world, scope.as_ref(), &asked, &planned)?,
         None => Default::default(),
     };
-    let unit = |planned: Planned| {
-        if let Some(filtered) = filtered(options, &planned.key) {
+    let wanted = options.wanted(planned.iter().map(|planned| &planned.key));
+    let unit = |(planned, wanted): (Planned, bool)| {
+        if let Some(filtered) = filtered(options, &planned.key, wanted) {
             return filtered;
         }
         let parts = plans.remove(&planned.key.unit);
@@ -97,7 +105,8 @@ fn by_evidence(
         let decided = |planned| PlannedUnit::Decided(Box::new(planned), parts);
         planned.map_or(PlannedUnit::NotAskedFor, decided)
     };
-    Ok(Plan { units: planned.into_iter().map(unit).collect(), ..Plan::default() })
+    let units = planned.into_iter().zip(wanted).map(unit).collect();
+    Ok(Plan { units, ..Plan::default() })
 }
 
 /// What is wanted of one unit: a second try, the user's wish, else the settings'.
@@ -108,14 +117,22 @@ fn demand_of(call: Call<'_>, request: &Request<'_>, key: &TestKey, demand: &Dema
     if *demand != Demand::None {
         return demand.clone();
     }
-    request.scope.demand(&call.project.settings, &key.unit)
+    by_settings(call, request, key)
+}
+
+fn by_settings(call: Call<'_>, request: &Request<'_>, key: &TestKey) -> Demand {
+    let settings = &call.project.settings;
+    match always_run::demand(settings, key) {
+        Demand::None => request.scope.demand(settings, &key.unit),
+        always => always,
+    }
 }
 
 /// A unit that is not decided about: it is done, or was not asked for.
-fn filtered(options: &SessionOptions, key: &TestKey) -> Option<PlannedUnit> {
+fn filtered(options: &SessionOptions, key: &TestKey, wanted: bool) -> Option<PlannedUnit> {
     match () {
         () if options.is_done(key) => Some(PlannedUnit::Done),
-        () if !options.wants(key) => Some(PlannedUnit::NotAskedFor),
+        () if !wanted => Some(PlannedUnit::NotAskedFor),
         () => None,
     }
 }

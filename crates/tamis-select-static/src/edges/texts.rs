@@ -27,7 +27,7 @@ pub(super) struct Texts<'a> {
 /// What is known of a string before it is looked at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum TextOf {
-    Nobody,
+    NoClass,
     Class,
     /// A class that looks up classes by name.
     Lookup,
@@ -35,7 +35,7 @@ enum TextOf {
 
 impl<'a> Texts<'a> {
     pub(super) fn new(definitions: &'a Definitions, known: &NameSet, kinds: EdgeKinds) -> Self {
-        let mut owner = vec![TextOf::Nobody; definitions.names.len()];
+        let mut owner = vec![TextOf::NoClass; definitions.names.len()];
         for node in definitions.nodes() {
             let Some(class) = definitions.class(node) else { continue };
             let kind = if class.facts.looks_up_names { TextOf::Lookup } else { TextOf::Class };

@@ -171,6 +171,25 @@ pub const DEFAULT_IGNORED: &[DefaultGroup] = &[
         ],
     },
     DefaultGroup {
+        what: "shims of version managers",
+        why: "written by a shim for its own children; the version that it chose counts (PYENV_VERSION, RBENV_VERSION)",
+        patterns: &[
+            "PYENV_DIR",
+            "PYENV_HOOK_PATH",
+            "PYENV_SHELL",
+            "RBENV_DIR",
+            "RBENV_HOOK_PATH",
+            "RBENV_SHELL",
+            "NODENV_DIR",
+            "NODENV_HOOK_PATH",
+            "NODENV_SHELL",
+            "GOENV_DIR",
+            "GOENV_HOOK_PATH",
+            "GOENV_SHELL",
+            "__MISE_*",
+        ],
+    },
+    DefaultGroup {
         what: "make and its job server",
         why: "pipes and depth of the calling make; variables given to make are in the environment themselves",
         patterns: &[

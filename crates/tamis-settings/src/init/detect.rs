@@ -1,14 +1,15 @@
-//! Which tests a project has. One function per kind of project; each looks only at names and at
-//! the text of a few files at the root.
+//! Which tests a project has. One function per kind of project, in the modules beside this one; each
+//! looks only at names and at the text of a few files of one folder.
 
+use super::{builds, files, node};
 use crate::items;
 use crate::settings::Item;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// How much one test of a find covers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Grain {
-    /// One test per file or package.
+    /// One test per file, package or binary.
     PerItem,
     /// One command for everything of its kind.
     Whole,
@@ -16,7 +17,7 @@ pub(super) enum Grain {
     WholeIfAlone,
 }
 
-/// Tests of one kind.
+/// Tests of one kind in one folder.
 #[derive(Debug)]
 pub(super) struct Find {
     pub(super) comment: Vec<String>,
@@ -25,214 +26,173 @@ pub(super) struct Find {
     pub(super) each: Option<String>,
     /// The value of `run`, without the quotes.
     pub(super) run: String,
+    pub(super) env: Vec<(String, String)>,
     pub(super) grain: Grain,
+    /// Its tests get in each other's way.
+    pub(super) one_at_a_time: bool,
+    /// A place in the folder that its tool writes for itself.
+    pub(super) own_state: Option<String>,
+    /// Relative to the root, `.` for the root.
+    pub(super) folder: String,
 }
 
 impl Find {
-    fn whole(name: &'static str, run: impl Into<String>, grain: Grain, comment: &[&str]) -> Self {
-        let comment = comment.iter().map(|line| (*line).to_owned()).collect();
-        Self { comment, name, each: None, run: run.into(), grain }
+    pub(super) fn new(name: &'static str, run: impl Into<String>, grain: Grain) -> Self {
+        Self {
+            comment: Vec::new(),
+            name,
+            each: None,
+            run: run.into(),
+            env: Vec::new(),
+            grain,
+            one_at_a_time: false,
+            own_state: None,
+            folder: ".".into(),
+        }
+    }
+
+    pub(super) fn comment(mut self, lines: &[&str]) -> Self {
+        self.comment.extend(lines.iter().map(|line| (*line).to_owned()));
+        self
+    }
+
+    /// A name that no other suite has: a folder has one find of a kind.
+    pub(super) fn suite_name(&self) -> String {
+        match self.folder.as_str() {
+            "." => self.name.to_owned(),
+            folder => format!("{}-{}", self.name, folder.replace('/', "-")),
+        }
+    }
+
+    /// What is no input of its tests, relative to the root.
+    pub(super) fn ignored(&self) -> Option<String> {
+        let own = self.own_state.as_ref()?;
+        Some(if self.folder == "." { own.clone() } else { format!("{}/{own}", self.folder) })
     }
 }
 
-/// All finds, finest first.
-pub(super) fn all(root: &Path) -> Vec<Find> {
-    let finders: [fn(&Path) -> Option<Find>; 12] =
-        [shell, tap, bats, pytest, go, cargo, ctest, maven, gradle, package_json, make, meson];
-    let mut finds: Vec<Find> = finders.iter().filter_map(|find| find(root)).collect();
+/// A folder that may be a project, and the root above it.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Place<'p> {
+    pub(super) root: &'p Path,
+    pub(super) folder: &'p Path,
+}
+
+impl Place<'_> {
+    pub(super) fn has(&self, file: &str) -> bool {
+        self.folder.join(file).is_file()
+    }
+
+    pub(super) fn text(&self, file: &str) -> Option<String> {
+        let bytes = std::fs::read(self.folder.join(file)).ok()?;
+        Some(String::from_utf8_lossy(&bytes).into_owned())
+    }
+
+    /// Whether a folder above this one, up to the root, has a file with such a text.
+    pub(super) fn above_has(&self, file: &str, part: &str) -> bool {
+        let above = self.folder.ancestors().skip(1).take_while(|a| a.starts_with(self.root));
+        let mut texts = above.filter_map(|folder| std::fs::read_to_string(folder.join(file)).ok());
+        texts.any(|text| text.contains(part))
+    }
+
+    /// Those of the patterns that match files, with all files.
+    pub(super) fn matching(&self, patterns: &[String]) -> (Vec<String>, Vec<String>) {
+        let (mut used, mut files) = (Vec::new(), Vec::new());
+        for pattern in patterns {
+            let item = [Item::Glob(pattern.clone())];
+            let found = items::expand(&item, self.folder).unwrap_or_default();
+            if !found.is_empty() {
+                used.push(pattern.clone());
+                files.extend(found);
+            }
+        }
+        (used, files)
+    }
+}
+
+/// The finds of each project, the root's first; in each the finest first.
+pub(super) fn projects(root: &Path) -> Vec<Vec<Find>> {
+    let mut folders = vec![root.to_path_buf()];
+    below(root, LEVELS, &mut folders);
+    let finds = folders.iter().map(|folder| of_folder(Place { root, folder }));
+    finds.filter(|finds| !finds.is_empty()).take(MOST_PROJECTS).collect()
+}
+
+/// How deep projects are looked for.
+const LEVELS: usize = 3;
+
+/// More would make a file that is not read.
+const MOST_PROJECTS: usize = 40;
+
+/// Folders that hold no projects of their own: what tools make, and what tests work on.
+const NO_PROJECTS: [&str; 22] = [
+    "node_modules",
+    "target",
+    "build",
+    "dist",
+    "out",
+    "vendor",
+    "third_party",
+    "venv",
+    "env",
+    "__pycache__",
+    "testdata",
+    "fixtures",
+    "examples",
+    "example",
+    "test",
+    "tests",
+    "t",
+    "spec",
+    "docs",
+    "doc",
+    "bench",
+    "fuzz",
+];
+
+fn below(folder: &Path, levels: usize, found: &mut Vec<PathBuf>) {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let is_folder = |entry: &std::fs::DirEntry| entry.file_type().is_ok_and(|kind| kind.is_dir());
+    let mut folders: Vec<PathBuf> = entries.filter(is_folder).map(|entry| entry.path()).collect();
+    folders.retain(|folder| {
+        let name = folder.file_name().and_then(|name| name.to_str());
+        name.is_some_and(|name| !name.starts_with('.') && !NO_PROJECTS.contains(&name))
+    });
+    folders.sort();
+    for folder in folders {
+        found.push(folder.clone());
+        if levels > 1 {
+            below(&folder, levels - 1, found);
+        }
+    }
+}
+
+type Finder = fn(Place<'_>) -> Option<Find>;
+
+/// What every folder is looked at for, and what the root is looked at for besides.
+const ANYWHERE: [Finder; 8] = [
+    files::pytest,
+    builds::go,
+    builds::cargo,
+    builds::ctest,
+    builds::maven,
+    builds::gradle,
+    node::package_json,
+    builds::meson,
+];
+const AT_THE_ROOT: [Finder; 3] = [files::shell, files::tap, files::bats];
+
+fn of_folder(place: Place<'_>) -> Vec<Find> {
+    let relative = place.folder.strip_prefix(place.root).unwrap_or(place.folder);
+    let Some(relative) = relative.to_str() else { return Vec::new() };
+    let is_root = relative.is_empty();
+    let more: &[Finder] = if is_root { &AT_THE_ROOT } else { &[] };
+    let mut finds: Vec<Find> = more.iter().chain(&ANYWHERE).filter_map(|f| f(place)).collect();
+    // A Makefile below the root is mostly a part of the one above.
+    finds.extend(builds::make(place).filter(|_| is_root));
     finds.sort_by_key(|find| find.grain != Grain::PerItem);
+    for find in &mut finds {
+        find.folder = if is_root { ".".into() } else { relative.to_owned() };
+    }
     finds
-}
-
-/// Those of the patterns that match files, with all files.
-fn matching(root: &Path, patterns: &[&'static str]) -> (Vec<&'static str>, Vec<String>) {
-    let mut used = Vec::new();
-    let mut files = Vec::new();
-    for pattern in patterns {
-        let found = items::expand(&[Item::Glob((*pattern).to_owned())], root).unwrap_or_default();
-        if !found.is_empty() {
-            used.push(*pattern);
-            files.extend(found);
-        }
-    }
-    (used, files)
-}
-
-fn each(patterns: &[&str]) -> Option<String> {
-    match patterns {
-        [] => None,
-        [one] => Some(format!("\"{one}\"")),
-        many => {
-            let quoted: Vec<String> = many.iter().map(|p| format!("\"{p}\"")).collect();
-            Some(format!("[{}]", quoted.join(", ")))
-        }
-    }
-}
-
-/// A find whose tests are the files of some patterns.
-fn files(
-    root: &Path,
-    name: &'static str,
-    what: &str,
-    patterns: &[&'static str],
-    run: impl FnOnce(&[String]) -> String,
-) -> Option<Find> {
-    let (used, files) = matching(root, patterns);
-    let number = match files.len() {
-        0 => return None,
-        1 => "1 file".to_owned(),
-        n => format!("{n} files"),
-    };
-    let comment = vec![format!("{what}: {number}, each is one test.")];
-    Some(Find { comment, name, each: each(&used), run: run(&files), grain: Grain::PerItem })
-}
-
-fn text_of(root: &Path, file: &str) -> Option<String> {
-    let bytes = std::fs::read(root.join(file)).ok()?;
-    Some(String::from_utf8_lossy(&bytes).into_owned())
-}
-
-fn has(root: &Path, file: &str) -> bool {
-    root.join(file).is_file()
-}
-
-fn shell(root: &Path) -> Option<Find> {
-    files(root, "shell", "Shell scripts", &["tests/*.sh", "test/*.sh"], |files| {
-        let plain_sh = |file: &String| {
-            text_of(root, file).is_some_and(|text| {
-                let first = text.lines().next().unwrap_or_default();
-                first.starts_with("#!") && first.trim_end().ends_with("/sh")
-            })
-        };
-        if files.iter().all(plain_sh) { "sh {}".into() } else { "bash {}".into() }
-    })
-}
-
-fn tap(root: &Path) -> Option<Find> {
-    files(root, "tap", "Test scripts in t/", &["t/*.t"], |_| "prove {}".into())
-}
-
-fn bats(root: &Path) -> Option<Find> {
-    let patterns = ["*.bats", "test/**/*.bats", "tests/**/*.bats", "spec/**/*.bats"];
-    files(root, "bats", "Bats files", &patterns, |_| "bats {}".into())
-}
-
-fn pytest(root: &Path) -> Option<Find> {
-    let set_up = has(root, "pytest.ini")
-        || has(root, "conftest.py")
-        || text_of(root, "pyproject.toml").is_some_and(|text| text.contains("pytest"))
-        || text_of(root, "setup.cfg").is_some_and(|text| text.contains("[tool:pytest]"))
-        || text_of(root, "tox.ini").is_some_and(|text| text.contains("pytest"));
-    let folders =
-        ["tests/**/test_*.py", "tests/**/*_test.py", "test/**/test_*.py", "test/**/*_test.py"];
-    let near_code = ["test_*.py", "*_test.py", "src/**/test_*.py", "src/**/*_test.py"];
-    let patterns = if set_up { [folders, near_code].concat() } else { folders.to_vec() };
-    let run = "python3 -m pytest -q -p no:cacheprovider {}";
-    if let Some(mut find) = files(root, "pytest", "Python test files", &patterns, |_| run.into()) {
-        find.comment.extend([
-            "Without pytest's cache, which all of them would read and write at the same time."
-                .into(),
-            "To run the whole suite as one test instead, remove `each` and the {}.".into(),
-        ]);
-        return Some(find);
-    }
-    set_up.then(|| {
-        let comment = [
-            "pytest is set up, but no test_*.py was found in the usual places: all tests are one.",
-            "For one test per file: each = \"some/folder/**/test_*.py\" and a {} at the end of run.",
-        ];
-        Find::whole("pytest", "python3 -m pytest -q", Grain::Whole, &comment)
-    })
-}
-
-fn go(root: &Path) -> Option<Find> {
-    has(root, "go.mod").then(|| Find {
-        comment: vec!["Go module: each package is one test.".into()],
-        name: "go",
-        each: Some("{ command = \"go list ./...\" }".into()),
-        run: "go test {}".into(),
-        grain: Grain::PerItem,
-    })
-}
-
-fn cargo(root: &Path) -> Option<Find> {
-    has(root, "Cargo.toml").then(|| {
-        Find::whole("cargo", "cargo test", Grain::Whole, &["Cargo: all tests are one test."])
-    })
-}
-
-fn ctest(root: &Path) -> Option<Find> {
-    let text = text_of(root, "CMakeLists.txt")?.to_lowercase();
-    (text.contains("enable_testing") || text.contains("include(ctest)")).then(|| {
-        let comment = [
-            "CMake with tests: all tests are one test, run in the folder build.",
-            "Configure and build first: cmake -B build && cmake --build build",
-        ];
-        let run = "ctest --test-dir build --output-on-failure";
-        Find::whole("ctest", run, Grain::Whole, &comment)
-    })
-}
-
-fn maven(root: &Path) -> Option<Find> {
-    has(root, "pom.xml").then(|| {
-        let run = if has(root, "mvnw") { "./mvnw -q test" } else { "mvn -q test" };
-        Find::whole("maven", run, Grain::Whole, &["Maven: all tests are one test."])
-    })
-}
-
-fn gradle(root: &Path) -> Option<Find> {
-    (has(root, "build.gradle") || has(root, "build.gradle.kts")).then(|| {
-        let comment = [
-            "Gradle: all tests are one test. Without its daemon, which would be a process that",
-            "was already running and cannot be observed.",
-        ];
-        let program = if has(root, "gradlew") { "./gradlew" } else { "gradle" };
-        Find::whole("gradle", format!("{program} --no-daemon test"), Grain::Whole, &comment)
-    })
-}
-
-fn package_json(root: &Path) -> Option<Find> {
-    let text = text_of(root, "package.json")?;
-    let package: serde_json::Value = serde_json::from_str(&text).ok()?;
-    let script = package.get("scripts")?.get("test")?.as_str()?;
-    // What `npm init` writes where nobody has a test.
-    if script.contains("no test specified") {
-        return None;
-    }
-    let runners = [
-        ("pnpm-lock.yaml", "pnpm test"),
-        ("yarn.lock", "yarn test"),
-        ("bun.lock", "bun run test"),
-        ("bun.lockb", "bun run test"),
-    ];
-    let run = runners.iter().find(|(lock, _)| has(root, lock)).map_or("npm test", |(_, run)| run);
-    let comment = ["package.json has a test script: all its tests are one test."];
-    Some(Find::whole("node", run, Grain::Whole, &comment))
-}
-
-fn make(root: &Path) -> Option<Find> {
-    let file = ["GNUmakefile", "makefile", "Makefile"].into_iter().find(|file| has(root, file))?;
-    let text = text_of(root, file)?;
-    let target = ["test", "check", "tests"].into_iter().find(|target| {
-        text.lines().any(|line| {
-            let names = line.split_once(':').filter(|(_, rest)| !rest.starts_with('='));
-            names.is_some_and(|(names, _)| {
-                !line.starts_with(['\t', '#', '.'])
-                    && names.split_whitespace().any(|n| n == *target)
-            })
-        })
-    })?;
-    let comment = format!("{file} has the target {target}: all its tests are one test.");
-    Some(Find::whole("make", format!("make {target}"), Grain::WholeIfAlone, &[&comment]))
-}
-
-fn meson(root: &Path) -> Option<Find> {
-    let text = text_of(root, "meson.build")?;
-    text.contains("test(").then(|| {
-        let comment = [
-            "Meson with tests: all tests are one test, run in the folder build.",
-            "Configure first: meson setup build",
-        ];
-        Find::whole("meson", "meson test -C build", Grain::Whole, &comment)
-    })
 }

@@ -69,7 +69,7 @@ run = "bash {}"
 # name = "make"
 # run = "make test"
 "#;
-    assert_eq!(text.strip_prefix(HEAD).unwrap(), expected);
+    assert_eq!(text.strip_prefix(HEAD).unwrap().strip_prefix(NO_IGNORE).unwrap(), expected);
     assert_eq!(settings.suites[0].each, Each::Items(vec![Item::Glob("tests/*.sh".into())]));
 }
 
@@ -89,11 +89,140 @@ fn one_test_per_file() {
 }
 
 #[test]
-fn a_go_module() {
-    let (settings, _) = init_for(&[("go.mod", "module x\n")]);
+fn what_a_front_end_does_by_itself() {
+    let (settings, text) = init_for(&[("go.mod", "module x\n")]);
+    assert_eq!(settings.suites[0].run, ["go", "test", "./..."]);
+    assert!(text.contains("# `tamis go test ./...` needs no suite: each package"), "{text}");
+    let (_, text) = init_for(&[("pom.xml", ""), ("mvnw", "")]);
+    assert!(text.contains("# `tamis ./mvnw test` needs no suite: each test class"), "{text}");
+}
+
+#[test]
+fn ctest_by_the_names_that_it_lists() {
+    let cmake = ("CMakeLists.txt", "project(x)\nEnable_Testing()\n");
+    let (settings, text) = init_for(&[cmake]);
     let suite = &settings.suites[0];
-    assert_eq!(suite.each, Each::Command(["go", "list", "./..."].map(String::from).to_vec()));
-    assert_eq!(suite.command_for("x/y"), ["go", "test", "x/y"]);
+    let Each::Json(words, keys) = &suite.each else { panic!("{text}") };
+    assert!(words[2].starts_with("{ cmake -B build && cmake --build build; }"), "{words:?}");
+    assert_eq!(keys, "tests.name");
+    let expected =
+        ["ctest", "--test-dir", "build", "--output-on-failure", "--no-tests=error", "-R"];
+    let command = suite.command_for("a");
+    assert_eq!(&command[..6], expected);
+    assert_eq!(command[6], "^a$");
+    assert_eq!(settings.ignore, ["build/Testing/**"]);
+    let (settings, _) = init_for(&[cmake, ("_build/CMakeCache.txt", "")]);
+    let Each::Json(words, _) = &settings.suites[0].each else { panic!("no names") };
+    assert!(words[2].starts_with("{ cmake --build _build; }"), "{words:?}");
+}
+
+fn items(settings: &Settings, at: usize) -> Vec<String> {
+    let Each::Items(items) = &settings.suites[at].each else { panic!("no items") };
+    let name = |item: &Item| match item {
+        Item::Name(name) | Item::Glob(name) => name.clone(),
+    };
+    items.iter().map(name).collect()
+}
+
+#[test]
+fn cargo_by_test_binary() {
+    let (settings, _) = init_for(&[
+        (
+            "Cargo.toml",
+            "[package]\nname = 'x'\n[[test]]\nname = 'slow'\nrequired-features = ['s']\n",
+        ),
+        ("src/lib.rs", ""),
+        ("tests/a.rs", ""),
+        ("tests/b/main.rs", ""),
+        ("tests/slow.rs", ""),
+        ("tests/common/mod.rs", ""),
+    ]);
+    assert_eq!(items(&settings, 0), ["--lib", "--test=a", "--test=b", "--doc"]);
+    assert_eq!(settings.suites[0].command_for("--test=a"), ["cargo", "test", "--test=a"]);
+    assert_eq!(settings.suites[0].jobs.map(usize::from), Some(1));
+    let (settings, _) = init_for(&[
+        ("Cargo.toml", "[workspace]\nmembers = ['crates/*', 'tool']\n"),
+        ("crates/a/Cargo.toml", "[package]\nname = 'a-name'\n"),
+        ("crates/b/Cargo.toml", "[package]\nname = 'b'\n"),
+        ("tool/Cargo.toml", "[package]\nname = 'tool'\n"),
+    ]);
+    assert_eq!(items(&settings, 0), ["--package=a-name", "--package=b", "--package=tool"]);
+    assert_eq!(settings.suites.len(), 1, "members belong to the workspace");
+}
+
+#[test]
+fn test_files_of_javascript_runners() {
+    for (script, file, run) in [
+        ("vitest", "src/a.test.ts", "node_modules/.bin/vitest run {}"),
+        ("vitest run --coverage", "a.spec.js", "node_modules/.bin/vitest run {}"),
+        (
+            "jest --ci",
+            "lib/__tests__/a.js",
+            "node_modules/.bin/jest --no-cache --runTestsByPath {}",
+        ),
+        (
+            "mocha --require test/support/env --check-leaks test/",
+            "test/a.js",
+            "node_modules/.bin/mocha --require test/support/env --check-leaks {}",
+        ),
+        ("npm run lint && nyc mocha", "test/a.js", "node_modules/.bin/mocha {}"),
+        ("node --test", "test/a.js", "node --test {}"),
+        ("node --import tsx --test 'test/**/*.ts'", "test/x/a.ts", "node --import tsx --test {}"),
+    ] {
+        let package = format!("{{\"scripts\":{{\"test\":\"{script}\"}}}}");
+        let found =
+            one(&[("package.json", &package), (file, ""), ("node_modules/x/a.test.js", "")]);
+        assert_eq!(found, pair("node", run), "{script}");
+    }
+    let (settings, _) = init_for(&[
+        ("package.json", r#"{"scripts":{"test":"cross-env NODE_ENV=test mocha"}}"#),
+        ("test/a.js", ""),
+    ]);
+    assert_eq!(settings.suites[0].env.get("NODE_ENV").map(String::as_str), Some("test"));
+    for script in ["mocha | tee log", "mocha && jest", "tap", "mocha $X"] {
+        let package = format!("{{\"scripts\":{{\"test\":\"{script}\"}}}}");
+        let found = one(&[("package.json", &package), ("test/a.js", "")]);
+        assert_eq!(found, pair("node", "npm test"), "{script}");
+    }
+}
+
+#[test]
+fn the_folders_of_a_monorepo() {
+    let (settings, _) = init_for(&[
+        ("README.md", ""),
+        ("api/go.mod", "module x\n"),
+        ("libs/parser/Cargo.toml", "[package]\nname = 'p'\n"),
+        ("libs/parser/src/lib.rs", ""),
+        ("services/web/package.json", r#"{"scripts":{"test":"vitest"}}"#),
+        ("services/web/src/a.test.ts", ""),
+        ("services/web/node_modules/y/package.json", r#"{"scripts":{"test":"x"}}"#),
+        ("services/jobs/pyproject.toml", "[tool.pytest.ini_options]\n"),
+        ("services/jobs/tests/test_a.py", ""),
+        (".venv/bin/python", ""),
+        ("java/pom.xml", "<modules><module>a</module></modules>"),
+        ("java/a/pom.xml", ""),
+    ]);
+    let found: Vec<(&str, &str, &str)> = settings
+        .suites
+        .iter()
+        .map(|suite| (suite.name.as_str(), suite.folder.as_str(), suite.run[0].as_str()))
+        .collect();
+    let expected = [
+        ("go-api", "api", "go"),
+        ("maven-java", "java", "mvn"),
+        ("cargo-libs-parser", "libs/parser", "cargo"),
+        ("pytest-services-jobs", "services/jobs", "../../.venv/bin/python"),
+        ("node-services-web", "services/web", "node_modules/.bin/vitest"),
+    ];
+    assert_eq!(found, expected);
+}
+
+#[test]
+fn python_of_its_own_environment_and_runner() {
+    let files = [("tests/test_a.py", "import unittest\n"), (".venv/bin/python", "")];
+    assert_eq!(one(&files), pair("unittest", ".venv/bin/python -m unittest {}"));
+    let files = [("tests/test_a.py", "import pytest, unittest\n")];
+    assert_eq!(one(&files).1, "python3 -m pytest -q -p no:cacheprovider {}");
 }
 
 #[test]
@@ -104,11 +233,6 @@ fn one_command_for_everything() {
         (vec![("pom.xml", ""), ("mvnw", "")], "maven", "./mvnw -q test"),
         (vec![("build.gradle.kts", "")], "gradle", "gradle --no-daemon test"),
         (vec![("build.gradle", ""), ("gradlew", "")], "gradle", "./gradlew --no-daemon test"),
-        (
-            vec![("CMakeLists.txt", "project(x)\nEnable_Testing()\n")],
-            "ctest",
-            "ctest --test-dir build --output-on-failure",
-        ),
         (vec![("meson.build", "test('a', exe)\n")], "meson", "meson test -C build"),
         (vec![("package.json", r#"{"scripts":{"test":"jest"}}"#)], "node", "npm test"),
         (
@@ -118,7 +242,7 @@ fn one_command_for_everything() {
         ),
         (vec![("Makefile", "check test:\n")], "make", "make test"),
         (vec![("Makefile", "check: all\n")], "make", "make check"),
-        (vec![("pytest.ini", "")], "pytest", "python3 -m pytest -q"),
+        (vec![("pytest.ini", "")], "pytest", "python3 -m pytest -q -p no:cacheprovider"),
     ] {
         assert_eq!(one(&files), pair(name, run), "{files:?}");
     }
@@ -150,5 +274,5 @@ fn several_kinds_side_by_side() {
         ("Makefile", "test:\n"),
     ]);
     let names: Vec<&str> = found.iter().map(|(name, _)| name.as_str()).collect();
-    assert_eq!(names, ["shell", "go", "cargo", "node"]);
+    assert_eq!(names, ["shell", "go", "cargo", "node"], "{found:?}");
 }

@@ -5,3 +5,4 @@ mod common;
 mod damage;
 mod processes;
 mod records;
+mod states;

@@ -226,6 +226,27 @@ fn tests_are_listed_with_their_newest_record_and_can_be_forgotten() {
 }
 
 #[test]
+fn tests_that_did_not_pass_last_are_the_same_in_both_lists() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = open(dir.path());
+    let outcomes = [Outcome::Passed, Outcome::Failed(1), Outcome::Killed(9), Outcome::TimedOut];
+    for (n, before) in outcomes.into_iter().enumerate() {
+        for (m, last) in outcomes.into_iter().enumerate() {
+            for (version, outcome) in [("1", before), ("2", last)] {
+                let world = World::new(&[("a", version)]);
+                let mut run = world.run(&format!("t{n}{m}"), &["a"]);
+                run.outcome = outcome;
+                store.append(&run).unwrap();
+            }
+        }
+    }
+    let mut expected = store.tests().unwrap();
+    expected.retain(|test| !test.last.outcome.passed());
+    assert_eq!(expected.len(), 12);
+    assert_eq!(store.not_passed().unwrap(), expected);
+}
+
+#[test]
 fn keys_differ_in_each_part() {
     let dir = tempfile::tempdir().unwrap();
     let store = open(dir.path());

@@ -6,7 +6,7 @@ use super::record::{
     PATH_OVERWRITTEN, PATH_UNREADABLE, Record,
 };
 use super::socket::{given, socket};
-use super::table::{Kind, Row, Table};
+use super::table::{RecordKind, Row, Table};
 use crate::event::{
     Action, Blind, Event, OpenHow, PathArg, Peer, Sink, Socket, StreamFacet, Timing,
 };
@@ -76,7 +76,7 @@ impl Decoder {
 
     /// The standard stream that a call names. What the test may have put there instead is not sent.
     fn named_stream(&self, record: &Record<'_>) -> Option<Action<'static>> {
-        let looks = matches!(record.kind, Kind::Stat | Kind::ReadLink);
+        let looks = matches!(record.kind, RecordKind::Stat | RecordKind::ReadLink);
         let number = looks.then(|| crate::streams::named(record.names[0].path))??;
         let facet = StreamFacet::Kind;
         self.streams.has(number).then_some(Action::Stream { number, facet })
@@ -104,56 +104,59 @@ impl Decoder {
         let kept = |name| absolute(call, name, record.result, Last::Keep);
         let follow = row.is_none_or(|row: &Row| row.follows(record.argument));
         Ok(match record.kind {
-            Kind::Open => Action::Open { path: path(first)?, how: open_how(record) },
-            Kind::Openat2 if record.argument & RESOLVE_IN_ROOT != 0 => {
+            RecordKind::Open => Action::Open { path: path(first)?, how: open_how(record) },
+            RecordKind::Openat2 if record.argument & RESOLVE_IN_ROOT != 0 => {
                 return unknown("openat2 took a directory for the root".to_owned());
             }
-            Kind::Openat2 => {
+            RecordKind::Openat2 => {
                 let how = OpenHow::from_flags(u64::from(record.argument as u32));
                 Action::Open { path: path(first)?, how }
             }
-            Kind::Stat if !follow => Action::Stat { path: kept(first)?, follow },
-            Kind::Stat => Action::Stat { path: path(first)?, follow },
-            Kind::Chdir => {
+            RecordKind::Stat if !follow => Action::Stat { path: kept(first)?, follow },
+            RecordKind::Stat => Action::Stat { path: path(first)?, follow },
+            RecordKind::Chdir => {
                 let sent = self.bases.remove(&record.thread);
                 Action::Stat { path: from_sent_base(call, first, sent, record)?, follow: true }
             }
-            Kind::ReadLink => Action::ReadLink { path: kept(first)? },
-            Kind::Execute => Action::Execute { path: path(first)? },
-            Kind::ExecuteAt => {
+            RecordKind::ReadLink => Action::ReadLink { path: kept(first)? },
+            RecordKind::Execute => Action::Execute { path: path(first)? },
+            RecordKind::ExecuteAt => {
                 self.bases.remove(&record.thread);
                 Action::Execute { path: path(first)? }
             }
-            Kind::Executed => {
+            RecordKind::Executed => {
                 let sent = self.bases.remove(&(record.argument as u32));
                 Action::Execute { path: executed(first, sent, record.result)? }
             }
             // A directory that removed itself has its name still.
-            Kind::Remove if record.result == 0 => {
+            RecordKind::Remove if record.result == 0 => {
                 let named = Name { marks: first.marks & !BASE_DELETED, ..*first };
                 Action::Remove { path: path(&named)? }
             }
-            Kind::Remove => Action::Remove { path: path(first)? },
-            Kind::MakeDirectory => Action::MakeDirectory { path: path(first)? },
-            Kind::MakeNode => Action::MakeNode { path: path(first)? },
-            Kind::Rename => Action::Rename {
+            RecordKind::Remove => Action::Remove { path: path(first)? },
+            RecordKind::MakeDirectory => Action::MakeDirectory { path: path(first)? },
+            RecordKind::MakeNode => Action::MakeNode { path: path(first)? },
+            RecordKind::Rename => Action::Rename {
                 from: path(first)?,
                 to: path(second)?,
                 exchange: record.argument & u64::from(libc::RENAME_EXCHANGE) != 0,
                 keep: record.argument & u64::from(libc::RENAME_NOREPLACE) != 0,
             },
-            Kind::Link => match (path(first), path(second)?) {
+            RecordKind::Link => match (path(first), path(second)?) {
                 (Ok(from), to) => Action::Link { from, to, follow },
                 // A file that gets its first name (O_TMPFILE).
                 (Err(Unread::Nothing), path) => Action::MakeNode { path },
                 (Err(unread), _) => return Err(unread),
             },
-            Kind::Truncate => Action::Truncate { path: path(first)? },
-            Kind::ChangeMode => Action::ChangeMode { path: path(first)?, follow },
-            Kind::Connect | Kind::SendTo | Kind::SendMessage | Kind::SendMessages => {
+            RecordKind::Truncate => Action::Truncate { path: path(first)? },
+            RecordKind::ChangeMode => Action::ChangeMode { path: path(first)?, follow },
+            RecordKind::Connect
+            | RecordKind::SendTo
+            | RecordKind::SendMessage
+            | RecordKind::SendMessages => {
                 Action::Connect { peer: peer(call, first, record.result)?, socket: socket(record) }
             }
-            Kind::Bind => {
+            RecordKind::Bind => {
                 let peer = peer(call, first, record.result)?;
                 let local = match &peer {
                     Peer::Inet(address) => given(address.ip(), record),
@@ -161,31 +164,35 @@ impl Decoder {
                 };
                 Action::Bind { peer, socket: Socket { local, ..socket(record) } }
             }
-            Kind::Listen => {
+            RecordKind::Listen => {
                 let local = internet_address(first.raw);
                 Action::Listen { socket: Socket { local, ..socket(record) } }
             }
-            Kind::IoUring => Action::Blind(Blind::IoUring),
-            Kind::FileHandle => Action::Blind(Blind::FileHandle),
-            Kind::Namespace if call == "setns" && other_namespace(record.argument) => {
+            RecordKind::IoUring => Action::Blind(Blind::IoUring),
+            RecordKind::FileHandle => Action::Blind(Blind::FileHandle),
+            RecordKind::Namespace if call == "setns" && other_namespace(record.argument) => {
                 return Err(Unread::Nothing);
             }
-            Kind::Namespace => Action::Blind(Blind::Namespace(call)),
-            Kind::Clone | Kind::Clone3 => Action::Blind(Blind::Namespace("a new mount name space")),
-            Kind::AskTerminal => {
+            RecordKind::Namespace => Action::Blind(Blind::Namespace(call)),
+            RecordKind::Clone | RecordKind::Clone3 => {
+                Action::Blind(Blind::Namespace("a new mount name space"))
+            }
+            RecordKind::AskTerminal => {
                 let (descriptor, inode) = (record.argument as u32 as i32, record.argument >> 32);
                 let number = self.streams.with_inode(descriptor, inode).ok_or(Unread::Nothing)?;
                 Action::Stream { number, facet: StreamFacet::Terminal }
             }
-            Kind::ReadDescriptor => Action::Blind(Blind::StandardInput),
-            Kind::Foreign => Action::Blind(Blind::ForeignArchitecture),
-            Kind::Base => {
+            RecordKind::ReadDescriptor => Action::Blind(Blind::StandardInput),
+            RecordKind::Foreign => Action::Blind(Blind::ForeignArchitecture),
+            RecordKind::Base => {
                 let descriptor = record.argument as i32;
                 let (path, marks) = (first.base.to_path(), first.marks);
                 self.bases.insert(record.thread, SentBase { descriptor, path, marks });
                 return Err(Unread::Nothing);
             }
-            Kind::Nothing | Kind::Adopted | Kind::TreeGone => return Err(Unread::Nothing),
+            RecordKind::Nothing | RecordKind::Adopted | RecordKind::TreeGone => {
+                return Err(Unread::Nothing);
+            }
         })
     }
 }
@@ -326,7 +333,7 @@ fn from_sent_base<'a>(
     record: &Record<'_>,
 ) -> Found<PathArg<'a>> {
     if name.path.starts_with(b"/") {
-        // Where its own working directory was before cannot be told from where it is now.
+        // Where its own working directory was before cannot be distinguished from where it is now.
         let moved = own::find(name.path).is_some_and(|link| link.target == Target::Directory);
         let marks = if moved { name.marks & !OWN_LINK } else { name.marks };
         return absolute(call, &Name { marks, ..*name }, record.result, Last::Follow);
@@ -439,14 +446,14 @@ mod tests {
 
     #[test]
     fn a_listener_has_the_address_that_it_got() {
-        let mut sample = Sample::new(Kind::Listen, libc::SYS_listen);
+        let mut sample = Sample::new(RecordKind::Listen, libc::SYS_listen);
         sample.pieces[0] = [2_u16.to_ne_bytes().as_slice(), &[0x1f, 0x90, 127, 0, 0, 1]].concat();
         let Action::Listen { socket } = one(&sample) else { panic!("no listener") };
         assert_eq!(socket.local, "127.0.0.1:8080".parse().ok());
     }
 
     fn open(path: &[u8], base: &[u8]) -> Sample {
-        let mut sample = Sample::new(Kind::Open, libc::SYS_openat);
+        let mut sample = Sample::new(RecordKind::Open, libc::SYS_openat);
         sample.pieces[0] = [path, b"\0"].concat();
         sample.pieces[1] = base.to_vec();
         sample
@@ -506,10 +513,10 @@ mod tests {
 
     #[test]
     fn chdir_starts_from_where_it_was_before() {
-        let mut base = Sample::new(Kind::Base, 0);
+        let mut base = Sample::new(RecordKind::Base, 0);
         base.argument = libc::AT_FDCWD as u32 as u64;
         base.pieces[1] = b"old\0".to_vec();
-        let mut chdir = Sample::new(Kind::Chdir, libc::SYS_chdir);
+        let mut chdir = Sample::new(RecordKind::Chdir, libc::SYS_chdir);
         chdir.pieces[0] = b"link\0".to_vec();
         let stat = Action::Stat { path: b"/old/link".to_vec().into(), follow: true };
         assert_eq!(decoded(&[base, chdir.clone()]), vec![(7, 0, stat)]);
@@ -518,10 +525,10 @@ mod tests {
 
     #[test]
     fn execveat_is_named_by_its_descriptor() {
-        let mut base = Sample::new(Kind::Base, 0);
+        let mut base = Sample::new(RecordKind::Base, 0);
         base.argument = 5;
         base.pieces[1] = b"tool\0bin\0".to_vec();
-        let mut done = Sample::new(Kind::Executed, 0);
+        let mut done = Sample::new(RecordKind::Executed, 0);
         done.argument = 7;
         done.thread = 3;
         done.pieces[0] = b"/dev/fd/5\0".to_vec();
@@ -536,7 +543,7 @@ mod tests {
 
     #[test]
     fn addresses() {
-        let mut sample = Sample::new(Kind::Connect, libc::SYS_connect);
+        let mut sample = Sample::new(RecordKind::Connect, libc::SYS_connect);
         let inet = |bytes: &[u8]| [(libc::AF_INET as u16).to_ne_bytes().as_slice(), bytes].concat();
         sample.pieces[0] = inet(&[0, 80, 127, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0]);
         let peer = Peer::Inet("127.0.0.1:80".parse().unwrap());
@@ -548,14 +555,14 @@ mod tests {
         sample.pieces[0] = unix(b"s\0garbage");
         sample.pieces[1] = b"run\0".to_vec();
         assert_eq!(one(&sample), connect(Peer::Unix(b"/run/s".to_vec())));
-        sample.kind = Kind::Bind;
+        sample.kind = RecordKind::Bind;
         let events: Vec<_> = decoded(&[sample.clone()]).into_iter().map(|(.., a)| a).collect();
         let socket = Socket::default();
         let bind = Action::Bind { peer: Peer::Unix(b"/run/s".to_vec()), socket };
         assert_eq!(events, [bind, Action::MakeNode { path: b"/run/s".to_vec().into() }]);
         sample.pieces[1].clear();
         sample.pieces[0] = unix(b"\0name");
-        sample.kind = Kind::SendTo;
+        sample.kind = RecordKind::SendTo;
         assert_eq!(one(&sample), connect(Peer::Abstract(b"name".to_vec())));
     }
 
@@ -569,14 +576,14 @@ mod tests {
     #[test]
     fn resolution_inside_a_directory_is_not_ours() {
         let mut sample = open(b"/a", b"");
-        sample.kind = Kind::Openat2;
+        sample.kind = RecordKind::Openat2;
         sample.argument = RESOLVE_IN_ROOT;
         assert!(matches!(one(&sample), Action::Blind(Blind::Unresolved(_))));
     }
 
     #[test]
     fn other_name_spaces_do_not_matter() {
-        let mut sample = Sample::new(Kind::Namespace, libc::SYS_setns);
+        let mut sample = Sample::new(RecordKind::Namespace, libc::SYS_setns);
         sample.argument = libc::CLONE_NEWNET as u64;
         assert!(decoded(&[sample.clone()]).is_empty());
         sample.argument = 0;

@@ -42,7 +42,7 @@ use record::Record;
 use std::io;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, PoisonError};
-use table::Kind;
+use table::RecordKind;
 use tracer::{Observation, Tracer, records};
 
 /// See the module's head. Loads the program with the first run and keeps it while it lives.
@@ -108,7 +108,7 @@ impl Receiver<'_> {
                 ));
                 continue;
             };
-            if record.kind == Kind::Adopted {
+            if record.kind == RecordKind::Adopted {
                 self.adopted = true;
                 self.observation.root_was_adopted();
             }

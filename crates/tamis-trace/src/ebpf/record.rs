@@ -1,6 +1,6 @@
 //! One record of the kernel side, as `struct record` in shared.h lays it out.
 
-use super::table::Kind;
+use super::table::RecordKind;
 
 /// What went wrong with a path; see shared.h.
 pub(super) const PATH_UNREADABLE: u8 = 1;
@@ -22,7 +22,7 @@ pub(super) struct Record<'a> {
     pub(super) result: i64,
     pub(super) argument: u64,
     pub(super) number: u32,
-    pub(super) kind: Kind,
+    pub(super) kind: RecordKind,
     pub(super) names: [Name<'a>; 2],
 }
 
@@ -86,7 +86,7 @@ impl<'a> Record<'a> {
             result: i64::from_ne_bytes(at(16)?),
             argument: u64::from_ne_bytes(at(24)?),
             number: u32::from_ne_bytes(word(32)?),
-            kind: Kind::from_number(short(36))?,
+            kind: RecordKind::from_number(short(36))?,
             names: [name(0, marks as u8), name(1, (marks >> 8) as u8)],
         })
     }
@@ -96,7 +96,7 @@ impl<'a> Record<'a> {
 #[cfg(test)]
 #[derive(Debug, Clone)]
 pub(super) struct Sample {
-    pub(super) kind: Kind,
+    pub(super) kind: RecordKind,
     pub(super) number: i64,
     pub(super) thread: u32,
     pub(super) result: i64,
@@ -108,7 +108,7 @@ pub(super) struct Sample {
 
 #[cfg(test)]
 impl Sample {
-    pub(super) fn new(kind: Kind, number: i64) -> Self {
+    pub(super) fn new(kind: RecordKind, number: i64) -> Self {
         let pieces = Default::default();
         Self { kind, number, thread: 7, result: 0, argument: 0, marks: 0, pieces }
     }
@@ -148,7 +148,7 @@ mod tests {
 
     #[test]
     fn a_record_is_taken_apart() {
-        let mut sample = Sample::new(Kind::Rename, libc::SYS_renameat2);
+        let mut sample = Sample::new(RecordKind::Rename, libc::SYS_renameat2);
         sample.marks = 0x1004;
         sample.result = -2;
         sample.pieces = [b"a\0".to_vec(), b"x\0".to_vec(), b"b\0".to_vec(), b"z\0y\0".to_vec()];
@@ -163,7 +163,7 @@ mod tests {
 
     #[test]
     fn cut_or_foreign_bytes_are_no_record() {
-        let mut sample = Sample::new(Kind::Open, libc::SYS_openat);
+        let mut sample = Sample::new(RecordKind::Open, libc::SYS_openat);
         sample.pieces[0] = b"/etc/passwd\0".to_vec();
         let bytes = sample.to_bytes();
         for length in 0..bytes.len() {

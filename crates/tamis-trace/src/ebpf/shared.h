@@ -7,7 +7,7 @@
 
 #include "kernel.h"
 
-// What to do with a call. The values are those of `table::Kind`.
+// What to do with a call. The values are those of `table::RecordKind`.
 enum kind {
     NOTHING = 0,
     // One or two paths.

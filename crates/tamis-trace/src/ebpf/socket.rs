@@ -1,7 +1,7 @@
 //! What the kernel side sends of a socket, and what that says of a connection.
 
 use super::record::Record;
-use super::table::Kind;
+use super::table::RecordKind;
 use crate::event::{Reached, Socket, SocketKind};
 use std::net::{IpAddr, SocketAddr};
 
@@ -27,7 +27,7 @@ pub(super) fn given(ip: IpAddr, record: &Record<'_>) -> Option<SocketAddr> {
 /// socket's state tells where the process did not wait for it.
 fn reached(record: &Record<'_>, kind: SocketKind, state: u64) -> Reached {
     let failed = |errno: i32| record.result == -i64::from(errno);
-    let stream = kind == SocketKind::Stream && record.kind == Kind::Connect;
+    let stream = kind == SocketKind::Stream && record.kind == RecordKind::Connect;
     if failed(libc::ECONNREFUSED) || failed(libc::ENOENT) {
         return Reached::No;
     }
@@ -48,7 +48,7 @@ mod tests {
 
     /// A connection of a stream socket in this state.
     fn connection(result: i64, state: u64) -> Reached {
-        let mut sample = Sample::new(Kind::Connect, libc::SYS_connect);
+        let mut sample = Sample::new(RecordKind::Connect, libc::SYS_connect);
         sample.result = result;
         sample.argument = 77 | 1 << 48 | state << 56;
         let bytes = sample.to_bytes();
@@ -71,7 +71,7 @@ mod tests {
 
     #[test]
     fn a_bound_socket_has_the_port_that_it_got() {
-        let mut sample = Sample::new(Kind::Bind, libc::SYS_bind);
+        let mut sample = Sample::new(RecordKind::Bind, libc::SYS_bind);
         let ip: IpAddr = "127.0.0.1".parse().unwrap();
         let local = |sample: &Sample| given(ip, &Record::parse(&sample.to_bytes()).unwrap());
         assert_eq!(local(&sample), None);

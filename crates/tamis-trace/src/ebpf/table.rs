@@ -10,7 +10,7 @@ use libc as l;
 /// What a record is about. The order is that of `enum kind` in shared.h.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
-pub(super) enum Kind {
+pub(super) enum RecordKind {
     Nothing,
     Open,
     Openat2,
@@ -46,7 +46,7 @@ pub(super) enum Kind {
     TreeGone,
 }
 
-impl Kind {
+impl RecordKind {
     const ALL: [Self; 33] = [
         Self::Nothing,
         Self::Open,
@@ -104,7 +104,7 @@ enum Follow {
 pub(super) struct Row {
     number: i64,
     pub(super) name: &'static str,
-    kind: Kind,
+    kind: RecordKind,
     directory: [u8; 2],
     path: [u8; 2],
     argument: u8,
@@ -123,7 +123,7 @@ const CALL_SIZE: usize = 8;
 
 /// Positions in this table count from 0, as in a manual page; the kernel side counts from 1.
 impl Row {
-    const fn new(number: i64, name: &'static str, kind: Kind) -> Self {
+    const fn new(number: i64, name: &'static str, kind: RecordKind) -> Self {
         let (directory, path) = ([0; 2], [0; 2]);
         let (argument, output, output_size) = (0, 0, 0);
         let (follow, facet) = (Follow::Yes, None);
@@ -247,7 +247,7 @@ const SYS_FILE_SETATTR: i64 = 469;
 
 macro_rules! row {
     ($number:expr, $name:literal, $kind:ident) => {
-        Row::new($number, $name, Kind::$kind)
+        Row::new($number, $name, RecordKind::$kind)
     };
 }
 
@@ -413,13 +413,13 @@ mod tests {
     fn both_sides_number_the_kinds_alike() {
         let plain = |s: &str| s.replace('_', "").to_lowercase();
         let theirs: Vec<String> = kinds_of_the_kernel_side().iter().map(|k| plain(k)).collect();
-        let ours: Vec<String> = Kind::ALL.iter().map(|k| plain(&format!("{k:?}"))).collect();
+        let ours: Vec<String> = RecordKind::ALL.iter().map(|k| plain(&format!("{k:?}"))).collect();
         assert_eq!(theirs, ours);
-        for (number, kind) in Kind::ALL.iter().enumerate() {
+        for (number, kind) in RecordKind::ALL.iter().enumerate() {
             assert_eq!(*kind as usize, number);
-            assert_eq!(Kind::from_number(number as u16), Some(*kind));
+            assert_eq!(RecordKind::from_number(number as u16), Some(*kind));
         }
-        assert_eq!(Kind::from_number(Kind::ALL.len() as u16), None);
+        assert_eq!(RecordKind::from_number(RecordKind::ALL.len() as u16), None);
     }
 
     #[test]
@@ -439,7 +439,7 @@ mod tests {
         let at = l::SYS_linkat as usize * CALL_SIZE;
         assert_eq!(
             bytes[at..at + CALL_SIZE],
-            [Kind::Link as u8, 1, 3, 2 | OR_DESCRIPTOR, 4, 5, 0, 0]
+            [RecordKind::Link as u8, 1, 3, 2 | OR_DESCRIPTOR, 4, 5, 0, 0]
         );
         assert!(table.row(u32::MAX).is_none());
     }

@@ -1,6 +1,6 @@
 //! One loaded kernel side for all runs of this process, and the thread that empties its ring.
 //!
-//! The reader does as little as possible, because nobody waits for it when the ring is full: it
+//! The reader does as little as possible, because the kernel does not wait for it when the ring is full: it
 //! copies each record into the queue of its run. Decoding is done by the thread that waits for the
 //! run. Instead of being woken for every record, it looks at short intervals.
 
@@ -149,7 +149,7 @@ impl Shared {
         if batch.is_empty() {
             return;
         }
-        // Records of a run that has ended belong to nobody.
+        // Records of a run that has ended belong to no test.
         if let Some(queue) = lock(&self.queues).get(&run) {
             let mut records = lock(&queue.records);
             if records.is_empty() {

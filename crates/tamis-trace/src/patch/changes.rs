@@ -1,7 +1,7 @@
 //! Which threads are about to change something.
 //!
 //! The world is as a logged read found it only while the tree changes nothing. So before a change
-//! goes on, the threads that log are told of it, and everything in the log is looked at. While the
+//! goes on, the threads that log get to know of it, and everything in the log is looked at. While the
 //! change is on its way, the others' reads are notified, as they would be without a log. It is over
 //! when the thread is heard of again, or has left the call.
 
@@ -48,7 +48,7 @@ impl Changes {
         fence(Ordering::SeqCst);
     }
 
-    /// A read is notified because of a change: perhaps it is over, and nobody has said so.
+    /// A read is notified because of a change: perhaps it is over, and no thread has reported it.
     pub(crate) fn look(&mut self, header: &Header) {
         let before = self.pending.len();
         self.pending.retain_mut(Pending::is_inside);

@@ -117,7 +117,7 @@ impl Drop for Memory {
 }
 
 fn anonymous_file() -> io::Result<File> {
-    // Newer kernels want to be told that code may run from it; older ones do not know the word.
+    // Newer kernels want a flag that code may run from it; older ones do not know the word.
     const EXECUTABLE: libc::c_uint = 0x10;
     let mut flags = libc::MFD_CLOEXEC | EXECUTABLE;
     loop {

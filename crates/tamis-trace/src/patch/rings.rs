@@ -194,7 +194,7 @@ fn action<'p>(record: &Record, path: &'p [u8]) -> Option<Action<'p>> {
     })
 }
 
-/// Whether two processes share their memory; yes where nobody can tell.
+/// Whether two processes share their memory; yes where that is not known.
 fn share_memory(one: u32, other: u32) -> bool {
     const KCMP_VM: libc::c_long = 1;
     // SAFETY: compares two processes.

@@ -1,10 +1,9 @@
 //! Every engine on small real commands.
 
 use crate::common::{available, command, opened, run};
-use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
-use tamis_trace::{Action, Blind, Ending, Engine, Event, Finish};
+use tamis_trace::{Action, Blind, Ending, Event};
 
 #[test]
 fn sees_reads_of_children() {
@@ -75,44 +74,6 @@ fn the_user_can_stop_it() {
         let finish = engine.run(command(&["sleep", "60"]), &mut sink, &stop).unwrap();
         assert_eq!(finish.ending, Ending::Interrupted);
     }
-}
-
-/// Runs a command that leaves a process behind, which reads a file after three seconds and tells
-/// where.
-fn run_leaving_one(engine: &dyn Engine, file: &Path) -> Finish {
-    let script = format!("(sleep 3; cat /etc/hostname > {}) >/dev/null 2>&1 &", file.display());
-    let (finish, _) = run(engine, command(&["sh", "-c", &script]));
-    assert_eq!(finish.ending, Ending::Exited(0));
-    assert!(!finish.left_running.is_empty());
-    finish
-}
-
-#[test]
-fn a_process_that_stays_is_named_and_lives_on() {
-    for engine in available() {
-        if engine.name() == "ptrace" {
-            continue;
-        }
-        let dir = tempfile::tempdir().unwrap();
-        let file = dir.path().join("later");
-        run_leaving_one(engine.as_ref(), &file);
-        let deadline = Instant::now() + Duration::from_secs(20);
-        while std::fs::read(&file).map_or(true, |b| b.is_empty()) {
-            assert!(Instant::now() < deadline, "the survivor could not go on");
-            std::thread::sleep(Duration::from_millis(50));
-        }
-    }
-}
-
-#[test]
-fn under_ptrace_a_process_that_stays_is_named_and_ended() {
-    let Ok(engine) = tamis_trace::choose("ptrace") else { return };
-    let dir = tempfile::tempdir().unwrap();
-    let file = dir.path().join("later");
-    let finish = run_leaving_one(engine.as_ref(), &file);
-    assert!(finish.left_running.contains(&"sleep".to_owned()), "{:?}", finish.left_running);
-    // The run waited until the last process was gone: nobody can write any more.
-    assert!(!file.exists());
 }
 
 #[test]

@@ -16,7 +16,7 @@ enum CallGraphName {
     /// Classes followed through variables and fields
     #[value(name = "0-cfa")]
     ZeroCfa,
-    /// The same, objects told apart by where they are made
+    /// The same, objects distinguished by where they are made
     #[value(name = "0-1-cfa")]
     ZeroOneCfa,
 }
@@ -32,7 +32,7 @@ enum ChangesName {
 /// How a call graph is made.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct CallGraphOptions {
-    /// With --granularity method: how receivers of calls are told [default: 0-cfa]
+    /// With --granularity method: how receivers of calls are found [default: 0-cfa]
     #[arg(long, value_name = "NAME")]
     callgraph: Option<CallGraphName>,
     /// With --granularity method: objects made by reflection with constants (`X.class`, `Class.forName("x")`)
@@ -48,7 +48,7 @@ pub(crate) struct LevelArguments {
     pub(crate) unit: GraphUnit,
     #[command(flatten)]
     graph: CallGraphOptions,
-    /// With --granularity method: how finely changes are told [default: class]
+    /// With --granularity method: how finely changes are distinguished [default: class]
     #[arg(long, value_name = "LEVEL")]
     changes: Option<ChangesName>,
 }

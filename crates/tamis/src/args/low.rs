@@ -3,38 +3,22 @@
 //!
 //! What the options mean together is not known here; see [`super::resolved`].
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use super::teach;
+use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
 use std::ffi::OsString;
 use std::path::PathBuf;
 use tamis_runner::MOST_RERUNS as MOST;
 
-/// Runs only the tests that a change can affect, and tells why.
+/// Runs only the tests that a change can affect, and explains why
 #[derive(Debug, Parser)]
 #[command(
     name = "tamis",
     version,
     about,
-    long_about = "Runs only the tests that a change can affect, in any language, and tells why the \
-        others need not run.\n\n\
-        tamis runs your command, watches which files, folders, absent files, programs, libraries \
-        and variables its processes look at, and writes that down. Next time, if all of that is \
-        still the same and the command had passed, it is skipped in milliseconds.",
-    after_help = "Examples:\n  \
-        tamis ./check.sh             run it, or skip it while nothing it looked at has changed\n  \
-        tamis npm test               any command; tamis's own options stand before it\n  \
-        tamis mvn test               Maven: each test class by itself, no build file touched\n  \
-        tamis --granularity method mvn test      ... and each test method\n  \
-        tamis ant test               the same with Ant, Gradle, and java with JUnit or TestNG\n  \
-        tamis go test ./...          Go: each package by itself\n  \
-        tamis run -- status          a command with the name of a tamis verb\n  \
-        tamis                        the suites of tamis.toml, several tests at once\n  \
-        tamis select                 what would run now, and why; runs nothing\n  \
-        tamis why ./check.sh         which input changed, what it was, who looked at it\n  \
-        tamis init                   write a tamis.toml for this project\n\n\
-        Exit code: the command's own; for suites 0 if nothing failed, 1 otherwise; 125 for a mistake \
-        in the call or the settings. Nothing to run is success. `tamis help exit-codes` lists all.",
+    override_help = teach::OVERVIEW,
     args_conflicts_with_subcommands = false,
-    disable_help_subcommand = true
+    disable_help_subcommand = true,
+    disable_help_flag = true
 )]
 pub(crate) struct Arguments {
     #[command(flatten)]
@@ -47,37 +31,49 @@ pub(crate) struct Arguments {
     pub(crate) verb: Option<Verb>,
 }
 
+impl Arguments {
+    /// The folder of the records that the user asks for.
+    pub(crate) fn store(&self) -> Option<&std::path::Path> {
+        self.common.store.as_deref()
+    }
+}
+
 /// Options of every verb.
 #[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Options of every verb")]
 pub(crate) struct Common {
-    /// Folder of the records [default: in your cache folder, one per project]
+    /// Folder of the records [default: one per project, in your cache folder]
     #[arg(long, value_name = "DIR", global = true, env = "TAMIS_STORE", hide_env_values = true)]
     pub(crate) store: Option<PathBuf>,
-    /// JSON lines on standard output; the tests' own output goes to standard error
+    /// Answer in JSON lines on standard output; what tests print goes to standard error
     #[arg(long, global = true)]
     pub(crate) json: bool,
-    /// Say nothing but errors and the tests' own output
+    /// Show only errors, and what the tests print
     #[arg(short, long, global = true)]
     pub(crate) quiet: bool,
-    /// Colours in tamis's own messages
+    /// Colours in messages of tamis: auto, always or never
     #[arg(long, value_name = "WHEN", default_value = "auto", global = true)]
+    #[arg(hide_possible_values = true)]
     pub(crate) color: Color,
+    /// Print help
+    #[arg(short, long, global = true, action = ArgAction::HelpShort)]
+    help: Option<bool>,
 }
 
 /// Options of verbs that decide about many tests.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Args)]
+#[command(next_help_heading = "Which tests run")]
 pub(crate) struct Selecting {
     /// Run everything, whatever the records say
     #[arg(long)]
     pub(crate) all: bool,
-    /// Only tests whose name matches this glob (may be given several times)
-    #[arg(long, value_name = "GLOB")]
+    /// Only tests of this name: a part of the name, a glob, a path, a class (may be repeated)
+    #[arg(long, value_name = "NAME")]
     pub(crate) only: Vec<String>,
     /// Only tests that did not pass when they last ran
     #[arg(long)]
     pub(crate) failed: bool,
-    /// Start the build or JVM even if nothing that it looked at has changed; its test classes are
-    /// still decided about one by one
+    /// Start the build even if nothing that it read has changed; its tests are still decided one by one
     #[arg(long)]
     pub(crate) no_command_skip: bool,
     #[command(flatten)]
@@ -86,14 +82,15 @@ pub(crate) struct Selecting {
 
 /// How tests are chosen.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Args)]
+#[command(next_help_heading = "Which tests run")]
 pub(crate) struct Choice {
-    /// How tests are chosen [default: records]
-    #[arg(long, value_name = "STRATEGY")]
+    /// How tests are chosen: records, static, modules or hybrid; see `tamis help strategies` [default:
+    /// records]
+    #[arg(long, value_name = "STRATEGY", hide_possible_values = true)]
     pub(crate) select: Option<SelectName>,
-    /// With Maven and JVMs: what is decided about and recorded, test classes or also each test method.
-    /// With --select static: which graph decides; `method` (0-CFA without libraries) can miss tests,
-    /// because it sees neither reflection nor callbacks from libraries [default: class]
-    #[arg(long, value_name = "UNIT")]
+    /// Java: decide about each test class, or each test method; see `tamis help strategies` for its
+    /// meaning with --select static [default: class]
+    #[arg(long, value_name = "UNIT", hide_possible_values = true)]
     pub(crate) granularity: Option<Granularity>,
     /// With --select modules or hybrid: the branch, tag or commit to compare with
     #[arg(long, value_name = "REF")]
@@ -102,9 +99,11 @@ pub(crate) struct Choice {
 
 /// Options of verbs that run tests.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Args)]
+#[command(next_help_heading = "How they run")]
 pub(crate) struct Running {
-    /// How processes are observed [default: auto, the best that works here]
-    #[arg(long, value_name = "ENGINE")]
+    /// How processes are observed: auto, notify, patch, ebpf or ptrace; see `tamis help engines` [default:
+    /// auto]
+    #[arg(long, value_name = "ENGINE", hide_possible_values = true)]
     pub(crate) engine: Option<EngineWord>,
     /// The word for --granularity that belonged to --engine static
     #[arg(long, value_name = "UNIT", hide = true)]
@@ -118,15 +117,15 @@ pub(crate) struct Running {
     /// Write a JUnit XML report to this file
     #[arg(long, value_name = "FILE")]
     pub(crate) junit: Option<PathBuf>,
-    /// Run what is affected at full speed and record nothing: it stays affected until a run that
-    /// does, for instance `tamis record` at night
+    /// Run at full speed and record nothing: what ran is run again until a run records it, for instance
+    /// `tamis record` at night
     #[arg(long)]
     pub(crate) no_collect: bool,
-    /// Record every Nth run only; those between are as with --no-collect
+    /// Record every Nth run only; the runs between are as with --no-collect
     #[arg(long, value_name = "N", conflicts_with = "no_collect")]
     pub(crate) collect_every: Option<std::num::NonZeroU32>,
-    /// Run a test that did not pass again, up to N times (at most 6); one that then passes is flaky, is
-    /// named, and still counts as failed
+    /// Run a test that did not pass again, up to N times (at most 6); one that then passes is reported as
+    /// flaky, and still counts as failed
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=i64::from(MOST)))]
     pub(crate) rerun_failed: Option<u32>,
     /// With --rerun-failed: flaky tests do not make the exit code a failure
@@ -256,37 +255,50 @@ impl GraphUnit {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Verb {
-    /// Run a command, or the suites, only where affected (what `tamis COMMAND` does)
+    /// Run a command or the suites, where a change can affect them (`run` may be left out)
+    #[command(after_help = teach::RUN)]
     Run(RunArguments),
-    /// Decide only: what would run now, and why; with --quiet exit code 1 if anything would
+    /// Show what would run now, and why; runs nothing
+    #[command(after_help = teach::SELECT)]
     Select(SelectArguments),
-    /// Run and record in any case
+    /// Run and record, even if nothing has changed
+    #[command(after_help = teach::RECORD)]
     Record(RunArguments),
-    /// Why a test would run now: which input, what it was, what it is, who looked at it
+    /// Why a test would run now: what changed, what it was, and which program read it
+    #[command(after_help = teach::WHY)]
     Why(WhyArguments),
-    /// Why a test may be skipped: the record that proves it, input by input
-    WhyNot(WhyArguments),
-    /// The inputs of a test by kind
+    /// Why a test may be skipped: the run that proves it, and everything it read
+    #[command(after_help = teach::WHY_NOT)]
+    WhyNot(WhyNotArguments),
+    /// What a test reads, by kind
+    #[command(after_help = teach::DEPS)]
     Deps(DepsArguments),
-    /// The project, its store and its tests at a glance
+    /// All known tests of the project, and what would happen to each now
+    #[command(after_help = teach::STATUS)]
     Status(StatusArguments),
     /// The recorded runs of one test, or of all
+    #[command(after_help = teach::HISTORY)]
     History(OptionalName),
-    /// Drop the records of a test: it runs next time
+    /// Drop the records of a test, so that it runs next time
+    #[command(after_help = teach::FORGET)]
     Forget(Name),
-    /// Drop all records of this project, or only what is old
+    /// Drop all records of this project, or only the old ones
+    #[command(after_help = teach::CLEAN)]
     Clean(CleanArguments),
-    /// Check that tamis can observe here, and name tests with bad habits
+    /// Check that tamis works here, and name tests that leave files behind or read such files
+    #[command(after_help = teach::DOCTOR)]
     Doctor,
-    /// Write a commented tamis.toml by looking at the project
+    /// Write a tamis.toml with the tests that are found in this folder
+    #[command(after_help = teach::INIT)]
     Init(InitArguments),
-    /// Which modules a change can affect, and why; runs nothing
+    /// Which modules of a build a change can affect, and why; runs nothing
+    #[command(after_help = teach::MODULES)]
     Modules(ModulesArguments),
     /// Java without running it: what changed in class files, and which test classes can reach it
     Static(super::static_words::StaticArguments),
-    /// Help about a verb, or about exit-codes, engines or strategies
+    /// Help about a verb, or about options, exit-codes, engines, strategies or tool-state
     Help(HelpArguments),
-    /// Print what completes tamis's words in a shell
+    /// Print the completions of a shell: bash, zsh or fish
     Completions(CompletionsArguments),
     /// Print the manual page
     Man,
@@ -307,7 +319,7 @@ pub(crate) struct RunArguments {
 #[derive(Debug, Args)]
 pub(crate) struct CommandWords {
     /// The command; without one, the suites of tamis.toml
-    #[arg(trailing_var_arg = true, value_name = "COMMAND")]
+    #[arg(trailing_var_arg = true, value_name = "COMMAND", help_heading = "Arguments")]
     pub(crate) words: Vec<OsString>,
 }
 
@@ -331,9 +343,30 @@ pub(crate) struct WhyArguments {
 }
 
 #[derive(Debug, Args)]
+pub(crate) struct WhyNotArguments {
+    #[command(flatten)]
+    pub(crate) shown: Shown,
+    #[command(flatten)]
+    pub(super) choice: Choice,
+    #[command(flatten)]
+    pub(crate) name: Name,
+}
+
+/// Which inputs of a test are shown.
+#[derive(Debug, Clone, Default, Args)]
+pub(crate) struct Shown {
+    /// Show every input; without it, those outside of the project are counted by folder
+    #[arg(long)]
+    pub(crate) all: bool,
+    /// Show only inputs with this word in their name (may be repeated)
+    #[arg(long, value_name = "WORD")]
+    pub(crate) filter: Vec<String>,
+}
+
+#[derive(Debug, Args)]
 pub(crate) struct StatusArguments {
-    /// Only tests whose name matches this glob (may be given several times)
-    #[arg(long, value_name = "GLOB")]
+    /// Only tests of this name: a part of the name, a glob, a path, a class (may be repeated)
+    #[arg(long, value_name = "NAME")]
     pub(super) only: Vec<String>,
     /// Only tests that did not pass when they last ran
     #[arg(long)]
@@ -345,7 +378,12 @@ pub(crate) struct StatusArguments {
 #[derive(Debug, Args)]
 pub(crate) struct Name {
     /// The test's name, or a part of it that no other test has
-    #[arg(trailing_var_arg = true, value_name = "NAME", required = true)]
+    #[arg(
+        trailing_var_arg = true,
+        value_name = "NAME",
+        required = true,
+        help_heading = "Arguments"
+    )]
     pub(crate) name: Vec<OsString>,
 }
 
@@ -362,20 +400,22 @@ pub(crate) struct DepsArguments {
     #[arg(long)]
     pub(crate) plain: bool,
     #[command(flatten)]
+    pub(crate) shown: Shown,
+    #[command(flatten)]
     pub(crate) name: Name,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct CleanArguments {
-    /// Only drop records that are old or too many (as happens by itself once a day)
+    /// Drop only records that are old or too many (tamis does that once a day by itself)
     #[arg(long)]
     pub(crate) old: bool,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct HelpArguments {
-    /// A verb, with the verb below it where there is one (static select), or exit-codes, engines,
-    /// strategies
+    /// A verb (static select, where it has verbs of its own), or options, exit-codes,
+    /// engines, strategies, tool-state
     #[arg(value_name = "TOPIC")]
     pub(crate) topic: Vec<String>,
 }
@@ -395,7 +435,7 @@ pub(crate) enum Shell {
 
 #[derive(Debug, Args)]
 pub(crate) struct InitArguments {
-    /// Print it instead of writing the file
+    /// Print the text instead of writing the file
     #[arg(long)]
     pub(crate) print: bool,
 }

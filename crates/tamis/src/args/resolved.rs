@@ -1,8 +1,9 @@
 //! What a command line means: options from before and behind the verb together, old words as new ones,
 //! and the refusal of what has no meaning. The one place with such rules.
 //!
-//! An option is refused rather than ignored, so that nobody believes in an effect that it does not have.
+//! An option is refused rather than ignored, so that no user believes in an effect that it does not have.
 
+use super::behind::Misplaced;
 use super::low::{self, Arguments, Choice, Common, EngineWord, Granularity, SelectName, Verb};
 use anyhow::{Result, anyhow, bail, ensure};
 use std::ffi::OsString;
@@ -10,7 +11,7 @@ use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::PathBuf;
 use tamis_core::Strategy;
 use tamis_runner::{EngineName, Output, RunOptions, Which};
-use tamis_settings::NameGlobs;
+use tamis_settings::NameFilter;
 
 /// Which of the tests are asked for.
 #[derive(Debug, Clone, Default)]
@@ -51,7 +52,7 @@ pub(crate) struct Options {
 }
 
 /// What the rules have to know of a user's command.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct CommandTraits {
     /// The units of tests inside it are distinguished.
     pub(crate) units: bool,
@@ -59,6 +60,8 @@ pub(crate) struct CommandTraits {
     pub(crate) parts: bool,
     /// A graph of its class files can decide.
     pub(crate) graph: bool,
+    /// An option of tamis among its words, which its tool certainly does not have.
+    pub(crate) misplaced: Option<Misplaced>,
 }
 
 impl Selecting {
@@ -72,7 +75,7 @@ impl Options {
     /// What the runner is asked for.
     pub(crate) fn run_options(&self) -> Result<RunOptions> {
         let Self { selecting, running, .. } = self;
-        let only = NameGlobs::new(selecting.only.clone()).map_err(|e| anyhow!("--only: {e}"))?;
+        let only = NameFilter::new(selecting.only.clone()).map_err(|e| anyhow!("--only: {e}"))?;
         let timeout = running.timeout.as_deref().map(tamis_settings::duration).transpose();
         Ok(RunOptions {
             strategy: self.strategy,
@@ -102,7 +105,7 @@ impl Options {
 }
 
 impl Arguments {
-    /// What the call means. `traits` tells about a command by its words.
+    /// What the call means. `traits` gives what has to be known of a command.
     pub(crate) fn resolve(&self, traits: &dyn Fn(&[OsString]) -> CommandTraits) -> Result<Options> {
         let (selecting, running) = self.both_sides();
         has_a_use(self.verb.as_ref(), &given(&selecting, &running, &self.common))?;
@@ -111,7 +114,7 @@ impl Arguments {
         if let Some(words) = self.target() {
             match words {
                 [] => for_suites(&options)?,
-                words => for_command(&options, traits(words))?,
+                words => for_command(&options, &traits(words))?,
             }
         }
         Ok(options)
@@ -127,9 +130,8 @@ impl Arguments {
                 (selecting.and(&run.selecting), running.and(&run.running))
             }
             Some(Verb::Select(select)) => (selecting.and(&select.selecting), running),
-            Some(Verb::Why(why) | Verb::WhyNot(why)) => {
-                (selecting.and(&chosen(&why.choice)), running)
-            }
+            Some(Verb::Why(why)) => (selecting.and(&chosen(&why.choice)), running),
+            Some(Verb::WhyNot(why)) => (selecting.and(&chosen(&why.choice)), running),
             Some(Verb::Status(status)) => {
                 let (only, failed) = (status.only.clone(), status.failed);
                 let behind = low::Selecting { only, failed, ..chosen(&status.choice) };
@@ -141,7 +143,7 @@ impl Arguments {
 
     /// The words of the command that is run or decided about, none for the suites; `None` for verbs
     /// that are about neither.
-    fn target(&self) -> Option<&[OsString]> {
+    pub(crate) fn target(&self) -> Option<&[OsString]> {
         match &self.verb {
             None => Some(&[]),
             Some(Verb::Command(words)) => Some(words),
@@ -357,8 +359,11 @@ fn for_suites(options: &Options) -> Result<()> {
     }
 }
 
-fn for_command(options: &Options, command: CommandTraits) -> Result<()> {
+fn for_command(options: &Options, command: &CommandTraits) -> Result<()> {
     let selecting = &options.selecting;
+    if let Some(Misplaced { option, instead, .. }) = &command.misplaced {
+        bail!("{option} is an option of tamis, which stands before the command: {instead}");
+    }
     if options.is_static() && !command.graph {
         bail!("--select static is for Maven (tamis --select static mvn test); see `tamis static`");
     }
@@ -371,7 +376,10 @@ fn for_command(options: &Options, command: CommandTraits) -> Result<()> {
         return Ok(());
     }
     if !selecting.only.is_empty() {
-        bail!("--only chooses among the tests of suites; a command is one test");
+        bail!(
+            "--only chooses among several tests, and this command is one test; make a suite of its \
+             tests in tamis.toml (`tamis init`), or give the name to the command itself"
+        );
     }
     if selecting.no_command_skip {
         bail!(

@@ -105,7 +105,7 @@ pub(crate) struct SelectArguments {
     /// One name a line, only tests that are to run
     #[arg(long)]
     pub(crate) plain: bool,
-    /// Note that the selected tests are about to run; they stay selected until `record` is told
+    /// Note that the selected tests are about to run; they stay selected until `record` gets
     /// that they finished
     #[arg(long)]
     pub(crate) update: bool,

@@ -15,6 +15,7 @@ fn resolve(line: &str) -> Result<Options> {
         units: ["mvn", "java"].iter().any(|name| words[0] == *name),
         parts: ["mvn", "java"].iter().any(|name| words[0] == *name),
         graph: words[0] == "mvn",
+        misplaced: super::misplaced(words, &|option| words[0] == "mvn" && option != "--color"),
     })
 }
 
@@ -177,6 +178,15 @@ fn verbs_that_only_decide_take_the_strategies_of_a_run() {
 }
 
 #[test]
+fn options_of_tamis_behind_a_command_that_has_none_of_that_name() {
+    refused("mvn test --only X", "stands before the command: tamis --only X mvn test");
+    refused("select mvn test --json", "tamis --json mvn test");
+    resolve("mvn test --color always").expect("Maven has one, too");
+    resolve("./check.sh --only X --json --all").expect("the command may have any option");
+    resolve("run -- go test ./... --timeout 5s").expect("so may go");
+}
+
+#[test]
 fn suites_are_chosen_by_records() {
     refused("--select static", "needs a Maven command");
     refused("record --select static", "needs a Maven command");
@@ -189,10 +199,10 @@ fn suites_are_chosen_by_records() {
 fn options_that_need_commands_with_known_test_classes() {
     refused("--select static java -jar x", "--select static is for Maven");
     refused("--select static ./check.sh", "--select static is for Maven");
-    refused("--only x ./check.sh", "a command is one test");
-    refused("select --only x ./check.sh", "a command is one test");
+    refused("--only x ./check.sh", "this command is one test");
+    refused("select --only x ./check.sh", "this command is one test");
     refused("--granularity class ./check.sh", "whose test classes are known");
     refused("--no-command-skip ./check.sh", "--all runs any command");
-    refused("--select hybrid --only x cargo test", "a command is one test");
+    refused("--select hybrid --only x cargo test", "this command is one test");
     resolve("--only x --granularity method --no-command-skip java -jar x").expect("classes");
 }

@@ -1,12 +1,11 @@
 //! `tamis doctor`: can tamis observe here, and which tests have habits that one wants to hear of.
 
 use crate::args::Options;
-use crate::commands::doctor_jvm;
 use crate::commands::why::some_of;
 use crate::terminal;
 use anyhow::Result;
 use std::fmt::Write as _;
-use tamis_project::{Project, cache_folder};
+use tamis_project::{Project, cache_folder, cache_problem};
 use tamis_report::exit;
 use tamis_report::json::Line;
 use tamis_report::json::doctor::CheckLine;
@@ -17,7 +16,7 @@ pub(crate) fn doctor(options: &Options) -> Result<i32> {
         checks.push(CheckLine::well("kernel", kernel.trim()));
     }
     checks.extend(engines());
-    checks.extend(doctor_jvm::check());
+    checks.extend(tamis_frontend_jvm::doctor::check());
     match Project::find(options.common.store.as_deref()) {
         Ok(project) => checks.extend(of_project(&project)?),
         Err(error) => checks.push(CheckLine::problem("project", format!("{error:#}"))),
@@ -54,7 +53,11 @@ fn of_project(project: &Project) -> Result<Vec<CheckLine>> {
     ];
     let cache = cache_folder();
     checks.extend(cache.map(|folder| CheckLine::well("cache", folder.display().to_string())));
-    checks.extend(habits(project)?);
+    checks.extend(cache_problem().map(|problem| CheckLine::problem("cache", problem)));
+    // What is wrong with the store stands there already.
+    if !checks.iter().any(|check| check.problem) {
+        checks.extend(habits(project)?);
+    }
     Ok(checks)
 }
 
@@ -108,7 +111,9 @@ fn habits(project: &Project) -> Result<Vec<CheckLine>> {
     }
     for test in store.tests()? {
         let key = &test.key;
-        test.last.taints.iter().for_each(|taint| habit(format!("{key} runs every time: {taint}")));
+        tamis_core::taints::lines(&test.last.taints)
+            .iter()
+            .for_each(|taint| habit(format!("{key} runs every time: {taint}")));
         test.last.notes.iter().for_each(|note| habit(format!("{key} {note}")));
     }
     for reader in store.readers_of_leftovers()? {

@@ -1,17 +1,23 @@
 //! `tamis help`, `tamis completions` and `tamis man`: the command line about itself.
 
-use crate::args::{Arguments, EngineWord, SelectName, Shell};
+use crate::args::{Arguments, EngineWord, Granularity, SelectName, Shell};
 use crate::terminal;
 use anyhow::{Result, bail};
 use clap::{Command, CommandFactory, ValueEnum};
 use tamis_report::exit;
+use tamis_settings::tools::{TOOL_STATE, ToolState};
 
 /// A name and the text about it.
 type Topic = (&'static str, fn() -> String);
 
 /// Topics besides the verbs.
-const TOPICS: [Topic; 3] =
-    [("exit-codes", exit_codes), ("engines", engines), ("strategies", strategies)];
+const TOPICS: [Topic; 5] = [
+    ("options", options),
+    ("exit-codes", exit_codes),
+    ("engines", engines),
+    ("strategies", strategies),
+    ("tool-state", tool_state),
+];
 
 pub(crate) fn help(topic: &[String]) -> Result<i32> {
     terminal::print(&about(topic)?);
@@ -30,13 +36,30 @@ pub(crate) fn about(topic: &[String]) -> Result<String> {
     let mut found = &mut command;
     for name in topic {
         let Some(inner) = found.find_subcommand_mut(name) else {
-            let topics: Vec<&str> = TOPICS.iter().map(|(name, _)| *name).collect();
-            let others = topics.join(", ");
-            bail!("no verb or topic is called \"{name}\"; see `tamis help`; topics are {others}");
+            let verbs = Arguments::command();
+            let verbs = verbs.get_subcommands().map(Command::get_name);
+            let names: Vec<&str> = TOPICS.iter().map(|(name, _)| *name).chain(verbs).collect();
+            let near = tamis_report::nearest(name, names.iter().copied());
+            let near = near.first().map(|near| format!("; did you mean `tamis help {near}`?"));
+            let near = near.unwrap_or_else(|| "; `tamis help` lists them".into());
+            bail!("no verb and no topic is called \"{name}\"{near}");
         };
         found = inner;
     }
-    Ok(found.render_long_help().to_string())
+    Ok(found.render_help().to_string())
+}
+
+/// The options that stand before a command.
+fn options() -> String {
+    let mut run = Arguments::command();
+    run.build();
+    let run = run.find_subcommand("run").cloned().unwrap_or_default();
+    let run = run.help_template("{all-args}").override_usage("").after_help("");
+    let text = run.mut_args(|argument| match argument.is_positional() {
+        true => argument.hide(true),
+        false => argument,
+    });
+    format!("Options of tamis stand before the command.\n\n{}", text.clone().render_help())
 }
 
 fn exit_codes() -> String {
@@ -44,11 +67,31 @@ fn exit_codes() -> String {
 }
 
 fn engines() -> String {
-    format!("--engine says how processes are watched:\n\n{}", values::<EngineWord>())
+    format!("--engine ENGINE: how processes are observed.\n\n{}", values::<EngineWord>())
 }
 
 fn strategies() -> String {
-    format!("--select says how tests are chosen:\n\n{}", values::<SelectName>())
+    format!(
+        "--select STRATEGY: how tests are chosen.\n\n{}\n\
+         --granularity UNIT: what is decided about in Java.\n\n{}\n\
+         With --select static, `method` can miss tests: its call graph sees neither reflection nor\n\
+         calls that libraries make.\n",
+        values::<SelectName>(),
+        values::<Granularity>()
+    )
+}
+
+fn tool_state() -> String {
+    let entry = |entry: &ToolState| {
+        let paths: String = entry.paths.iter().map(|path| format!("      {path}\n")).collect();
+        format!("  {}: {}\n{paths}", entry.name, entry.why)
+    };
+    let entries: String = TOOL_STATE.iter().map(entry).collect();
+    format!(
+        "What everyday tools write down for themselves is no input of a test:\n\n{entries}\n\
+         [tamis.tool-state] in tamis.toml: except = [\"npm\"] lets an entry count, ignore = [\"~/.acme/log\"]\n\
+         adds paths, default = false switches the list off.\n"
+    )
 }
 
 /// The values of an option that are not old words, with their meaning.
@@ -135,6 +178,7 @@ mod tests {
         assert!(of("exit-codes").contains("125"));
         assert!(of("engines").contains("ptrace") && !of("engines").contains("hybrid"));
         assert!(of("strategies").contains("hybrid"));
+        assert!(of("tool-state").contains("go-telemetry: "));
         assert!(
             about(&["whatever".into()]).is_err() && about(&["why".into(), "x".into()]).is_err()
         );
@@ -148,18 +192,39 @@ mod tests {
         }
     }
 
+    #[test]
+    fn the_overview_names_every_verb_and_topic_and_fits_a_screen() {
+        let text = of("");
+        for verb in Arguments::command().get_subcommands() {
+            assert!(text.contains(&format!("\n  {} ", verb.get_name())), "{}", verb.get_name());
+        }
+        assert!(TOPICS.iter().all(|(topic, _)| text.contains(topic)), "{text}");
+        assert!(text.lines().count() <= 40 && text.lines().all(|line| line.len() <= 80), "{text}");
+    }
+
+    #[test]
+    fn each_group_of_a_verbs_help_fits_a_screen() {
+        let mut command = Arguments::command().term_width(80);
+        command.build();
+        for verb in command.get_subcommands() {
+            let text = verb.clone().render_help().to_string();
+            for group in text.split("\n\n") {
+                assert!(group.lines().count() <= 24, "{}: {group}", verb.get_name());
+            }
+        }
+    }
+
     /// Each help as it is printed, in a window of fixed width.
     #[test]
     fn help_of_all_verbs() {
         let mut command = Arguments::command().term_width(100);
         command.build();
-        insta::assert_snapshot!("help", command.render_long_help());
-        insta::assert_snapshot!("help-short", command.render_help());
+        insta::assert_snapshot!("help", command.render_help());
         let mut pending = vec![(String::from("help"), command)];
         while let Some((name, command)) = pending.pop() {
             for verb in command.get_subcommands() {
                 let (name, mut verb) = (format!("{name}-{}", verb.get_name()), verb.clone());
-                insta::assert_snapshot!(name.clone(), verb.render_long_help());
+                insta::assert_snapshot!(name.clone(), verb.render_help());
                 pending.push((name, verb));
             }
         }

@@ -8,6 +8,7 @@ use std::collections::HashMap;
 use std::ffi::OsString;
 use std::fmt::Write as _;
 use std::time::Duration;
+use tamis_core::taints::{self, TaintGroup};
 use tamis_core::{Planned, RecordSummary, Taint, TestKey};
 use tamis_project::Project;
 use tamis_report::json::status::{RecordFacts, RecordLine, TestLine};
@@ -140,7 +141,7 @@ fn record_json(record: &RecordSummary) -> RecordFacts {
         cpu_seconds: seconds(Duration::from_micros(record.cpu_us)),
         engine: record.engine.clone(),
         inputs: record.inputs,
-        taints: record.taints.iter().map(ToString::to_string).collect(),
+        taints: taints::lines(&record.taints),
         notes: record.notes.iter().map(ToString::to_string).collect(),
     }
 }
@@ -183,11 +184,11 @@ pub(crate) fn history(options: &Options, words: &[OsString]) -> Result<i32> {
     Ok(0)
 }
 
-/// A taint as part of a record.
-pub(crate) fn taint_text(taint: &Taint) -> String {
-    match taint {
-        Taint::Flaky { .. } => taint.to_string(),
-        _ => format!("not completely observed: {taint}"),
+/// Taints of one kind as part of a record.
+pub(crate) fn taint_text(taint: &TaintGroup<'_>) -> String {
+    match taint.first() {
+        Taint::Flaky { .. } => taint.text(),
+        _ => format!("not completely observed: {}", taint.text()),
     }
 }
 
@@ -201,8 +202,8 @@ fn record_text(record: &RecordSummary) -> String {
         human::counted(u64::from(record.inputs), "input", "inputs"),
         record.engine
     );
-    for taint in &record.taints {
-        let _ = writeln!(text, "        {}", taint_text(taint));
+    for taint in taints::by_kind(&record.taints) {
+        let _ = writeln!(text, "        {}", taint_text(&taint));
     }
     for note in &record.notes {
         let _ = writeln!(text, "        {note}");

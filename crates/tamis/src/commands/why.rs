@@ -1,15 +1,16 @@
 //! `tamis why` and `tamis why-not`: the decision about one test, with its evidence.
 
-use crate::args::Options;
+use crate::args::{Options, WhyNotArguments};
 use crate::context::Context;
 use crate::terminal;
 use anyhow::Result;
 use std::ffi::OsString;
 use std::fmt::Write as _;
 use tamis_core::record::{Observed, Run};
-use tamis_core::{RecordId, Scope, TestKey};
+use tamis_core::{RecordId, Scope, TestKey, taints};
 use tamis_modules::affected::Excluded;
 use tamis_project::World;
+use tamis_report::inputs::{Shown, elsewhere};
 use tamis_report::json::Line;
 use tamis_report::json::why::{ExcludedFile, InputDifference, ProvenInput, WhyLine, WhyNotLine};
 use tamis_report::style::Role;
@@ -54,8 +55,8 @@ pub(crate) fn why(options: &Options, words: &[OsString]) -> Result<i32> {
     let mut text = format!("{key} would run now: {reason}\n");
     if let Some(record) = &asked.planned.evidence.record {
         let _ = writeln!(text, "  compared with record {}, which {}", record.id, record.outcome);
-        for taint in &record.taints {
-            let _ = writeln!(text, "  {}", crate::commands::status::taint_text(taint));
+        for taint in taints::by_kind(&record.taints) {
+            let _ = writeln!(text, "  {}", crate::commands::status::taint_text(&taint));
         }
     }
     text += &differences_text(&differences, &asked.world);
@@ -148,15 +149,16 @@ fn why_json(asked: &Explained<'_>, report: &TestReport, differences: &[Differenc
         run: true,
         reason: Some(report.reason.clone()),
         record: newest.map(|n| n.id.0),
-        taints: newest.map(|n| n.taints.iter().map(ToString::to_string).collect()),
+        taints: newest.map(|n| taints::lines(&n.taints)),
         differences: Some(differences.iter().map(difference).collect()),
         ..WhyLine::default()
     }
 }
 
-pub(crate) fn why_not(options: &Options, words: &[OsString]) -> Result<i32> {
+pub(crate) fn why_not(options: &Options, arguments: &WhyNotArguments) -> Result<i32> {
     let context = Context::new(options)?;
-    let asked = Explained::find(context.call(), words)?;
+    let asked = Explained::find(context.call(), &arguments.name.name)?;
+    let shown = Shown { all: arguments.shown.all, words: &arguments.shown.filter };
     let key = &asked.case.key;
     let Some(proof) = asked.proof()? else {
         let reason = TestReport::of(&asked.planned).reason;
@@ -166,7 +168,7 @@ pub(crate) fn why_not(options: &Options, words: &[OsString]) -> Result<i32> {
             let answer = WhyNotLine { test, run, reason, ..WhyNotLine::default() };
             terminal::json(&Line::WhyNot(answer))?;
         } else if run {
-            let more = format!("`tamis why {}` tells more\n", key.unit);
+            let more = format!("`tamis why {}` shows what is different\n", key.unit);
             terminal::print(&format!("{key} may not be skipped: {reason}\n{more}"));
         } else {
             terminal::print(&format!("{key} may be skipped: {reason}\n"));
@@ -174,7 +176,8 @@ pub(crate) fn why_not(options: &Options, words: &[OsString]) -> Result<i32> {
         return Ok(0);
     };
     let Proof { record, stored, left } = &proof;
-    let mut inputs: Vec<&Observed> = stored.run.observed.iter().collect();
+    let mut inputs: Vec<&Observed> =
+        stored.run.observed.iter().filter(|o| shown.concerns(o)).collect();
     inputs.sort_by(|a, b| a.question.cmp(&b.question));
     if options.common.json {
         let input = |o: &Observed| ProvenInput {
@@ -194,7 +197,9 @@ pub(crate) fn why_not(options: &Options, words: &[OsString]) -> Result<i32> {
         return Ok(0);
     }
     let mut text = proof_head(key, *record, &stored.run, *left);
-    for observed in inputs {
+    let (own, others): (Vec<&Observed>, Vec<&Observed>) =
+        inputs.into_iter().partition(|observed| shown.by_itself(observed));
+    for observed in own {
         let own = *left && observed.after.is_some();
         let detail = if own { &tamis_core::record::Detail::None } else { &observed.detail };
         let value = reason::value(proof.value(observed), detail);
@@ -202,6 +207,7 @@ pub(crate) fn why_not(options: &Options, words: &[OsString]) -> Result<i32> {
         let own = if own { "  as the test itself left it" } else { "" };
         let _ = writeln!(text, "  {}  {value}{own}{who}", observed.question);
     }
+    text += &elsewhere(&others);
     terminal::print(&text);
     Ok(0)
 }

@@ -8,6 +8,7 @@ mod cli_settings;
 mod cli_store;
 mod cli_streams;
 mod cli_verbs;
+mod everyday;
 mod go;
 mod logged;
 mod machine;

@@ -691,8 +691,8 @@ fn properties_that_nobody_uses_count_only_where_a_plugin_may_read_them() {
         let build = Build::new(&before.iter().map(|(p, t)| (*p, t.as_str())).collect::<Vec<_>>());
         build.names(&now.iter().map(|(p, t)| (*p, t.as_str())).collect::<Vec<_>>())
     };
-    let nobody: [String; 0] = [];
-    assert_eq!(affected("<my.note>1</my.note>", "<my.note>2</my.note>", ""), nobody);
+    let none: [String; 0] = [];
+    assert_eq!(affected("<my.note>1</my.note>", "<my.note>2</my.note>", ""), none);
     // Parameters of plugins.
     for name in ["argLine", "maven.compiler.release", "surefire.timeout", "jar.finalName"] {
         let (before, now) = (format!("<{name}>1</{name}>"), format!("<{name}>2</{name}>"));

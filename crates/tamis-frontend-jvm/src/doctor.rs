@@ -11,13 +11,13 @@ use tamis_jvm_wire::{FromJvm, Hello, Options, Role};
 use tamis_report::json::doctor::CheckLine;
 use tamis_session::socket_folder;
 
-const CHECK: &[u8] = include_bytes!("../../../tamis-agent/java/classes/TamisCheck.class");
+const CHECK: &[u8] = include_bytes!("../../tamis-agent/java/classes/TamisCheck.class");
 
 /// A JVM that takes longer for nothing is not one that tests can run in.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Whether the agent works with all JDKs that are in use.
-pub(super) fn check() -> Vec<CheckLine> {
+pub fn check() -> Vec<CheckLine> {
     let found = javas();
     if found.is_empty() {
         let none = "none on the PATH or in JAVA_HOME: nothing to check";
@@ -88,23 +88,23 @@ fn try_agent(java: &Path) -> Result<Hello, String> {
         .stderr(Stdio::null())
         .spawn()
         .map_err(|e| format!("it cannot be started: {e}"))?;
-    let said = listen(&listener, &mut child);
+    let messages = listen(&listener, &mut child);
     let _ = child.kill();
     let _ = child.wait();
-    judge(&said?)
+    judge(&messages?)
 }
 
-/// Everything that the JVM says until it ends.
+/// Everything that the JVM reports until it ends.
 fn listen(listener: &UnixListener, child: &mut Child) -> Result<Vec<FromJvm>, String> {
     let began = Instant::now();
-    let late = || format!("nothing was heard within {} s", PATIENCE.as_secs());
+    let late = || format!("the agent reported nothing within {} s", PATIENCE.as_secs());
     listener.set_nonblocking(true).map_err(|e| e.to_string())?;
     let mut stream: UnixStream = loop {
         if let Ok((stream, _)) = listener.accept() {
             break stream;
         }
         if let Ok(Some(status)) = child.try_wait() {
-            return Err(format!("it ended with {status} before the agent said anything"));
+            return Err(format!("it ended with {status} before the agent reported anything"));
         }
         if began.elapsed() > PATIENCE {
             return Err(late());
@@ -113,24 +113,24 @@ fn listen(listener: &UnixListener, child: &mut Child) -> Result<Vec<FromJvm>, St
     };
     let prepared = stream.set_nonblocking(false).and(stream.set_read_timeout(Some(PATIENCE)));
     prepared.map_err(|e| e.to_string())?;
-    let mut said = Vec::new();
+    let mut messages = Vec::new();
     while let Some(message) = tamis_jvm_wire::read(&mut stream).map_err(|_| late())? {
-        said.push(message);
+        messages.push(message);
     }
-    Ok(said)
+    Ok(messages)
 }
 
-/// The greeting, if everything was seen that has to be.
-fn judge(said: &[FromJvm]) -> Result<Hello, String> {
-    let Some(FromJvm::Hello(hello)) = said.first() else {
-        return Err("it gave no greeting".into());
+/// What it reported first, if everything was seen that has to be.
+fn judge(messages: &[FromJvm]) -> Result<Hello, String> {
+    let Some(FromJvm::Hello(hello)) = messages.first() else {
+        return Err("it did not report which JVM it is in".into());
     };
-    for message in said {
+    for message in messages {
         if let FromJvm::Trouble(why) = message {
             return Err(why.clone());
         }
     }
-    let class = said.iter().find_map(|message| match message {
+    let class = messages.iter().find_map(|message| match message {
         FromJvm::Class(class) if class.name == b"TamisCheck" => Some(class),
         _ => None,
     });
@@ -138,7 +138,7 @@ fn judge(said: &[FromJvm]) -> Result<Hello, String> {
     if let Some(problem) = &class.problem {
         return Err(format!("a class could not be observed: {problem}"));
     }
-    let mut ran = said.iter().filter_map(|message| match message {
+    let mut ran = messages.iter().filter_map(|message| match message {
         FromJvm::Window(window) => Some(&window.hits),
         _ => None,
     });
@@ -146,9 +146,9 @@ fn judge(said: &[FromJvm]) -> Result<Hello, String> {
     if !ran.any(|hits| hits.iter().any(|hit| hit == class.first_probe + 1)) {
         return Err("a method ran that it did not see".into());
     }
-    match said.last() {
+    match messages.last() {
         Some(FromJvm::Bye) => Ok(hello.clone()),
-        _ => Err("it did not say when the JVM ended".into()),
+        _ => Err("it did not report the end of the JVM".into()),
     }
 }
 
@@ -192,9 +192,9 @@ mod tests {
         let well = [hello(), class(None), ran(&[5]), FromJvm::Bye];
         assert!(judge(&well).is_ok());
         for missing in 0..well.len() {
-            let mut said = well.to_vec();
-            said.remove(missing);
-            assert!(judge(&said).is_err(), "{missing}");
+            let mut messages = well.to_vec();
+            messages.remove(missing);
+            assert!(judge(&messages).is_err(), "{missing}");
         }
         assert!(judge(&[hello(), class(None), ran(&[4]), FromJvm::Bye]).is_err());
         assert!(judge(&[hello(), class(Some("x")), ran(&[5]), FromJvm::Bye]).is_err());

@@ -1,0 +1,121 @@
+//! What help says besides the list of options: the overview, and for each verb what it is good for.
+
+/// What `tamis help` and `tamis --help` print.
+pub(super) const OVERVIEW: &str = "\
+tamis runs only the tests that a change can affect, and explains why the others
+need not run.
+
+Usage: tamis [OPTIONS] COMMAND ...   run any command, or skip it
+       tamis [OPTIONS]               run the suites of tamis.toml
+       tamis VERB ...
+
+Run:
+  run          run a command or the suites (`run` may be left out)
+  select       show what would run now, and why; runs nothing
+  record       run and record, even if nothing has changed
+Explain:
+  why          why a test would run now: what changed, and who read it
+  why-not      why a test may be skipped: everything that it read
+  deps         what a test reads, by kind
+  status       all known tests, and what would happen to each now
+  history      earlier runs
+  modules      which modules of a build a change can affect
+  static       Java: which test classes a change can reach, by class files alone
+Keep in order:
+  init         write a tamis.toml for this project
+  doctor       check that tamis works here
+  forget       drop the records of one test, so that it runs next time
+  clean        drop all records of this project, or the old ones
+More:
+  help         help VERB; options, exit-codes, engines, strategies, tool-state
+  completions  for bash, zsh and fish
+  man          the manual page
+
+Examples:
+  tamis ./check.sh               any command, in any language
+  tamis mvn test                 Maven, Gradle, Ant, Go: each test by itself
+  tamis --only FooTest mvn test  options of tamis stand before the command
+  tamis run -- status            a program that has the name of a verb
+";
+
+pub(super) const RUN: &str = "\
+tamis runs the command and notes which files, folders, programs and variables it
+reads. Next time it checks whether any of those changed. If none did, and the
+command had passed, the command is skipped. What it prints and its exit code stay
+as they are. The first run always happens; the second one can be skipped.
+
+  tamis ./check.sh              the same as `tamis run ./check.sh`
+  tamis mvn test                Maven, Gradle, Ant, go test: a test at a time
+  tamis                         the suites of tamis.toml (`tamis init` writes one)
+  tamis --only parser           of the suites, tests with parser in their name
+  tamis --only FooTest mvn test one test class
+  tamis --all ./check.sh        whatever the records say
+  tamis --failed                what did not pass the last time
+  tamis run -- status           a program that has the name of a verb
+
+Options of tamis stand before the command; everything behind it is the command's.
+Exit code: the command's own; of suites 1 if a test failed (`tamis help exit-codes`).";
+
+pub(super) const SELECT: &str = "\
+  tamis select                  the suites: run or skip, and the reason, test by test
+  tamis select mvn test         the same for the tests inside a command
+  tamis select --plain          only the names of tests that would run
+  tamis select --quiet          prints nothing; exit code 1 if anything would run";
+
+pub(super) const RECORD: &str = "\
+For instance every night, or after a change that tamis cannot see (a database).
+
+  tamis record ./check.sh
+  tamis record                  all suites";
+
+pub(super) const WHY: &str = "\
+  tamis why ./check.sh          a command as you typed it
+  tamis why FooTest             a part of a name that no other test has
+  tamis why FooTest --json      for programs; --json shows every difference";
+
+pub(super) const WHY_NOT: &str = "\
+Inputs of the project are listed; those elsewhere are counted by folder.
+
+  tamis why-not ./check.sh
+  tamis why-not ./check.sh --filter config     only inputs with config in their name
+  tamis why-not ./check.sh --all               every input";
+
+pub(super) const DEPS: &str = "\
+Inputs of the project are listed; those elsewhere are counted by folder.
+
+  tamis deps ./check.sh
+  tamis deps ./check.sh --filter .json    only inputs with .json in their name
+  tamis deps ./check.sh --all             every input
+  tamis deps ./check.sh --plain           every path on a line, for programs";
+
+pub(super) const STATUS: &str = "\
+  tamis status                  every test, its last result, and what would happen now
+  tamis status --only api       tests with api in their name
+  tamis status --failed         tests that did not pass when they last ran";
+
+pub(super) const HISTORY: &str = "\
+  tamis history                 all tests
+  tamis history ./check.sh      one test: when it ran, how it ended, how long it took";
+
+pub(super) const FORGET: &str = "\
+  tamis forget ./check.sh";
+
+pub(super) const CLEAN: &str = "\
+  tamis clean                   everything runs next time
+  tamis clean --old             only what is old; nothing runs because of that";
+
+pub(super) const DOCTOR: &str = "\
+Run it when tamis says that it cannot observe, or when a test runs each time.
+Exit code 1 if there is a problem.";
+
+pub(super) const INIT: &str = "\
+It looks for the tests of shell, Python, Go, Rust, C and C++, Java and JavaScript
+projects, here and in the folders below, and writes one suite for each. Read the
+file, change what you like, then run `tamis`.
+
+  tamis init                    write tamis.toml in this folder
+  tamis init --print            only show it";
+
+pub(super) const MODULES: &str = "\
+  tamis modules --since main            what differs from the branch main
+  tamis --select modules --since main mvn test      run the tests of those modules";
