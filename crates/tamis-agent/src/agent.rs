@@ -18,7 +18,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use tamis_jvm_wire::Mark;
 use tamis_jvm_wire::{
-    ClassSeen, FromJvm, Hits, Lookups, Options, Role, StaticState, ToJvm, Window,
+    ClassSeen, FromJvm, Hits, Lookup, Lookups, Options, Role, StaticState, ToJvm, Window,
 };
 
 /// Deeper stacks are not looked at to their end.
@@ -59,6 +59,8 @@ struct Initialiser {
     probe: u32,
     /// What was passed since it began.
     hits: BTreeSet<u32>,
+    /// What was asked for by name.
+    lookups: BTreeSet<Lookup>,
     /// The threads that there were by then.
     threads: Vec<i32>,
 }
@@ -207,7 +209,8 @@ impl Agent {
         let mut desk = self.desk();
         let open = desk.tests.open();
         self.send_window(jni, &mut desk, open);
-        desk.initialisers.push(Initialiser { probe, hits: BTreeSet::new(), threads });
+        let (hits, lookups) = (BTreeSet::new(), BTreeSet::new());
+        desk.initialisers.push(Initialiser { probe, hits, lookups, threads });
     }
 
     pub(crate) fn initialiser_ends(&self, jni: Jni, probe: u32) {
@@ -218,19 +221,26 @@ impl Agent {
         let Some(at) = desk.initialisers.iter().rposition(|other| other.probe == probe) else {
             return;
         };
-        let Initialiser { hits, threads, .. } = desk.initialisers.remove(at);
+        let Initialiser { hits, lookups, threads, .. } = desk.initialisers.remove(at);
         // What a new thread does for it may come later.
         if now.is_none_or(|now| now.iter().any(|thread| !threads.contains(thread))) {
             return;
         }
         let hits = Hits::from_sorted(hits);
-        desk.link.tell(&FromJvm::Initialised { probe, hits });
+        let lookups = lookups.into_iter().collect();
+        desk.link.tell(&FromJvm::Initialised { probe, hits, lookups });
     }
 
     /// What static fields hold; reported before a test begins.
     pub(crate) fn state_now(&self, watched: Vec<String>, changed: Option<Vec<(String, String)>>) {
         let state = StaticState { watched, waiting: self.prepared.waiting(), changed };
         self.desk().link.tell(&FromJvm::State(state));
+    }
+
+    /// What of the JVM itself is not as at first; said before a test or one of its methods begins. What ran
+    /// until now ran before that.
+    pub(crate) fn globals_now(&self, globals: Vec<(String, i64)>) {
+        self.desk().link.tell(&FromJvm::Globals(globals));
     }
 
     /// Whether a test of this class that begins now is the only one.
@@ -309,7 +319,10 @@ impl Agent {
             desk.link.tell(&FromJvm::Trouble("the look-ups could not be read".to_owned()));
             Lookups::default()
         });
-        let window = Window { open, hits, lookups };
+        for initialiser in &mut desk.initialisers {
+            initialiser.lookups.extend(lookups.iter());
+        }
+        let window = Window { open, hits, lookups, still_running: false };
         if !window.hits.is_empty() || !window.lookups.is_empty() {
             desk.link.tell(&FromJvm::Window(window));
         }
@@ -332,7 +345,9 @@ impl Desk {
     fn still_running(&mut self, ids: Vec<u32>) {
         if !ids.is_empty() {
             let hits = Hits::from_sorted(ids);
-            let window = Window { open: self.tests.open(), hits, lookups: Lookups::default() };
+            let open = self.tests.open();
+            let lookups = Lookups::default();
+            let window = Window { open, hits, lookups, still_running: true };
             self.link.tell(&FromJvm::Window(window));
         }
     }

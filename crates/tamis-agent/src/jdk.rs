@@ -53,12 +53,15 @@ const LOADER: &CStr = c"java/lang/ClassLoader";
 const ZIP: &CStr = c"java/util/zip/ZipFile";
 const JAR: &CStr = c"java/util/jar/JarFile";
 const ENVIRONMENT: &CStr = c"java/lang/ProcessEnvironment";
+const SYSTEM: &CStr = c"java/lang/System";
+/// Comes late, and is not made to come.
+const ZONE: &CStr = c"java/util/TimeZone";
 const FIRST: &[Argument<'static>] = &[Argument::Local(0)];
 const SECOND: &[Argument<'static>] = &[Argument::Local(1)];
 const THIRD: &[Argument<'static>] = &[Argument::Local(2)];
 const BOTH: &[Argument<'static>] = &[Argument::Local(0), Argument::Local(1)];
 
-const PLACES: [Place; 29] = [
+const PLACES: [Place; 32] = [
     place(CLASS, "forName", "(Ljava/lang/String;)", "classNamed", FIRST),
     place(CLASS, "forName", "(Ljava/lang/String;ZLjava/lang/ClassLoader;)", "classNamed", FIRST),
     perhaps(place(CLASS, "forName", "(Ljava/lang/String;Ljava/lang/Class;)", "classNamed", FIRST)),
@@ -88,9 +91,12 @@ const PLACES: [Place; 29] = [
     place(ENVIRONMENT, "getenv", "(Ljava/lang/String;)", "variableNamed", FIRST),
     place(ENVIRONMENT, "getenv", "()", "variablesListed", &[]),
     place(ENVIRONMENT, "environment", "()", "variablesListed", &[]),
+    place(SYSTEM, "getProperty", "(Ljava/lang/String;", "propertyNamed", FIRST),
+    place(SYSTEM, "getProperties", "()", "propertiesListed", &[]),
+    perhaps(place(ZONE, "setDefault", "(Ljava/util/TimeZone;)", "zoneIsSet", &[])),
 ];
 
-const CLASSES: [&CStr; 5] = [CLASS, LOADER, ZIP, JAR, ENVIRONMENT];
+const CLASSES: [&CStr; 6] = [CLASS, LOADER, ZIP, JAR, ENVIRONMENT, SYSTEM];
 
 fn find(class: &[u8], name: &[u8], descriptor: &[u8]) -> Option<usize> {
     PLACES.iter().position(|place| {
@@ -105,7 +111,7 @@ fn find(class: &[u8], name: &[u8], descriptor: &[u8]) -> Option<usize> {
 const PROCESS: &[u8] = b"java/lang/ProcessImpl";
 
 pub(crate) fn comes_late(class: &[u8]) -> bool {
-    class == PROCESS
+    class == PROCESS || class == ZONE.to_bytes()
 }
 
 fn hook_of(class: &[u8], name: &[u8], descriptor: &[u8]) -> Option<Hook> {

@@ -54,7 +54,7 @@ use std::panic::catch_unwind;
 use tamis_jvm_wire::{Options, Role};
 
 /// The classes of `java/`, compiled; in the order in which they can be defined.
-const CLASSES: [(&CStr, &[u8]); 17] = [
+const CLASSES: [(&CStr, &[u8]); 18] = [
     (c"java/lang/TamisMarks", include_bytes!("../java/classes/java/lang/TamisMarks.class")),
     (c"java/lang/TamisRunners", include_bytes!("../java/classes/java/lang/TamisRunners.class")),
     (c"java/lang/TamisMaven", include_bytes!("../java/classes/java/lang/TamisMaven.class")),
@@ -65,6 +65,7 @@ const CLASSES: [(&CStr, &[u8]); 17] = [
     (c"java/lang/TamisEntity", include_bytes!("../java/classes/java/lang/TamisEntity.class")),
     (c"java/lang/TamisAnt", include_bytes!("../java/classes/java/lang/TamisAnt.class")),
     (c"java/lang/TamisChildren", include_bytes!("../java/classes/java/lang/TamisChildren.class")),
+    (c"java/lang/TamisGlobals", include_bytes!("../java/classes/java/lang/TamisGlobals.class")),
     (c"java/lang/TamisLookups", include_bytes!("../java/classes/java/lang/TamisLookups.class")),
     (
         c"java/lang/TamisHeap$Layout",

@@ -11,11 +11,15 @@ pub(crate) enum LookupKind {
     Class = 0,
     Reflected = 1,
     Variable = 2,
+    Property = 3,
 }
+
+const KINDS: [LookupKind; 4] =
+    [LookupKind::Class, LookupKind::Reflected, LookupKind::Variable, LookupKind::Property];
 
 impl LookupKind {
     pub(crate) fn from_number(number: i32) -> Option<Self> {
-        [Self::Class, Self::Reflected, Self::Variable].into_iter().find(|k| *k as i32 == number)
+        KINDS.into_iter().find(|k| *k as i32 == number)
     }
 
     fn lookup(self, name: String) -> Lookup {
@@ -23,12 +27,13 @@ impl LookupKind {
             Self::Class => Lookup::Class(name),
             Self::Reflected => Lookup::Reflected(name),
             Self::Variable => Lookup::Variable(name),
+            Self::Property => Lookup::Property(name),
         }
     }
 }
 
 /// The length of `TamisLookups.told`.
-const TOLD: i32 = 3 * 512;
+const TOLD: i32 = 4 * 512;
 
 #[derive(Debug, Default)]
 pub(crate) struct Lookups {
@@ -40,7 +45,7 @@ pub(crate) struct Lookups {
 #[derive(Debug, Default)]
 struct Asked {
     /// By [`LookupKind`].
-    names: [HashSet<String>; 3],
+    names: [HashSet<String>; 4],
     all_variables: bool,
     listed: BTreeSet<u32>,
     /// The jars that were asked for an entry.
@@ -97,7 +102,7 @@ impl Lookups {
     fn drain(&self) -> tamis_jvm_wire::Lookups {
         let mut asked = self.asked();
         let mut plain = Vec::new();
-        for kind in [LookupKind::Class, LookupKind::Reflected, LookupKind::Variable] {
+        for kind in KINDS {
             plain.extend(asked.names[kind as usize].drain().map(|name| kind.lookup(name)));
         }
         if std::mem::take(&mut asked.all_variables) {

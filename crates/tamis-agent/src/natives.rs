@@ -18,6 +18,12 @@ extern "system" fn Java_java_lang_TamisHooks_failedIn(jni: Jni, _: Object, name:
     guarded((), |agent| agent.test_failed_in(&jni.text(name).unwrap_or_default()));
 }
 
+/// `private static native boolean othersAreOpen()`
+#[unsafe(no_mangle)]
+extern "system" fn Java_java_lang_TamisHooks_othersAreOpen(_: Jni, _: Object) -> u8 {
+    guarded(0, |agent| u8::from(agent.open_tests() > 1))
+}
+
 /// `static native void trouble(String what)`
 #[unsafe(no_mangle)]
 extern "system" fn Java_java_lang_TamisHooks_trouble(jni: Jni, _: Object, what: Object) {

@@ -103,6 +103,25 @@ extern "system" fn Java_java_lang_TamisState_tell(
     });
 }
 
+/// `private static native void tell(String[] names, long[] numbers)`
+#[unsafe(no_mangle)]
+extern "system" fn Java_java_lang_TamisGlobals_tell(
+    jni: Jni,
+    _: Object,
+    names: Object,
+    numbers: Object,
+) {
+    guarded((), |agent| {
+        let names = jni.texts(names);
+        let mut values = vec![0; names.len()];
+        if jni.copy_longs(numbers, 0, &mut values).is_some() {
+            agent.globals_now(names.into_iter().zip(values).collect());
+        } else {
+            agent.trouble("the state of the JVM could not be read");
+        }
+    });
+}
+
 fn text(jni: Jni, text: Object) -> Option<CString> {
     CString::new(jni.text(text)?).ok()
 }

@@ -3,13 +3,13 @@
 //! | part | where |
 //! | --- | --- |
 //! | version, flags, names, superclass, interfaces in order | header |
-//! | fields and methods without bodies, as a set | header |
+//! | fields in order, methods without bodies as a set | header |
 //! | attributes that reflection or linking sees | header |
 //! | instructions, exception table, stack and local sizes, type annotations in code | body |
 //! | debug attributes, frames, annotations dropped at run time, nested classes that are merely mentioned | nowhere |
 //! | an attribute that we do not know | where it stands, with all of the constant pool, because its bytes may point anywhere |
 //!
-//! The order of interfaces, exceptions, record components and permitted subclasses is visible at
+//! The order of fields, interfaces, exceptions, record components and permitted subclasses is visible at
 //! run time and counts.
 
 use crate::annotation::{Annotations, SetHash, taken};
@@ -155,13 +155,13 @@ pub(crate) struct Walk<'a, 'c, 's> {
 impl<'a, 's> Walk<'a, '_, 's> {
     pub(crate) fn fingerprint(&mut self) -> Result<Fingerprint<'a>, Malformed> {
         let class = self.class;
-        let mut sets = [SetHash::default(); 2];
-        for (set, (members, place)) in
-            sets.iter_mut().zip([(&class.fields, Place::Field), (&class.methods, Place::Method)])
-        {
-            for member in members {
-                set.add(self.member(member, place)?);
-            }
+        let mut fields = Vec::with_capacity(class.fields.len());
+        for field in &class.fields {
+            fields.push(self.member(field, Place::Field)?);
+        }
+        let mut methods = SetHash::default();
+        for method in &class.methods {
+            methods.add(self.member(method, Place::Method)?);
         }
         let attributes = self.attributes(class.attributes, Place::Class, None)?;
         let header = &mut self.memory.buffer;
@@ -174,9 +174,11 @@ impl<'a, 's> Walk<'a, '_, 's> {
         for interface in &class.interfaces {
             text(interface, header);
         }
-        for set in sets {
-            set.append(header);
+        header.extend_from_slice(&(fields.len() as u32).to_le_bytes());
+        for field in fields {
+            header.extend_from_slice(&field.0.to_le_bytes());
         }
+        methods.append(header);
         attributes.append(header);
         let header = taken(&mut self.memory.buffer, 0);
         let bodies = std::mem::take(&mut self.bodies);

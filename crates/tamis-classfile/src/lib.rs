@@ -5,7 +5,7 @@
 //!
 //! * a two-layer [`Fingerprint`]: the *header* (all that reflection and linking can see) and one
 //!   *body* per method (instructions with their constants resolved). Debug information, frames and
-//!   annotations that are not kept at run time do not count, nor does the order of members,
+//!   annotations that are not kept at run time do not count, nor does the order of methods,
 //!   annotations or constants;
 //! * the [`References`]: which other classes this one inherits from, uses, or names in a string.
 //!
@@ -42,5 +42,5 @@ pub use pool::{ConstantPool, MemberRef, Tag};
 pub use raw::{Bootstrap, DynamicRef, Handler, RawCode};
 pub use reader::Malformed;
 pub use references::{AnnotationUse, Place, References, classes_in};
-pub use uses::{BodyUses, body_uses};
+pub use uses::{BodyUses, LambdaUse, body_uses};
 pub use values::{Fresh, HandedOn, Source, ValueUses, value_uses};

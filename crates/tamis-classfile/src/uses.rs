@@ -14,6 +14,7 @@ const GETSTATIC: u8 = 178;
 const PUTSTATIC: u8 = 179;
 const GETFIELD: u8 = 180;
 const PUTFIELD: u8 = 181;
+const INVOKEINTERFACE: u8 = 185;
 const INVOKEDYNAMIC: u8 = 186;
 const NEW: u8 = 187;
 const IINC: u8 = 132;
@@ -29,12 +30,32 @@ pub struct BodyUses<'a> {
     pub made: Vec<&'a [u8]>,
     /// Methods that are called, also through method handles and by lambdas.
     pub calls: Vec<MemberRef<'a>>,
+    /// Those of them that are called by an interface's name: an object of a lambda can be behind it.
+    pub interface_calls: Vec<MemberRef<'a>>,
+    /// Objects that are made of lambdas and of references to methods.
+    pub lambdas: Vec<LambdaUse<'a>>,
     /// Static fields that are read or written.
     pub statics: Vec<MemberRef<'a>>,
+    /// Those of them that are written.
+    pub written_statics: Vec<MemberRef<'a>>,
+    /// Fields of objects that are read or written.
+    pub fields: Vec<MemberRef<'a>>,
     /// Whether the body reads a field of an object.
     pub reads_fields: bool,
     /// Whether the body writes a field of an object.
     pub writes_fields: bool,
+}
+
+/// An object that is made of a lambda or of a reference to a method.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LambdaUse<'a> {
+    /// The interface that the object has.
+    pub interface: &'a [u8],
+    /// The name of its method, and that method's descriptor.
+    pub name: &'a [u8],
+    pub descriptor: &'a [u8],
+    /// What runs when it is called.
+    pub runs: MemberRef<'a>,
 }
 
 /// The references of a method's body; `None` where it has none.
@@ -126,17 +147,26 @@ impl<'a> Walk<'a, '_> {
                 let field = pool.member(index)?;
                 self.mention(field.class);
                 self.uses.statics.push(field);
+                if op == PUTSTATIC {
+                    self.uses.written_statics.push(field);
+                }
                 Ok(())
             }
             GETFIELD | PUTFIELD => {
-                self.mention(pool.member(index)?.class);
+                let field = pool.member(index)?;
+                self.mention(field.class);
+                self.uses.fields.push(field);
                 self.uses.reads_fields |= op == GETFIELD;
                 self.uses.writes_fields |= op == PUTFIELD;
                 Ok(())
             }
             INVOKEDYNAMIC => {
-                let (bootstrap, _) = pool.pair(index, Tag::InvokeDynamic)?;
-                self.bootstrap(bootstrap, 0)
+                let (bootstrap, called) = pool.pair(index, Tag::InvokeDynamic)?;
+                self.bootstrap(bootstrap, Some(called), 0)
+            }
+            INVOKEINTERFACE => {
+                self.uses.interface_calls.push(pool.member(index)?);
+                self.any_constant(index, 0)
             }
             NEW => {
                 let name = pool.class_name(index)?;
@@ -168,18 +198,22 @@ impl<'a> Walk<'a, '_> {
             }
             Some(Tag::MethodHandle) => {
                 let (_, member) = pool.method_handle(index)?;
+                if pool.tag(member) == Some(Tag::InterfaceMethod) {
+                    self.uses.interface_calls.push(pool.member(member)?);
+                }
                 self.any_constant(member, depth + 1)
             }
             Some(Tag::Dynamic) if depth < DEEPEST => {
                 let (bootstrap, _) = pool.pair(index, Tag::Dynamic)?;
-                self.bootstrap(bootstrap, depth + 1)
+                self.bootstrap(bootstrap, None, depth + 1)
             }
             _ => Ok(()),
         }
     }
 
-    /// The bootstrap method and its arguments: for a lambda, its body.
-    fn bootstrap(&mut self, wanted: u16, depth: u32) -> Result<(), Malformed> {
+    /// The bootstrap method and its arguments: for a lambda, its body. `called` is the name and type of the
+    /// instruction.
+    fn bootstrap(&mut self, wanted: u16, called: Option<u16>, depth: u32) -> Result<(), Malformed> {
         let table = self.class.attributes.find(&self.class.pool, b"BootstrapMethods")?;
         let Some(table) = table else { return Ok(()) };
         let mut data = table.data;
@@ -195,10 +229,33 @@ impl<'a> Walk<'a, '_> {
                 continue;
             }
             self.any_constant(handle, depth)?;
+            let mut all = Vec::with_capacity(usize::from(arguments));
             for _ in 0..arguments {
                 let argument = data.u2()?;
                 self.any_constant(argument, depth)?;
+                all.push(argument);
             }
+            if let Some(called) = called {
+                self.lambda(called, &all)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The arguments of the JDK's factory for lambdas: the method's type, what runs, and more.
+    fn lambda(&mut self, called: u16, arguments: &[u16]) -> Result<(), Malformed> {
+        let pool = &self.class.pool;
+        let &[kind, runs, ..] = arguments else { return Ok(()) };
+        if (pool.tag(kind), pool.tag(runs)) != (Some(Tag::MethodType), Some(Tag::MethodHandle)) {
+            return Ok(());
+        }
+        let (name, made) = pool.name_and_type(called)?;
+        let returned = made.iter().position(|&b| b == b')').map_or(made.len(), |at| at + 1);
+        let object = made[returned..].strip_prefix(b"L").and_then(|o| o.strip_suffix(b";"));
+        let (_, member) = pool.method_handle(runs)?;
+        if let Some(interface) = object {
+            let (descriptor, runs) = (pool.method_type(kind)?, pool.member(member)?);
+            self.uses.lambdas.push(LambdaUse { interface, name, descriptor, runs });
         }
         Ok(())
     }
@@ -282,10 +339,32 @@ mod tests {
     fn a_lambda_is_called_by_who_makes_it() {
         let source = "class A { int f; Runnable make() { return () -> inner(f); }
             void inner(int i) { } }";
-        uses_of(source, "make", |uses| assert!(calls(uses, "lambda$make$0"), "{uses:?}"));
+        uses_of(source, "make", |uses| {
+            assert!(calls(uses, "lambda$make$0"), "{uses:?}");
+            let lambda = uses.lambdas[0];
+            assert_eq!((lambda.interface, lambda.name), (&b"java/lang/Runnable"[..], &b"run"[..]));
+            assert_eq!((lambda.descriptor, lambda.runs.name), (&b"()V"[..], &b"lambda$make$0"[..]));
+        });
         uses_of(source, "lambda$make$0", |uses| {
             assert!(calls(uses, "inner"));
             assert!(uses.reads_fields);
+        });
+    }
+
+    #[test]
+    fn calls_by_interfaces_and_fields_are_distinguished() {
+        let source = "import java.util.function.*; class A { static int s; int f;
+            Supplier<String> run(Supplier<String> given, StringBuilder b) {
+                s = f; b.length(); given.get(); return given::get; } }";
+        uses_of(source, "run", |uses| {
+            assert_eq!(uses.interface_calls.len(), 2, "{uses:?}");
+            assert!(uses.interface_calls.iter().all(|c| c.name == b"get"));
+            assert_eq!(uses.lambdas[0].runs.class, b"java/util/function/Supplier");
+            let names = |all: &[MemberRef<'_>]| -> Vec<Vec<u8>> {
+                all.iter().map(|field| field.name.to_vec()).collect()
+            };
+            assert_eq!(names(&uses.fields), [b"f"]);
+            assert_eq!(names(&uses.written_statics), [b"s"]);
         });
     }
 

@@ -51,7 +51,9 @@ const CASES: &[Case] = cases! {
     "RecordLines": "record RecordLines(int a, String b) { int sum() { return a + b.length(); } }"
         => "record RecordLines(int a,\n String b) {\n int sum() {\n return a + b.length(); } }", Same;
     "MemberOrder": "class MemberOrder { int a; String b; int f() { return a; } void g() { b = \"x\"; } }"
-        => "class MemberOrder { String b; int a; void g() { b = \"x\"; } int f() { return a; } }", Same;
+        => "class MemberOrder { int a; String b; void g() { b = \"x\"; } int f() { return a; } }", Same;
+    "FieldOrder": "class FieldOrder { int a; String b; }"
+        => "class FieldOrder { String b; int a; }", Header;
     "PoolOrder": "class PoolOrder { String a() { return \"first\"; } String b() { return \"second\"; } }"
         => "class PoolOrder { String b() { return \"second\"; } String a() { return \"first\"; } }", Same;
     "AnnotationOrder": "@Seen(value = 1, text = \"t\") @SeenToo(String.class) class AnnotationOrder {}"

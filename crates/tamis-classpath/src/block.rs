@@ -11,7 +11,7 @@ use tamis_classfile::{
 use tamis_core::Hash;
 
 /// Raised whenever the meaning of a stored block changes.
-pub const BLOCK_VERSION: u32 = 4;
+pub const BLOCK_VERSION: u32 = 5;
 
 /// One type as the selection sees it. All ids are of the block's table.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -4,6 +4,7 @@
 //! together from numbers, and texts are made when a fact is met for the first time.
 
 use crate::facts::{Fact, FactKind, answer};
+use crate::shelves::{Shelves, asked_with};
 use roaring::RoaringBitmap;
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
@@ -59,6 +60,8 @@ pub(crate) struct Named {
     pub(crate) header_names: Box<[NameId]>,
     /// Whether it is, or a library uses in it, the JDK's resource bundles.
     pub(crate) uses_bundles: bool,
+    /// The shelves that it can get something from, of a library's class.
+    pub(crate) asks: Shelves,
     /// What a test that touches it depends on: its header, or all of a library's class.
     pub(crate) fact: u32,
 }
@@ -136,9 +139,15 @@ impl Answers {
             header_names: index.header_names(name).iter().map(|n| class_id(n, names)).collect(),
             uses_bundles: is_bundle(name)
                 || in_library && index.uses(name).iter().any(|name| is_bundle(name)),
+            asks: if in_library { asked_with_all(&index.uses(name)) } else { 0 },
             fact: self.number(kind(name.to_owned())),
         }
     }
+}
+
+fn asked_with_all(uses: &[String]) -> Shelves {
+    let names = uses.iter().map(|name| name.replace('.', "/"));
+    names.fold(0, |all, name| all | asked_with(name.as_bytes()))
 }
 
 /// The number of a class's name, `com.acme.Thing`.

@@ -1,12 +1,35 @@
 //! The loaded classes of the project with their methods, by the probes that tell what ran.
 
-use crate::class::{Class, Method};
+use crate::class::{Class, Lambda, Method};
+use crate::shelves::Shelves;
+use roaring::RoaringBitmap;
 use rustc_hash::{FxHashMap, FxHashSet};
 use tamis_classpath::names::{NameId, Names};
 
 /// Types by which no object is called, but for what every object has.
 pub(crate) const MARKERS: &[&[u8]] =
     &[b"java/lang/Object", b"java/io/Serializable", b"java/lang/Cloneable", b"java/lang/Record"];
+
+/// Lambdas with the probes of those who make them.
+#[derive(Debug, Default)]
+struct Lambdas {
+    /// By the method of the interface that they are called as.
+    by_call: FxHashMap<NameId, Vec<(Lambda, u32)>>,
+    by_interface: FxHashMap<NameId, Vec<(Lambda, u32)>>,
+    /// By the outermost class of those who make them.
+    by_nest: FxHashMap<NameId, Vec<(Lambda, u32)>>,
+    /// Who makes them, by what runs.
+    makers: FxHashMap<(NameId, NameId), Vec<u32>>,
+}
+
+impl Lambdas {
+    fn add(&mut self, lambda: Lambda, nest: NameId, maker: u32) {
+        self.by_call.entry(lambda.called_as).or_default().push((lambda, maker));
+        self.by_interface.entry(lambda.interface).or_default().push((lambda, maker));
+        self.by_nest.entry(nest).or_default().push((lambda, maker));
+        self.makers.entry(lambda.runs).or_default().push(maker);
+    }
+}
 
 /// The loaded classes of the project as a graph of calls.
 #[derive(Debug, Default)]
@@ -18,6 +41,16 @@ pub(crate) struct Calls {
     pub(crate) by_signature: FxHashMap<NameId, Vec<u32>>,
     /// Signatures to those who call them: the class that they name, and the caller's probe.
     callers: FxHashMap<NameId, Vec<(NameId, u32)>>,
+    lambdas: Lambdas,
+    /// Who uses static fields: their names to the class that is named, the user's probe, and whether it
+    /// writes.
+    users: FxHashMap<NameId, Vec<(NameId, u32, bool)>>,
+    /// Who puts something on shelves.
+    pub(crate) setters: Vec<(u32, Shelves)>,
+    /// Nests and the types of objects that they hand over, to the owners of the methods that get them.
+    takers: FxHashMap<(NameId, NameId), Vec<NameId>>,
+    /// Those who may write fields that they do not name.
+    pub(crate) hidden_writers: Vec<u32>,
     /// Names of classes to those of their outermost classes.
     nests: FxHashMap<NameId, NameId>,
 }
@@ -39,6 +72,25 @@ impl Calls {
             }
             for &owner in &method.statics {
                 self.add_nest(owner, names);
+            }
+            for &(owner, field, writes) in &method.links.named_statics {
+                self.users.entry(field).or_default().push((owner, probe, writes));
+            }
+            if method.links.sets != 0 {
+                self.setters.push((probe, method.links.sets));
+            }
+            let nest = self.nest(class.name);
+            for &(owner, kind) in &method.links.hands {
+                let takers = self.takers.entry((nest, kind)).or_default();
+                if !takers.contains(&owner) {
+                    takers.push(owner);
+                }
+            }
+            if method.links.gets_at_any_field {
+                self.hidden_writers.push(probe);
+            }
+            for &lambda in &method.links.lambdas {
+                self.lambdas.add(lambda, nest, probe);
             }
         }
         self.by_name.entry(class.name).or_insert(at);
@@ -64,6 +116,58 @@ impl Calls {
     /// Who calls such a method, and by which class's name.
     pub(crate) fn callers(&self, signature: NameId) -> impl Iterator<Item = (NameId, u32)> + '_ {
         self.callers.get(&signature).into_iter().flatten().copied()
+    }
+
+    /// Lambdas whose object is called by this method of an interface, and who makes them.
+    pub(crate) fn lambdas(&self, called_as: NameId) -> &[(Lambda, u32)] {
+        self.lambdas.by_call.get(&called_as).map_or(&[], Vec::as_slice)
+    }
+
+    /// Lambdas with this interface, and who makes them.
+    pub(crate) fn lambdas_of(&self, interface: NameId) -> &[(Lambda, u32)] {
+        self.lambdas.by_interface.get(&interface).map_or(&[], Vec::as_slice)
+    }
+
+    /// Lambdas that code of a nest makes, and which method does.
+    pub(crate) fn lambdas_in(&self, nest: NameId) -> &[(Lambda, u32)] {
+        self.lambdas.by_nest.get(&nest).map_or(&[], Vec::as_slice)
+    }
+
+    /// Who makes objects of which a call leads to this method.
+    pub(crate) fn makers_of(&self, class: NameId, signature: NameId) -> &[u32] {
+        self.lambdas.makers.get(&(class, signature)).map_or(&[], Vec::as_slice)
+    }
+
+    /// The owners of methods that code of a nest hands objects of a type to.
+    pub(crate) fn takers(&self, nest: NameId, kind: NameId) -> &[NameId] {
+        self.takers.get(&(nest, kind)).map_or(&[], Vec::as_slice)
+    }
+
+    /// The outermost class of the class that has a probe.
+    pub(crate) fn nest_of(&self, probe: u32) -> NameId {
+        let class = self.method(probe).map(|(class, _)| class.name);
+        class.map_or(NameId::MAX, |class| self.nest(class))
+    }
+
+    /// Methods of the project among some probes: probe, class, method.
+    pub(crate) fn methods_in<'c>(
+        &'c self,
+        probes: &'c RoaringBitmap,
+    ) -> impl Iterator<Item = (u32, NameId, &'c Method)> {
+        probes.iter().filter_map(|probe| {
+            let (class, method) = self.method(probe)?;
+            Some((probe, class.name, method))
+        })
+    }
+
+    /// The constructors of the class at this position.
+    pub(crate) fn made_at(&self, at: usize) -> impl Iterator<Item = u32> + '_ {
+        self.constructors(self.classes[at].0.name)
+    }
+
+    /// Who uses static fields of this name: by which class's name, and whether to write.
+    pub(crate) fn users(&self, field: NameId) -> &[(NameId, u32, bool)] {
+        self.users.get(&field).map_or(&[], Vec::as_slice)
     }
 
     pub(crate) fn len(&self) -> usize {

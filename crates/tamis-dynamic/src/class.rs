@@ -1,9 +1,10 @@
 //! One class of the project with what each of its methods refers to.
 
 use crate::generic::arguments;
+use crate::shelves;
 use tamis_classfile::{
-    ClassFile, Fresh, Malformed, Member, Source, Tag, ValueUses, body_uses, classes_in, flags,
-    value_uses,
+    BodyUses, ClassFile, Fresh, Malformed, Member, Source, Tag, ValueUses, body_uses, classes_in,
+    flags, value_uses,
 };
 use tamis_classpath::names::{NameId, Names};
 
@@ -54,6 +55,40 @@ pub enum SharedValue {
     Parameter(u16),
 }
 
+/// An object made of a lambda or of a reference to a method.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Lambda {
+    /// The interface that it has.
+    pub interface: NameId,
+    /// The interface's method: `apply/1`. Its types may be others where it is called.
+    pub called_as: NameId,
+    /// What runs: class and signature.
+    pub runs: (NameId, NameId),
+}
+
+/// How a method is connected with code and state that it does not name.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Links {
+    /// Whether it calls by reflection: what that arrives at cannot be read here.
+    pub is_reflective: bool,
+    /// Of calls by an interface's name: the interface, and the method as `apply/1`.
+    pub interface_calls: Vec<(NameId, NameId)>,
+    /// Types of objects that it hands over in calls, and the owner of each call.
+    pub hands: Vec<(NameId, NameId)>,
+    pub lambdas: Vec<Lambda>,
+    /// The classes by whose names it uses static fields, the fields, and whether it writes them.
+    pub named_statics: Vec<(NameId, NameId, bool)>,
+    /// Classes whose objects it looks into, by fields.
+    pub looks_into: Vec<NameId>,
+    /// Whether it reads or writes fields that it does not name.
+    pub gets_at_any_field: bool,
+    /// Places of the JDK and of frameworks that it can put something on or get something from.
+    pub sets: u32,
+    pub asks: u32,
+    /// Made by the compiler, such as the body of a lambda.
+    pub is_hidden: bool,
+}
+
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Method {
     /// Name and descriptor: `run(I)V`.
@@ -61,8 +96,6 @@ pub struct Method {
     pub is_initialiser: bool,
     pub is_constructor: bool,
     pub is_static: bool,
-    /// Whether it calls by reflection: what that arrives at cannot be read here.
-    pub is_reflective: bool,
     /// The classes by whose names it reads or writes static fields.
     pub statics: Vec<NameId>,
     /// Whether it can change an object that it was given: by a field, or by a call that sounds so.
@@ -73,6 +106,8 @@ pub struct Method {
     pub makes: Vec<NameId>,
     /// Owner and signature.
     pub calls: Vec<(NameId, NameId)>,
+    /// How it is connected with code and state that it does not name.
+    pub links: Links,
     /// Values that it does more with than to look at them.
     pub given_away: Vec<SharedValue>,
     /// Values that it passes to a static method: class, signature, slot.
@@ -225,6 +260,8 @@ fn read_method(
         .collect();
     calls.sort_unstable();
     calls.dedup();
+    let links =
+        Links { is_hidden: method.access & flags::SYNTHETIC != 0, ..Links::of(&uses, names) };
     let given_away = values.given_away.iter().filter_map(|s| value(s, names)).collect();
     let handed_on = values.handed_on.iter().filter_map(|(source, to)| {
         let signature = names.intern(&[to.method.name, to.method.descriptor].concat());
@@ -241,12 +278,95 @@ fn read_method(
         is_writer: (uses.writes_fields && method.name != b"<init>")
             || uses.calls.iter().any(|call| changes(call.name, call.descriptor)),
         returns,
-        is_reflective: uses.calls.iter().any(|call| is_reflective(call.class, call.name)),
         is_static: method.access & flags::STATIC != 0,
         mentions,
         makes,
         calls,
+        links,
     }))
+}
+
+impl Links {
+    fn of(uses: &BodyUses<'_>, names: &mut Names) -> Self {
+        let calls = &uses.calls;
+        let mut linked = Self {
+            is_reflective: calls.iter().any(|call| is_reflective(call.class, call.name)),
+            gets_at_any_field: calls.iter().any(|call| gets_at_fields(call.class, call.name)),
+            sets: calls.iter().fold(0, |all, call| all | shelves::set_by(call.class, call.name)),
+            asks: calls.iter().fold(0, |all, call| all | shelves::asked_by(call.class, call.name)),
+            ..Self::default()
+        };
+        for call in &uses.interface_calls {
+            let method = called_as(call.name, call.descriptor);
+            linked.interface_calls.push((names.intern(call.class), names.intern(&method)));
+        }
+        for call in &uses.calls {
+            let owner = names.intern(call.class);
+            let end = call.descriptor.iter().position(|&b| b == b')').unwrap_or(0);
+            classes_in(&call.descriptor[..end], &mut |name| {
+                linked.hands.push((owner, names.intern(&name)));
+            });
+        }
+        for lambda in &uses.lambdas {
+            let signature = [lambda.runs.name, lambda.runs.descriptor].concat();
+            linked.lambdas.push(Lambda {
+                interface: names.intern(lambda.interface),
+                called_as: names.intern(&called_as(lambda.name, lambda.descriptor)),
+                runs: (names.intern(lambda.runs.class), names.intern(&signature)),
+            });
+        }
+        for (fields, written) in [(&uses.statics, false), (&uses.written_statics, true)] {
+            let fields = fields.iter();
+            let named = fields.map(|f| (names.intern(f.class), names.intern(f.name), written));
+            linked.named_statics.extend(named);
+        }
+        linked.looks_into.extend(uses.fields.iter().map(|f| names.intern(f.class)));
+        linked.tidy();
+        linked
+    }
+
+    fn tidy(&mut self) {
+        for pairs in [&mut self.interface_calls, &mut self.hands] {
+            pairs.sort_unstable();
+            pairs.dedup();
+        }
+        self.named_statics.sort_unstable();
+        self.named_statics.dedup();
+        self.looks_into.sort_unstable();
+        self.looks_into.dedup();
+    }
+}
+
+/// A method of an interface by its name and the number of its parameters.
+fn called_as(name: &[u8], descriptor: &[u8]) -> Vec<u8> {
+    let mut parameters = 0;
+    let mut left = descriptor.strip_prefix(b"(").unwrap_or_default();
+    while let [first, rest @ ..] = left {
+        left = match first {
+            b')' => break,
+            b'[' => {
+                left = rest;
+                continue;
+            }
+            b'L' => rest.iter().position(|&b| b == b';').map_or(&[][..], |at| &rest[at + 1..]),
+            _ => rest,
+        };
+        parameters += 1;
+    }
+    [name, format!("/{parameters}").as_bytes()].concat()
+}
+
+/// Calls that read or write fields by their names or places.
+fn gets_at_fields(class: &[u8], method: &[u8]) -> bool {
+    match class {
+        b"java/lang/reflect/Field" => method.starts_with(b"get") || method.starts_with(b"set"),
+        b"java/lang/invoke/MethodHandles$Lookup" => {
+            method.starts_with(b"find") || method.starts_with(b"unreflect")
+        }
+        b"java/lang/invoke/VarHandle" => true,
+        b"sun/misc/Unsafe" | b"jdk/internal/misc/Unsafe" => true,
+        _ => false,
+    }
 }
 
 fn value(source: &Source<'_>, names: &mut Names) -> Option<SharedValue> {
@@ -270,5 +390,23 @@ fn is_reflective(class: &[u8], method: &[u8]) -> bool {
         b"java/util/ServiceLoader" => true,
         b"java/lang/ClassLoader" => method == b"loadClass",
         _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::called_as;
+
+    #[test]
+    fn methods_of_interfaces_have_a_number_of_parameters() {
+        for (descriptor, method) in [
+            ("()V", "m/0"),
+            ("(Ljava/lang/Object;)Z", "m/1"),
+            ("(I[JLa/B;[[La/B;D)La/B;", "m/5"),
+            ("(La/B", "m/1"),
+            ("", "m/0"),
+        ] {
+            assert_eq!(called_as(b"m", descriptor.as_bytes()), method.as_bytes(), "{descriptor}");
+        }
     }
 }

@@ -1,14 +1,17 @@
 //! What counts for a test, from what was seen of it and of those before it.
 
 use crate::answers::{Answers, OnPath, class_id};
+use crate::calls::Calls;
+use crate::elsewhere::{Elsewhere, View, handed_by, made_by_others, writers_of};
 use crate::facts::FactKind;
 use crate::jvm::Jvm;
 use crate::retained_state::RetainedState;
 use crate::seen::{Counted, Depends, Place, Seen};
+use crate::tests_seen::TestsSeen;
 use roaring::RoaringBitmap;
 use rustc_hash::FxHashSet;
 use tamis_classfile::mutf8;
-use tamis_classpath::names::NameId;
+use tamis_classpath::names::{NameId, Names};
 
 /// All that a test can have used.
 struct Closed {
@@ -16,14 +19,22 @@ struct Closed {
     hits: RoaringBitmap,
     /// Classes, by name.
     touched: FxHashSet<NameId>,
+    /// Methods that count because of what earlier tests left, other than by static initialisers.
+    left: RoaringBitmap,
+    /// Classes that static initialisers asked for by name, and resources, as facts.
+    asked: RoaringBitmap,
+    others: RoaringBitmap,
     /// Classes whose objects can be kept for it.
     objects: FxHashSet<NameId>,
+    /// A class of which it uses objects that only others made.
+    stranger: Option<NameId>,
 }
 
 impl Jvm {
     /// What follows from what was seen. Objects of the `made` classes count as held by a static field.
     pub(crate) fn depends_on(&mut self, seen: &Seen, made: &FxHashSet<NameId>) -> Counted {
-        let Closed { hits, mut touched, objects } = self.close(seen, made);
+        let Closed { hits, mut touched, left, mut asked, others, objects, stranger } =
+            self.close(seen, made);
         let mut depends = Depends {
             incomplete: self.incomplete.clone(),
             found_only: seen.found_only,
@@ -31,13 +42,17 @@ impl Jvm {
             ..Depends::default()
         };
         let mut facts = &seen.others | self.class_files_read(seen);
-        // What a test asked for by name that this one relies on may have been for this one, too.
+        facts |= others;
+        // What a test asked for by name that this one relies on may have been for this one, too. Of static
+        // initialisers it is known what they asked for.
         let inherited = &hits - &seen.hits;
-        let mut asked = RoaringBitmap::new();
+        let left = left - &seen.hits;
         for did in self.tests.ended.iter().filter(|did| !did.hits.is_disjoint(&inherited)) {
             depends.relies_on.insert(did.test);
-            asked |= &did.classes;
-            facts |= &did.others;
+            if !did.hits.is_disjoint(&left) {
+                asked |= &did.classes;
+                facts |= &did.others;
+            }
         }
         touched.extend(asked);
         depends.uses_bundles = self.add_classes(&touched, &mut facts);
@@ -46,7 +61,7 @@ impl Jvm {
         }
         self.add_bodies(&hits, &mut facts);
         depends.facts = self.answers.facts(facts);
-        Counted { depends, hits, objects }
+        Counted { depends, hits, objects, stranger }
     }
 
     /// Who reads a class file without loading it depends on all of it, and on its absence. Those of the
@@ -74,7 +89,7 @@ impl Jvm {
         let index = &self.index;
         let Self { calls, names, answers, kinds, .. } = self;
         kinds.update(calls, names);
-        let kept = self.statics.kept.get_or_insert_with(|| RetainedState::of(calls, names));
+        let fields = self.statics.kept.get_or_insert_with(|| RetainedState::of(calls, names));
         let loaded = match seen.untouched {
             Some(_) => seen.loaded.iter().map(|class| class_id(class, names)).collect(),
             None => FxHashSet::default(),
@@ -90,16 +105,20 @@ impl Jvm {
                             || untouched.changed.contains(&(class, field)))
             })
         };
-        let mut hits = seen.hits.clone();
+        let mut view = View { calls, kinds, answers, names, ran: &self.ran };
+        let kept = Elsewhere::of(&seen.hits, &self.loaded, &mut view);
+        let mut left = self.tests.changed_by_others(seen);
+        let mut hits = &seen.hits | &left;
         let mut touched: FxHashSet<NameId> = FxHashSet::default();
         let mut new_classes: Vec<NameId> =
             seen.classes.iter().map(|class| class_id(class, names)).collect();
         // A JVM that a test started has no class of its own.
-        if !seen.own_class.is_empty() {
-            new_classes.push(class_id(&seen.own_class, names));
-        }
+        let own = Some(&seen.own_class).filter(|class| !class.is_empty());
+        new_classes.extend(own.map(|class| class_id(class, names)));
         let mut new_hits: Vec<u32> = hits.iter().collect();
         let mut roots_done = RoaringBitmap::new();
+        let mut stranger = None;
+        let (mut asked, mut others) = (RoaringBitmap::new(), RoaringBitmap::new());
         loop {
             for &probe in &new_hits {
                 new_classes.extend(self.loaded.find(probe).map(|loaded| loaded.id));
@@ -107,15 +126,11 @@ impl Jvm {
                     new_classes.extend(&method.mentions);
                 }
             }
-            let mut roots: Vec<u32> = Vec::new();
-            while let Some(class) = new_classes.pop() {
-                if touched.insert(class) {
-                    new_classes.extend(&answers.class(class, names).header_names);
-                    roots.extend(calls.initialiser(class));
-                }
-            }
+            touch(&mut new_classes, &mut touched, answers, names);
+            let mut roots: Vec<u32> =
+                touched.iter().filter_map(|&c| calls.initialiser(c)).collect();
             // With each round there may be more: what was no matter at first may be now.
-            let met = kept.met(&hits, made, &can_be_left, (calls, kinds), index, names);
+            let met = fields.met(&hits, made, &can_be_left, (calls, kinds), index, names);
             for &class in met.objects.intersection(&touched) {
                 roots.extend(calls.constructors(class));
             }
@@ -126,28 +141,45 @@ impl Jvm {
             // Of most static initialisers it is known what ran in them.
             let mut ran_in_them = RoaringBitmap::new();
             roots.retain(|probe| match self.statics.initialised.get(probe) {
-                Some(ran) => {
-                    ran_in_them |= ran;
+                Some(initialised) => {
+                    ran_in_them |= &initialised.hits;
+                    asked |= &initialised.classes;
+                    others |= &initialised.others;
                     false
                 }
                 None => true,
             });
+            let mut view = View { calls, kinds, answers, names, ran: &self.ran };
+            left.extend(&roots);
+            let mut outside: Vec<u32> = kept.roots(&hits, &touched, &mut view);
+            outside.extend(writers_of(&met.fields, &view));
+            outside.extend(handed_by(&met.concerned, &view));
+            roots.extend(&outside);
+            roots.extend(&seen.running);
             let is_told = |probe: &u32| self.statics.initialised.contains_key(probe);
             roots.extend(met.concerned.iter().filter(|probe| !is_told(probe)));
             roots.retain(|&probe| roots_done.insert(probe));
             let mut more = calls.reach(roots.iter().copied(), &self.ran, kinds);
-            // What was called by reflection is not known: anything that ran together with it.
-            for probe in more.iter().chain(roots).collect::<Vec<_>>() {
-                if calls.method(probe).is_some_and(|(_, method)| method.is_reflective) {
-                    let with_it = self.tests.ended.iter().filter(|did| did.hits.contains(probe));
-                    with_it.for_each(|did| more |= &did.hits);
-                }
-            }
+            let reflective: Vec<u32> = more.iter().chain(roots).collect();
+            more |= with_reflection(&reflective, calls, &self.tests);
+            more.extend(outside);
+            left |= &more;
             more |= makers;
             more |= ran_in_them;
+            let shelved = kept.left_on_shelves(&hits, calls, &self.tests, &seen.own_class);
+            left |= &shelved;
+            more |= shelved;
             more -= &hits;
             if more.is_empty() {
-                return Closed { hits, touched, objects: met.objects };
+                let made = made_by_others(seen, &hits, &met.objects, calls, &self.tests);
+                left |= &made.ran;
+                more = made.ran;
+                more -= &hits;
+                stranger = stranger.or(made.class);
+            }
+            if more.is_empty() {
+                let objects = met.objects;
+                return Closed { hits, touched, left, asked, others, objects, stranger };
             }
             hits |= &more;
             new_hits = more.iter().collect();
@@ -202,6 +234,32 @@ impl Jvm {
             facts.extend(body);
         }
     }
+}
+
+/// Adds classes, and what their headers lead to.
+fn touch(
+    new: &mut Vec<NameId>,
+    touched: &mut FxHashSet<NameId>,
+    answers: &mut Answers,
+    names: &mut Names,
+) {
+    while let Some(class) = new.pop() {
+        if touched.insert(class) {
+            new.extend(&answers.class(class, names).header_names);
+        }
+    }
+}
+
+/// What was called by reflection is not known: anything that ran together with it.
+fn with_reflection(methods: &[u32], calls: &Calls, tests: &TestsSeen) -> RoaringBitmap {
+    let mut found = RoaringBitmap::new();
+    for &probe in methods {
+        if calls.method(probe).is_some_and(|(_, method)| method.links.is_reflective) {
+            let with_it = tests.ended.iter().filter(|did| did.hits.contains(probe));
+            with_it.for_each(|did| found |= &did.hits);
+        }
+    }
+    found
 }
 
 fn whole(answers: &mut Answers, class: &str) -> u32 {

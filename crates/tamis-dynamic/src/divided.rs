@@ -1,6 +1,7 @@
 //! What was seen of a test class, by its methods.
 
 use crate::seen::Seen;
+use std::collections::BTreeMap;
 
 /// A test class whose methods are being distinguished.
 #[derive(Debug)]
@@ -10,6 +11,10 @@ pub(crate) struct Divided {
     /// The one that runs: its number and name.
     pub(crate) open: Option<(u32, String, Seen)>,
     pub(crate) done: Vec<(u32, String, Seen)>,
+    /// What of the JVM was not as at first when it began.
+    pub(crate) globals: BTreeMap<String, i64>,
+    /// What of the JVM one of its methods changed for another.
+    pub(crate) unsettled: Option<String>,
 }
 
 impl Divided {

@@ -4,11 +4,12 @@ use crate::answers::{Answers, class_id};
 use crate::calls::Calls;
 use crate::class::Class;
 use crate::discovery::{Discovery, outermost};
+use crate::elsewhere;
 use crate::facts::FactKind;
 use crate::loaded_classes::LoadedClasses;
 use crate::loaded_types::LoadedTypes;
 use crate::seen::{Depends, Ended, Loaded, Place, Seen};
-use crate::statics::Statics;
+use crate::statics::{Initialised, Statics};
 use crate::tests_seen::TestsSeen;
 use roaring::RoaringBitmap;
 use rustc_hash::FxHashSet;
@@ -18,7 +19,7 @@ use std::sync::Arc;
 use tamis_classpath::ClassIndex;
 use tamis_classpath::names::{Names, dotted};
 use tamis_core::Hash;
-use tamis_jvm_wire::{ClassSeen, Hits, Lookup, StaticState, Window};
+use tamis_jvm_wire::{ClassSeen, Hits, Lookup, Lookups, StaticState, Window};
 
 #[derive(Debug)]
 pub struct Jvm {
@@ -113,8 +114,17 @@ impl Jvm {
         let hits: RoaringBitmap = window.hits.iter().collect();
         self.know_all(&(&hits - &self.ran));
         self.ran |= &hits;
-        let mut seen = Seen { hits, ..Seen::default() };
-        for lookup in window.lookups.iter() {
+        let mut seen = Seen { hits, ..self.asked(&window.lookups) };
+        if window.still_running {
+            seen.running = seen.hits.clone();
+        }
+        self.tests.absorb(&window.open, &seen);
+    }
+
+    /// What was asked for by name.
+    fn asked(&mut self, lookups: &Lookups) -> Seen {
+        let mut seen = Seen::default();
+        for lookup in lookups.iter() {
             match lookup {
                 Lookup::Class(name) | Lookup::Reflected(name) => {
                     seen.classes.extend(class_name(&name));
@@ -140,11 +150,12 @@ impl Jvm {
                         seen.others.insert(self.answers.number(FactKind::Jars));
                     }
                 }
+                Lookup::Property(name) => drop(seen.properties.insert(name)),
                 // The whole environment counts for every test.
                 Lookup::Variable(_) | Lookup::AllVariables => {}
             }
         }
-        self.tests.absorb(&window.open, &seen);
+        seen
     }
 
     /// A class is reported before its methods can run. Without its class a method would count for no test.
@@ -155,7 +166,7 @@ impl Jvm {
     }
 
     /// A static initialiser came to its end.
-    pub fn initialised(&mut self, probe: u32, hits: &Hits) {
+    pub fn initialised(&mut self, probe: u32, hits: &Hits, lookups: &Lookups) {
         let hits: RoaringBitmap = hits.iter().collect();
         // What is handed to somebody else's threads may run later.
         let hands_over = |probe: u32| {
@@ -164,13 +175,22 @@ impl Jvm {
             })
         };
         if !hits.iter().chain([probe]).any(hands_over) {
-            self.statics.initialised.insert(probe, hits);
+            let asked = self.asked(lookups);
+            let others = &asked.others | self.class_files_read(&asked);
+            let names = &mut self.names;
+            let classes = asked.classes.iter().map(|class| class_id(class, names)).collect();
+            self.statics.initialised.insert(probe, Initialised { hits, classes, others });
         }
     }
 
     /// What static fields hold, reported right before a test begins.
     pub fn state(&mut self, state: &StaticState) {
         self.statics.look(state, &mut self.names);
+    }
+
+    /// What of the JVM itself is not as it was before the first test.
+    pub fn globals(&mut self, seen: &[(String, i64)]) {
+        self.tests.look(seen);
     }
 
     /// What was reported of static fields was about something that is no test.
@@ -195,17 +215,20 @@ impl Jvm {
             return Depends { incomplete, ..Depends::default() };
         };
         self.tests.divided.remove(&test);
-        let depends = self.depends_on(&seen, &FxHashSet::default()).depends;
-        self.add_ended(test, &seen);
-        depends
+        let counted = self.depends_on(&seen, &FxHashSet::default());
+        self.add_ended(test, &seen, counted.hits);
+        self.tests.globals.ended(test);
+        counted.depends
     }
 
     /// Keeps what an ended test did, for those that come after it.
-    pub(crate) fn add_ended(&mut self, test: u32, seen: &Seen) {
+    pub(crate) fn add_ended(&mut self, test: u32, seen: &Seen, counted: RoaringBitmap) {
         let others = &seen.others | self.class_files_read(seen);
         let classes = seen.classes.iter().filter(|class| **class != seen.own_class);
         let classes = classes.map(|class| class_id(class, &mut self.names)).collect();
-        self.tests.ended.push(Ended { test, hits: seen.hits.clone(), classes, others });
+        let sets = elsewhere::sets(&seen.hits, &self.calls);
+        let hits = seen.hits.clone();
+        self.tests.ended.push(Ended { test, hits, counted, classes, others, sets });
     }
 
     /// The outermost classes of the project that did something outside of all tests, other than being

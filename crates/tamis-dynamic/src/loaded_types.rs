@@ -82,6 +82,17 @@ impl LoadedTypes {
         }
     }
 
+    /// Whether this is a type that is not the project's, which some class of the project has.
+    pub(crate) fn is_interface_of_others(&self, name: NameId) -> bool {
+        self.all_foreign.contains(&name) && Some(name) != self.object
+    }
+
+    /// The positions of the classes that have this type.
+    pub(crate) fn below(&self, name: NameId) -> impl Iterator<Item = usize> + '_ {
+        let all = self.parents.iter().enumerate();
+        all.filter(move |(_, parents)| parents.contains(&name)).map(|(at, _)| at)
+    }
+
     /// Whether an object with this class's methods can be seen as a type that is not the project's.
     pub(crate) fn can_be_foreign(&self, at: usize, owner: NameId) -> bool {
         self.seen_as_foreign[at].as_ref().is_none_or(|all| all.contains(&owner))

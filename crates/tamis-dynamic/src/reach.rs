@@ -8,7 +8,13 @@
 //! code that is not seen: if it extends a type that is not the project's, all its methods that ran
 //! count, or those that such types have, where they are all known ([`Known`](crate::known::Known)).
 
+//!
+//! A call by an interface's name can arrive at every lambda and method reference with such a method whose
+//! maker ran in this JVM, wherever its object was kept in between; so can a call of code that is not the
+//! project's to which such an object may be handed, judged by the types of its parameters.
+
 use crate::calls::Calls;
+use crate::class::Method;
 use crate::loaded_types::LoadedTypes;
 use roaring::RoaringBitmap;
 use rustc_hash::FxHashSet;
@@ -33,43 +39,28 @@ impl Calls {
         ran: &RoaringBitmap,
         kinds: &LoadedTypes,
     ) -> RoaringBitmap {
-        let mut reached = RoaringBitmap::new();
-        let mut seen_calls = FxHashSet::default();
-        let mut made = FxHashSet::default();
-        let mut todo: Vec<u32> = roots.collect();
-        while let Some(probe) = todo.pop() {
+        let mut search = Reach::new(self, kinds, ran, roots.collect());
+        while let Some(probe) = search.todo.pop() {
             let Some((_, method)) = self.method(probe) else { continue };
-            for &(owner, signature) in &method.calls {
-                if !seen_calls.insert((owner, signature)) {
-                    continue;
-                }
-                for &target in self.by_signature.get(&signature).into_iter().flatten() {
-                    if ran.contains(target)
-                        && self.can_arrive(kinds, owner, target)
-                        && reached.insert(target)
-                    {
-                        todo.push(target);
-                    }
-                }
-            }
-            for &class in &method.makes {
-                let Some(&at) = self.by_name.get(&class) else { continue };
-                if !made.insert(at) {
-                    continue;
-                }
-                for target in self.called_back(kinds, at) {
-                    if ran.contains(target) && reached.insert(target) {
-                        todo.push(target);
-                    }
-                }
-            }
+            search.follow(method);
         }
-        reached
+        search.reached
+    }
+
+    /// The methods in `ran` that a call of this method can arrive at.
+    pub(crate) fn targets<'k>(
+        &'k self,
+        kinds: &'k LoadedTypes,
+        (owner, signature): (NameId, NameId),
+        ran: &'k RoaringBitmap,
+    ) -> impl Iterator<Item = u32> + 'k {
+        let targets = self.by_signature.get(&signature).into_iter().flatten().copied();
+        targets.filter(move |&to| ran.contains(to) && self.can_arrive(kinds, owner, to))
     }
 
     /// The methods of an object of this class that code which is not seen can call: those that a type
     /// which is not the project's declares, as far as such types are known.
-    fn called_back<'k>(
+    pub(crate) fn called_back<'k>(
         &'k self,
         kinds: &'k LoadedTypes,
         at: usize,
@@ -89,6 +80,18 @@ impl Calls {
         })
     }
 
+    /// Whether an object of a lambda with this interface can be behind a call by another one's name.
+    fn can_be_called_by(&self, kinds: &LoadedTypes, owner: NameId, interface: NameId) -> bool {
+        match (self.position(interface), self.position(owner)) {
+            _ if owner == interface => true,
+            (None, None) => true,
+            // A type that is not the project's knows none of the project's.
+            (None, Some(_)) => false,
+            (Some(at), Some(_)) => kinds.parents[at].contains(&owner),
+            (Some(at), None) => !kinds.foreign[at].is_empty(),
+        }
+    }
+
     /// Whether a call that names this class can arrive at a method of the same signature.
     pub(crate) fn can_arrive(&self, kinds: &LoadedTypes, owner: NameId, target: u32) -> bool {
         let Some(&(at, method)) = self.methods.get(&target) else { return false };
@@ -105,5 +108,111 @@ impl Calls {
             || (!self.by_name.contains_key(&owner)
                 && !kinds.known.is_final(owner)
                 && (Some(owner) == kinds.object || kinds.can_be_foreign(at, owner)))
+    }
+}
+
+/// A search for all that can be called.
+struct Reach<'c> {
+    calls: &'c Calls,
+    kinds: &'c LoadedTypes,
+    ran: &'c RoaringBitmap,
+    reached: RoaringBitmap,
+    todo: Vec<u32>,
+    called: FxHashSet<(NameId, NameId)>,
+    called_by_interface: FxHashSet<(NameId, NameId)>,
+    handed: FxHashSet<NameId>,
+    made: FxHashSet<usize>,
+}
+
+impl<'c> Reach<'c> {
+    fn new(
+        calls: &'c Calls,
+        kinds: &'c LoadedTypes,
+        ran: &'c RoaringBitmap,
+        todo: Vec<u32>,
+    ) -> Self {
+        Self {
+            calls,
+            kinds,
+            ran,
+            reached: RoaringBitmap::new(),
+            todo,
+            called: FxHashSet::default(),
+            called_by_interface: FxHashSet::default(),
+            handed: FxHashSet::default(),
+            made: FxHashSet::default(),
+        }
+    }
+
+    fn follow(&mut self, method: &Method) {
+        for &(owner, signature) in &method.calls {
+            self.call(owner, signature);
+            // What is called there can call other methods of the same object.
+            if self.calls.position(owner).is_none() && self.handed.insert(owner) {
+                self.hand(owner);
+            }
+        }
+        for &(owner, called_as) in &method.links.interface_calls {
+            if self.called_by_interface.insert((owner, called_as)) {
+                for (lambda, maker) in self.calls.lambdas(called_as) {
+                    if self.ran.contains(*maker)
+                        && self.calls.can_be_called_by(self.kinds, owner, lambda.interface)
+                    {
+                        self.call(lambda.runs.0, lambda.runs.1);
+                    }
+                }
+            }
+        }
+        for &(owner, interface) in &method.links.hands {
+            if self.calls.position(owner).is_none() && self.handed.insert(interface) {
+                self.hand(interface);
+            }
+        }
+        for &class in &method.makes {
+            if let Some(at) = self.calls.position(class) {
+                self.make(at);
+            }
+        }
+    }
+
+    fn call(&mut self, owner: NameId, signature: NameId) {
+        if self.called.insert((owner, signature)) {
+            for &target in self.calls.by_signature.get(&signature).into_iter().flatten() {
+                if self.ran.contains(target) && self.calls.can_arrive(self.kinds, owner, target) {
+                    self.arrive(target);
+                }
+            }
+        }
+    }
+
+    /// An object with this interface is given to code that is not seen.
+    fn hand(&mut self, interface: NameId) {
+        for (lambda, maker) in self.calls.lambdas_of(interface) {
+            if self.ran.contains(*maker) {
+                self.call(lambda.runs.0, lambda.runs.1);
+            }
+        }
+        if self.calls.position(interface).is_none() && self.kinds.is_interface_of_others(interface)
+        {
+            for at in self.kinds.below(interface) {
+                self.make(at);
+            }
+        }
+    }
+
+    fn make(&mut self, at: usize) {
+        if self.made.insert(at) {
+            for target in self.calls.called_back(self.kinds, at) {
+                if self.ran.contains(target) {
+                    self.arrive(target);
+                }
+            }
+        }
+    }
+
+    fn arrive(&mut self, target: u32) {
+        if self.reached.insert(target) {
+            self.todo.push(target);
+        }
     }
 }

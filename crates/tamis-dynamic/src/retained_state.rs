@@ -15,7 +15,8 @@
 //! static field before the test began and found in it what the static initialiser had left, it holds
 //! nothing of earlier tests. Of the methods that ran for it,
 //! one is *concerned* if it belongs to a class that holds state or to an object that such a field can hold,
-//! names a static field of such a class, or got an object from a method that is concerned (or that passed
+//! names a static field of such a class, gets at fields without naming them (by reflection, by their place in
+//! memory), or got an object from a method that is concerned (or that passed
 //! it on) and can change it: it writes fields, or makes a call that sounds like putting something somewhere.
 
 use crate::answers::class_id;
@@ -28,7 +29,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use tamis_classpath::ClassIndex;
 use tamis_classpath::names::{NameId, Names, dotted};
 
-/// JDK types whose objects do not change, or count only.
+/// JDK types whose objects do not change.
 const INERT: &[&[u8]] = &[
     b"java/lang/String",
     b"java/lang/Boolean",
@@ -45,10 +46,6 @@ const INERT: &[&[u8]] = &[
     b"java/util/regex/Pattern",
     b"java/util/UUID",
     b"java/util/Locale",
-    b"java/util/Random",
-    b"java/util/concurrent/atomic/AtomicInteger",
-    b"java/util/concurrent/atomic/AtomicLong",
-    b"java/util/concurrent/atomic/AtomicBoolean",
     b"java/nio/charset/Charset",
     b"java/time/Duration",
     b"java/time/Instant",
@@ -76,7 +73,11 @@ const HOLDS_NOTHING: &[&[u8]] = &[
     b"java/util/BitSet",
     b"java/util/Calendar",
     b"java/util/Date",
+    b"java/util/Random",
     b"java/util/TimeZone",
+    b"java/util/concurrent/atomic/AtomicBoolean",
+    b"java/util/concurrent/atomic/AtomicInteger",
+    b"java/util/concurrent/atomic/AtomicLong",
 ];
 
 /// The static fields of a JVM's classes.
@@ -98,6 +99,8 @@ pub(crate) struct Met {
     pub(crate) objects: FxHashSet<NameId>,
     /// Methods that ran for it and can depend on what an earlier test left.
     pub(crate) concerned: RoaringBitmap,
+    /// Static fields that it can get at and in which something can have been left: class and name.
+    pub(crate) fields: Vec<(NameId, NameId)>,
 }
 
 impl RetainedState {
@@ -155,16 +158,18 @@ impl RetainedState {
         let nests = nests_of(hits, calls, kinds);
         let todo = made.iter().map(|&class| (class, Held::AsParent)).collect();
         let mut search = Search { kept: self, calls, index, opened: FxHashSet::default(), todo };
+        let mut fields = Vec::new();
         for (class, field) in nests.iter().filter_map(|nest| self.statics.get(nest)).flatten() {
             if let Some(field) = calls.class(*class).and_then(|c| c.fields.get(*field))
                 && can_be_left(*class, field.name)
             {
+                fields.push((*class, field.name));
                 search.hold(*class, field, names);
             }
         }
         let objects = search.objects(names);
         let concerned = self.concerned(hits, &objects, &holders, (calls, kinds), names);
-        Met { objects, concerned }
+        Met { objects, concerned, fields }
     }
 
     /// The nests with a static field in which something can have been left.
@@ -204,6 +209,7 @@ impl RetainedState {
             let Some((class, method)) = calls.method(probe) else { continue };
             if (!method.is_static && objects.contains(&class.name))
                 || is_holder(class.name)
+                || method.links.gets_at_any_field
                 || method.statics.iter().any(|&owner| has_state(owner))
             {
                 concerned.insert(probe);

@@ -1,6 +1,8 @@
 //! What was seen of tests, and what follows for them.
 
 use crate::answers::Facts;
+use crate::globals::Changed;
+use crate::shelves::Shelves;
 use roaring::RoaringBitmap;
 use rustc_hash::FxHashSet;
 use std::collections::BTreeSet;
@@ -47,6 +49,12 @@ pub(crate) struct Seen {
     pub(crate) others: RoaringBitmap,
     /// Classes whose files in jars were asked for.
     pub(crate) class_entries: BTreeSet<String>,
+    /// Methods that threads were in when it began.
+    pub(crate) running: RoaringBitmap,
+    /// System properties that it asked for; an empty name stands for all.
+    pub(crate) properties: BTreeSet<String>,
+    /// What of the JVM was not as at first while it was open, and who made it so.
+    pub(crate) changed: Changed,
 }
 
 impl Seen {
@@ -55,6 +63,8 @@ impl Seen {
         self.classes.extend(other.classes.iter().cloned());
         self.others |= &other.others;
         self.class_entries.extend(other.class_entries.iter().cloned());
+        self.running |= &other.running;
+        self.properties.extend(other.properties.iter().cloned());
     }
 
     /// With what was loaded meanwhile.
@@ -70,10 +80,14 @@ impl Seen {
 pub(crate) struct Ended {
     pub(crate) test: u32,
     pub(crate) hits: RoaringBitmap,
+    /// All that counted for it, what ran for others included.
+    pub(crate) counted: RoaringBitmap,
     /// Classes that it asked for by name, but for its own.
     pub(crate) classes: RoaringBitmap,
     /// Resources and class files, as facts.
     pub(crate) others: RoaringBitmap,
+    /// Where it put something for others.
+    pub(crate) sets: Shelves,
 }
 
 /// What counts for a test.
@@ -84,6 +98,8 @@ pub(crate) struct Counted {
     pub(crate) hits: RoaringBitmap,
     /// Classes whose objects a static field that it can get at can hold.
     pub(crate) objects: FxHashSet<NameId>,
+    /// A class of which it uses objects that only others made.
+    pub(crate) stranger: Option<NameId>,
 }
 
 #[derive(Debug)]

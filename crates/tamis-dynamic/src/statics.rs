@@ -15,11 +15,20 @@ pub(crate) struct Statics {
     /// Who can depend on earlier tests; dropped when another class is loaded.
     pub(crate) kept: Option<RetainedState>,
     /// What ran in static initialisers, by their probes.
-    pub(crate) initialised: FxHashMap<u32, RoaringBitmap>,
+    pub(crate) initialised: FxHashMap<u32, Initialised>,
     /// Classes whose static fields are looked at before each test.
     pub(crate) watched: FxHashSet<NameId>,
     /// What was seen of them for the test that begins next.
     pub(crate) next: Option<Untouched>,
+}
+
+/// What one static initialiser used.
+#[derive(Debug, Default)]
+pub(crate) struct Initialised {
+    pub(crate) hits: RoaringBitmap,
+    /// Classes that were asked for by name, and resources, as facts.
+    pub(crate) classes: RoaringBitmap,
+    pub(crate) others: RoaringBitmap,
 }
 
 impl Statics {

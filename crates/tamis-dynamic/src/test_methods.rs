@@ -15,6 +15,7 @@
 //! * a method calls objects whose making does not count for it: neither it nor the class made them, and no
 //!   static field which it can get at holds them. Something outside of the project keeps them, such as a
 //!   container of a framework;
+//! * what of the JVM itself is looked at ([`globals`](crate::globals)) is not the same before all of them;
 //! * the class was changed on its way into the JVM, so that nothing of this is known.
 
 use crate::answers::known_class_id;
@@ -60,6 +61,9 @@ impl Jvm {
         if divided.open.is_some() {
             return Err("one of its methods did not end".into());
         }
+        if let Some(what) = &divided.unsettled {
+            return Err(format!("its methods change {what} for each other"));
+        }
         let mut methods: BTreeMap<&str, (Vec<u32>, Seen)> = BTreeMap::new();
         for (stretch, method, seen) in &divided.done {
             let (stretches, all) = methods.entry(method).or_default();
@@ -72,7 +76,7 @@ impl Jvm {
         // They are to each other what earlier tests are.
         let earlier = self.tests.ended.len();
         for (id, _, seen) in &divided.done {
-            self.add_ended(*id, seen);
+            self.add_ended(*id, seen, seen.hits.clone());
         }
         let all = methods.into_iter().map(|(method, (stretches, own))| {
             let mut seen = divided.shared.clone();
@@ -165,6 +169,10 @@ impl Jvm {
 
     /// Objects that a method calls and of which it is not known who gave them to it.
     fn check_strangers(&self, method: &str, own: &Seen, counted: &Counted) -> Result<(), String> {
+        if let Some(class) = counted.stranger {
+            let class = dotted(self.names.get(class));
+            return Err(format!("{method} uses objects of {class} that it did not make"));
+        }
         for (class, ran) in own.hits.iter().filter_map(|probe| self.calls.method(probe)) {
             if ran.is_static || ran.is_constructor || counted.objects.contains(&class.name) {
                 continue;

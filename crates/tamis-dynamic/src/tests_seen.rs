@@ -1,7 +1,9 @@
 //! What ran in the tests of a JVM, and outside of all of them.
 
 use crate::divided::Divided;
+use crate::globals::{self, Globals};
 use crate::seen::{Ended, Seen, Untouched};
+use roaring::RoaringBitmap;
 use rustc_hash::FxHashMap;
 
 #[derive(Debug, Default)]
@@ -12,6 +14,7 @@ pub(crate) struct TestsSeen {
     pub(crate) divided: FxHashMap<u32, Divided>,
     /// What each ended test did by itself.
     pub(crate) ended: Vec<Ended>,
+    pub(crate) globals: Globals,
 }
 
 impl TestsSeen {
@@ -29,6 +32,8 @@ impl TestsSeen {
     pub(crate) fn absorb(&mut self, open: &[u32], seen: &Seen) {
         if open.is_empty() {
             self.outside.absorb(seen);
+            // What was asked for between tests is no test's question.
+            self.outside.properties.clear();
         }
         for test in open {
             // A stretch of a test is no test.
@@ -48,7 +53,8 @@ impl TestsSeen {
         for other in self.open.values_mut() {
             other.untouched = None;
         }
-        Seen { own_class: class.to_owned(), untouched, ..self.outside.clone() }
+        let changed = self.globals.now();
+        Seen { own_class: class.to_owned(), untouched, changed, ..self.outside.clone() }
     }
 
     /// A stretch of a test class that is open began: one of its methods, or the time between.
@@ -58,11 +64,47 @@ impl TestsSeen {
             // What the methods leave to each other is not seen before the class begins.
             let mut shared = seen.clone();
             shared.untouched = None;
-            let divided = Divided { shared, open: None, done: Vec::new() };
+            let globals = self.globals.numbers();
+            let divided =
+                Divided { shared, open: None, done: Vec::new(), globals, unsettled: None };
             self.divided.insert(of, divided);
         }
         if let (Some(divided), Some(method)) = (self.divided.get_mut(&of), method) {
             divided.open = Some((stretch, method.to_owned(), Seen::default()));
+        }
+    }
+
+    /// What ran so far in other test classes that are open.
+    pub(crate) fn others_open(&self, class: &str) -> impl Iterator<Item = &RoaringBitmap> {
+        self.open.values().filter(move |open| open.own_class != class).map(|open| &open.hits)
+    }
+
+    /// What counted for those who changed what of the JVM a test can have met.
+    pub(crate) fn changed_by_others(&self, seen: &Seen) -> RoaringBitmap {
+        let makers = globals::makers(&seen.changed, &seen.properties);
+        let mut found = RoaringBitmap::new();
+        for maker in makers {
+            let ended = self.ended.iter().filter(|did| did.test == maker);
+            ended.for_each(|did| found |= &did.counted);
+            let open = self.open.get(&maker).filter(|open| open.own_class != seen.own_class);
+            open.iter().for_each(|open| found |= &open.hits);
+        }
+        found
+    }
+
+    /// The agent looked at the state of the JVM.
+    pub(crate) fn look(&mut self, seen: &[(String, i64)]) {
+        self.globals.look(seen, self.open.keys().copied());
+        let now = self.globals.now();
+        for (test, open) in &mut self.open {
+            for (name, makers) in &now {
+                let others = makers.iter().filter(|maker| *maker != test);
+                open.changed.entry(name.clone()).or_default().extend(others);
+            }
+        }
+        for divided in self.divided.values_mut() {
+            let differs = self.globals.differs_from(&divided.globals);
+            divided.unsettled = divided.unsettled.take().or(differs);
         }
     }
 

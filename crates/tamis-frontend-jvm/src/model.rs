@@ -256,8 +256,11 @@ impl JvmModel {
             FromJvm::Began(Began { test, stretch: Some(stretch), .. }) => {
                 host.stretch_began(test, stretch);
             }
-            FromJvm::Initialised { probe, hits } => host.jvm.initialised(probe, &hits),
+            FromJvm::Initialised { probe, hits, lookups } => {
+                host.jvm.initialised(probe, &hits, &lookups);
+            }
             FromJvm::State(state) => host.jvm.state(&state),
+            FromJvm::Globals(globals) => host.jvm.globals(&globals),
             FromJvm::Undivided { class, why } => host.undivided(Some(&class), &why),
             FromJvm::Began(began) => {
                 let class = test_class(&self.goals[host.goal], host, &began.class);

@@ -20,7 +20,7 @@ use std::io::Read;
 use tamis_wire::{FrameError, FromProcess, Payload};
 
 /// Both sides are of one build; this tells a stale agent file.
-pub const VERSION: u32 = 5;
+pub const VERSION: u32 = 6;
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum FromJvm {
@@ -35,9 +35,14 @@ pub enum FromJvm {
     Initialised {
         probe: u32,
         hits: Hits,
+        lookups: Lookups,
     },
     /// Reported right before a test begins while none is open.
     State(StaticState),
+    /// What of the JVM itself is not as it was before the first test, each with a number that is the same
+    /// while the difference is. Said right before a test or one of its methods begins, and when a test ends
+    /// while others are open.
+    Globals(Vec<(String, i64)>),
     /// Nothing that this JVM says is complete from here on, and why.
     Trouble(String),
     /// A test goal of a build tool starts; answered by [`ToJvm::Goal`].
@@ -215,6 +220,8 @@ pub struct Window {
     /// The probes that were passed.
     pub hits: Hits,
     pub lookups: Lookups,
+    /// These are the methods that threads were in when a test began; they were passed before.
+    pub still_running: bool,
 }
 
 /// A question that the program put by name.
@@ -230,6 +237,8 @@ pub enum Lookup {
     Variable(String),
     /// The whole environment.
     AllVariables,
+    /// A system property; with an empty name, all of them.
+    Property(String),
     /// A class was looked at by reflection.
     Reflected(String),
 }
@@ -317,6 +326,7 @@ mod tests {
                 open: vec![7],
                 hits: Hits::from_sorted([0, 1, 40_000, 1_000_000]),
                 lookups: [Lookup::Class("a.B".into()), Lookup::AllVariables].into_iter().collect(),
+                still_running: false,
             }),
             FromJvm::Class(ClassSeen {
                 name: b"a/B".to_vec(),

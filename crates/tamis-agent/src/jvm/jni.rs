@@ -392,4 +392,19 @@ impl Jni {
         }
         (!self.clear_exception()).then_some(())
     }
+
+    /// Elements of a `long[]`, from one of them on.
+    pub(crate) fn copy_longs(self, array: Object, from: i32, into: &mut [i64]) -> Option<()> {
+        let length = i32::try_from(into.len()).ok()?;
+        // SAFETY: as with `copy_ints`.
+        unsafe {
+            call!(
+                self.0,
+                slot::GET_LONG_ARRAY_REGION,
+                (Object, i32, i32, *mut i64) -> (),
+                (array, from, length, into.as_mut_ptr())
+            );
+        }
+        (!self.clear_exception()).then_some(())
+    }
 }

@@ -42,6 +42,7 @@ pub(crate) mod jni {
         SET_OBJECT_ARRAY_ELEMENT = 174 => "SetObjectArrayElement";
         NEW_INT_ARRAY = 179 => "NewIntArray";
         GET_INT_ARRAY_REGION = 203 => "GetIntArrayRegion";
+        GET_LONG_ARRAY_REGION = 204 => "GetLongArrayRegion";
         SET_INT_ARRAY_REGION = 211 => "SetIntArrayRegion";
         GET_STRING_REGION = 220 => "GetStringRegion";
         NEW_WEAK_GLOBAL_REF = 226 => "NewWeakGlobalRef";

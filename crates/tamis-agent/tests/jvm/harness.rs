@@ -213,7 +213,7 @@ impl Told {
                     let test = told.tests.get_mut(&names[&ended.test]).expect("it began");
                     test.verdicts.push(ended.verdict);
                 }
-                FromJvm::Initialised { probe, hits } => {
+                FromJvm::Initialised { probe, hits, .. } => {
                     let ran = hits.iter().filter_map(|id| methods.get(&id).cloned()).collect();
                     told.initialised.insert(methods[probe].clone(), ran);
                 }
@@ -226,6 +226,7 @@ impl Told {
                 | FromJvm::Methods(_)
                 | FromJvm::State(_)
                 | FromJvm::Undivided { .. }
+                | FromJvm::Globals(_)
                 | FromJvm::GoalEnded { .. } => {}
             }
         }

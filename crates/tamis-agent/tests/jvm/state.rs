@@ -123,6 +123,7 @@ fn what_changed_at_any_depth_is_told_and_nothing_else() {
             "a.Holder.captured",
             "a.Holder.thread",
             "a.Holder.soft",
+            "a.Holder.count",
             "a.Plain.list",
             "a.Fails.kept",
             // The other constant changed, and the array of all has it.

@@ -59,7 +59,7 @@ impl Play {
 
     pub(crate) fn initialised(&mut self, initialiser: &str, methods: &[&str]) {
         let hits = self.hits(methods);
-        self.jvm.initialised(self.probes[initialiser], &hits);
+        self.jvm.initialised(self.probes[initialiser], &hits, &Lookups::default());
     }
 
     fn hits(&self, methods: &[&str]) -> Hits {
@@ -73,7 +73,8 @@ impl Play {
 
     pub(crate) fn ran(&mut self, open: &[u32], methods: &[&str]) {
         let hits = self.hits(methods);
-        self.jvm.window(&Window { open: open.to_vec(), hits, lookups: Lookups::default() });
+        let open = open.to_vec();
+        self.jvm.window(&Window { open, hits, ..Window::default() });
     }
 
     pub(crate) fn test(&mut self, id: u32, class: &str, methods: &[&str]) -> Depends {

@@ -69,7 +69,9 @@ impl JvmModel {
                 window.open = vec![ALL];
                 jvm.window(&window);
             }
-            FromJvm::Initialised { probe, hits } => jvm.initialised(probe, &hits),
+            FromJvm::Initialised { probe, hits, lookups } => {
+                jvm.initialised(probe, &hits, &lookups);
+            }
             FromJvm::Trouble(why) => jvm.trouble(&why),
             FromJvm::Bye => child.ended_well = true,
             _ => {}

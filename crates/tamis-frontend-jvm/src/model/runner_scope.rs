@@ -426,7 +426,8 @@ fn take_early(model: &mut Jvm, message: FromJvm) {
             model.window(&window);
         }
         FromJvm::Trouble(why) => model.trouble(&why),
-        FromJvm::Initialised { probe, hits } => model.initialised(probe, &hits),
+        FromJvm::Initialised { probe, hits, lookups } => model.initialised(probe, &hits, &lookups),
+        FromJvm::Globals(globals) => model.globals(&globals),
         FromJvm::State(state) => {
             model.state(&state);
             model.forget_state();

@@ -6,6 +6,7 @@ mod entity;
 mod figures;
 mod gradle;
 mod junit4;
+mod kept_state;
 mod methods;
 mod others;
 mod platform;

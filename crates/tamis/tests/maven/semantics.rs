@@ -53,9 +53,8 @@ const UNSEEN: &[Edit] = &[
     // The order of methods.
     edit("Quiet", "    static Object first() {\n        return \"first\";\n    }\n\n", "", &[]),
     edit("Quiet", "// the end", "static Object first() {\n        return \"first\";\n    }", &[]),
-    // The order of annotations and of fields, names of variables, an annotation that no program can see.
+    // The order of annotations, names of variables, an annotation that no program can see.
     edit("Plain", "@PlainOne\n@PlainTwo", "@PlainTwo\n@PlainOne", &[]),
-    edit("Plain", "int left;\n    int right;", "int right;\n    int left;", &[]),
     edit("Plain", "Object marked", "@PlainUnseen Object marked", &[]),
     edit(
         "Plain",
@@ -167,6 +166,13 @@ const BODIES: &[Edit] = &[
 
 /// What reflection and other classes see of a class; names that are looked up; files.
 const HEADERS: &[Edit] = &[
+    // Reflection shows the order of fields.
+    edit(
+        "Plain",
+        "int left;\n    int right;",
+        "int right;\n    int left;",
+        &[("PlainTest", "class f.Plain")],
+    ),
     edit(
         "Named",
         "class NamedConstant",

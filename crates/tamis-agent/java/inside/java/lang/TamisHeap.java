@@ -21,12 +21,11 @@ final class TamisHeap {
 
     private static final Set<String> OPAQUE = new HashSet<>(Arrays.asList(
             "java.lang.Class", "java.lang.ClassLoader", "java.lang.Module", "java.lang.Thread",
-            "java.lang.ThreadGroup", "java.lang.invoke.CallSite", "java.lang.invoke.MethodHandle",
+            "java.lang.ThreadGroup", "java.lang.invoke.ConstantCallSite", "java.lang.invoke.MethodHandle",
             "java.lang.invoke.MethodType", "java.lang.invoke.VarHandle", "java.lang.ref.ReferenceQueue",
             "java.lang.reflect.AccessibleObject", "java.net.URL", "java.nio.charset.Charset",
-            "java.security.Provider", "java.util.Locale", "java.util.Random",
-            "java.util.concurrent.atomic.AtomicBoolean", "java.util.concurrent.atomic.AtomicInteger",
-            "java.util.concurrent.atomic.AtomicLong", "java.util.logging.Logger", "java.util.regex.Pattern"));
+            "java.security.Provider", "java.security.SecureRandom", "java.util.Locale",
+            "java.util.concurrent.ThreadLocalRandom", "java.util.logging.Logger", "java.util.regex.Pattern"));
 
     private static final Set<String> REMEMBERED = new HashSet<>(Arrays.asList(
             "java.io.File.filePath", "java.io.File.status", "java.lang.Enum.hash",
@@ -296,8 +295,7 @@ final class TamisHeap {
             layout.kind = TEXT;
         } else if (type.isArray()) {
             layout.kind = type.getComponentType().isPrimitive() ? NUMBERS : ARRAY;
-        } else if (ThreadLocal.class.isAssignableFrom(type)) {
-            // What it holds stands in the threads.
+        } else if (isElsewhere(type)) {
             layout.kind = NOT_KNOWN;
         } else {
             for (Class<?> part = type; part != null; part = part.getSuperclass()) {
@@ -310,6 +308,14 @@ final class TamisHeap {
             }
         }
         return layout;
+    }
+
+    /** Whether what such an object holds stands in threads, in classes, or outside of the heap. */
+    private static boolean isElsewhere(Class<?> type) {
+        String name = type.getName();
+        return ThreadLocal.class.isAssignableFrom(type) || ClassValue.class.isAssignableFrom(type)
+                || name.startsWith("java.nio.Direct") || name.startsWith("java.nio.ByteBufferAs")
+                || name.startsWith("jdk.internal.foreign.");
     }
 
     private static void addFields(Class<?> part, Layout layout) {

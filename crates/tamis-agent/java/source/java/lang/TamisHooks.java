@@ -67,6 +67,9 @@ public final class TamisHooks {
     public static void leave(String kind, Object token, Throwable thrown) {
         try {
             if (token instanceof int[]) {
+                if (othersAreOpen()) {
+                    TamisGlobals.look();
+                }
                 testEnds(((int[]) token)[0], thrown != null);
             } else if (token instanceof TamisMaven) {
                 ((TamisMaven) token).leave(thrown);
@@ -87,6 +90,9 @@ public final class TamisHooks {
         try {
             String name = TamisRunners.platform(descriptor);
             if (name != null) {
+                if (othersAreOpen()) {
+                    TamisGlobals.look();
+                }
                 classEnds(name);
             }
             TamisLauncher.engineEnds(descriptor);
@@ -107,6 +113,7 @@ public final class TamisHooks {
         try {
             Class<?> type = instance == null ? TamisRunners.declarer(method) : instance.getClass();
             if (type != null) {
+                TamisGlobals.look();
                 groupMember("testng", type.getName());
             }
         } catch (Throwable problem) {
@@ -118,6 +125,7 @@ public final class TamisHooks {
         if (name == null) {
             return null;
         }
+        TamisGlobals.look();
         TamisState.look(name);
         return new int[] {testBegins(framework, name)};
     }
@@ -127,6 +135,9 @@ public final class TamisHooks {
 
     /** The open test of this class counts as failed; all if it is not open. */
     static native void failedIn(String name);
+
+    /** Whether more than one test class is open. */
+    private static native boolean othersAreOpen();
 
     static native void trouble(String what);
 

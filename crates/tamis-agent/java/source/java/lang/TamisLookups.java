@@ -10,13 +10,14 @@ public final class TamisLookups {
     private static final int CLASS = 0;
     private static final int REFLECTED = 1;
     private static final int VARIABLE = 2;
+    private static final int PROPERTY = 3;
 
     /**
      * Names that were told since the last boundary, as far as there is room: frameworks ask for the
      * same class again and again. Native code puts a new array here at a boundary, after it has taken
      * what was told.
      */
-    private static volatile String[] told = new String[3 * 512];
+    private static volatile String[] told = new String[4 * 512];
 
     private TamisLookups() {}
 
@@ -48,6 +49,23 @@ public final class TamisLookups {
         if (name != null) {
             ask(VARIABLE, (String) name);
         }
+    }
+
+    public static void propertyNamed(Object name) {
+        if (name != null && TamisGlobals.looking != Thread.currentThread()) {
+            ask(PROPERTY, (String) name);
+        }
+    }
+
+    /** All system properties; with a name that none has. */
+    public static void propertiesListed() {
+        if (TamisGlobals.looking != Thread.currentThread()) {
+            ask(PROPERTY, "");
+        }
+    }
+
+    public static void zoneIsSet() {
+        TamisGlobals.zoneIsSet();
     }
 
     public static void entryNamed(Object jar, Object name) {

@@ -51,6 +51,9 @@ final class TamisMethods {
     }
 
     private static TamisMethods begin(String key) {
+        if (key != null && ON) {
+            TamisGlobals.look();
+        }
         int method = key == null ? 0 : methodBegins(key);
         return method == 0 ? null : new TamisMethods(method, null, null);
     }
