@@ -309,3 +309,80 @@ fn split(text: &str) -> impl Iterator<Item = &str> {
 fn identifiers(text: &str) -> BTreeSet<String> {
     split(text).map(str::to_owned).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn edit(path: &str, kind: Edit) -> Edited {
+        Edited { path: path.into(), kind }
+    }
+
+    fn of(root: &Path, class_path: &[PathBuf], processors: bool, edits: &[Edited]) -> Unbuilt {
+        let modules = BTreeSet::from([root.to_path_buf()]);
+        Unbuilt::of(&Place { root, modules: &modules, class_path, processors }, edits)
+    }
+
+    #[test]
+    fn what_no_class_can_be_found_for_is_not_known() {
+        let root = tempfile::tempdir().unwrap();
+        let header = FactKind::Header("p.A".into());
+        for path in
+            ["pom.xml", "src/main/kotlin/A.kt", "src/main/proto/a.proto", "src/main/java/p/A.java"]
+        {
+            let path = root.path().join(path);
+            let edits = [Edited { path, kind: Edit::Changed }];
+            let unbuilt = of(root.path(), &[], false, &edits);
+            let why = unbuilt.fact(&header, true).unwrap();
+            assert!(why.starts_with("not known before compiling: "), "{why}");
+            assert!(unbuilt.fact(&FactKind::Configuration, true).is_some());
+            assert!(unbuilt.remark().is_some());
+        }
+        assert!(of(root.path(), &[], false, &[]).fact(&header, true).is_none());
+    }
+
+    #[test]
+    fn a_new_source_matters_where_its_name_stands_or_its_package_was_looked_into() {
+        let root = tempfile::tempdir().unwrap();
+        let folder = root.path().join("src/main/java/p");
+        std::fs::create_dir_all(&folder).unwrap();
+        std::fs::write(folder.join("Fresh.java"), "package p; class Fresh {} interface More {}")
+            .unwrap();
+        let fresh = [Edited { path: folder.join("Fresh.java"), kind: Edit::New }];
+        let unbuilt = of(root.path(), &[], false, &fresh);
+        assert!(unbuilt.fact(&FactKind::Header("p.Other".into()), true).is_none());
+        assert!(unbuilt.fact(&FactKind::Header("p.Fresh".into()), false).is_some());
+        assert!(unbuilt.fact(&FactKind::Header("q.Fresh".into()), false).is_none());
+        std::fs::write(folder.join("Uses.java"), "package p; class Uses { More m; }").unwrap();
+        let unbuilt = of(root.path(), &[], false, &fresh);
+        assert!(unbuilt.fact(&FactKind::Header("p.Other".into()), true).is_some());
+    }
+
+    #[test]
+    fn a_resource_is_its_copy_beside_the_classes() {
+        let root = tempfile::tempdir().unwrap();
+        let classes = root.path().join("target/classes");
+        std::fs::create_dir_all(classes.join("conf")).unwrap();
+        std::fs::write(classes.join("conf/a.txt"), "").unwrap();
+        let path = root.path().join("src/main/resources/conf/a.txt");
+        let changed = [Edited { path, kind: Edit::Changed }];
+        let portable = |path: &Path| PortablePath::from_stored(&*path.to_string_lossy());
+        let class_path = [classes.clone()];
+        let unbuilt = of(root.path(), &class_path, false, &changed).in_portable_form(portable);
+        assert!(unbuilt.file(&portable(&classes.join("conf/a.txt"))).is_some());
+        assert!(unbuilt.file(&portable(&classes.join("conf"))).is_none());
+        assert!(unbuilt.fact(&FactKind::Configuration, true).is_none());
+        let path = root.path().join("src/main/resources/conf/b.txt");
+        let new = [Edited { path, kind: Edit::New }];
+        let unbuilt = of(root.path(), &class_path, false, &new).in_portable_form(portable);
+        assert!(unbuilt.file(&portable(&classes.join("conf/b.txt"))).is_some());
+        assert!(unbuilt.file(&portable(&classes.join("conf"))).is_some());
+    }
+
+    #[test]
+    fn with_processors_any_java_source_can_change_any_class() {
+        let edits = [edit("/p/src/main/java/p/A.java", Edit::Changed)];
+        let unbuilt = of(Path::new("/p"), &[], true, &edits);
+        assert!(unbuilt.fact(&FactKind::Body("q.B".into(), "m()V".into()), true).is_some());
+    }
+}
