@@ -116,10 +116,12 @@ pub fn decide(
             };
         }
     }
-    if newest.complete {
-        Decision::Run(Cause::Changed(newest.record))
+    // What was in another state explains nothing, as long as there is something else.
+    let telling = candidates.iter().find(|candidate| !candidate.elsewhere).unwrap_or(newest);
+    if telling.complete {
+        Decision::Run(Cause::Changed(telling.record))
     } else {
-        Decision::Run(Cause::Incomplete(newest.record))
+        Decision::Run(Cause::Incomplete(telling.record))
     }
 }
 
@@ -181,8 +183,9 @@ mod tests {
         let records = [failure, candidate(3, PASS, true)];
         let skip = Decision::Skip { record: RecordId(3), proof: ProofId(3) };
         assert_eq!(run(&records, &[3]), skip);
-        let got = run(&records, &[]);
-        assert_eq!(got, Decision::Run(Cause::Incomplete(RecordId(4))));
+        assert_eq!(run(&records, &[]), Decision::Run(Cause::Changed(RecordId(3))));
+        let alone = run(&records[..1], &[]);
+        assert_eq!(alone, Decision::Run(Cause::Incomplete(RecordId(4))));
     }
 
     #[test]

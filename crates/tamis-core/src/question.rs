@@ -15,7 +15,7 @@ pub enum Scheme {
     Raw,
     /// The names (with their kinds) in the directory, less those that the rules ignore.
     Listing,
-    /// XML without comments, processing instructions and insignificant blanks.
+    /// XML without comments and insignificant blanks.
     Xml,
     /// JSON by value: order of keys and blanks do not count.
     Json,
@@ -39,11 +39,24 @@ pub enum Scheme {
     Rights,
     /// Whether a file has more than one name.
     Names,
+    /// A class file as a program can see it: no debug information.
+    Class,
+    /// The bytes, unless a user's command says that the file is no input; the hash names the command.
+    Filter(Hash),
     /// The index of git by its entries, without what git writes anew to be quicker.
     GitIndex,
 }
 
 impl Scheme {
+    /// The user's command that is run to take the value: what it reads besides the file is not known, so
+    /// that no value of it can be kept.
+    pub fn command(self) -> Option<Hash> {
+        match self {
+            Self::Command(id) | Self::Filter(id) => Some(id),
+            _ => None,
+        }
+    }
+
     /// Code and parameter, the form in which a scheme is stored.
     pub fn to_raw(self) -> (u8, u128) {
         match self {
@@ -61,6 +74,8 @@ impl Scheme {
             Self::Attributes => (11, 0),
             Self::Rights => (12, 0),
             Self::Names => (13, 0),
+            Self::Class => (14, 0),
+            Self::Filter(h) => (15, h.0),
             Self::GitIndex => (24, 0),
         }
     }
@@ -81,6 +96,8 @@ impl Scheme {
             11 => Self::Attributes,
             12 => Self::Rights,
             13 => Self::Names,
+            14 => Self::Class,
+            15 => Self::Filter(Hash(parameter)),
             24 => Self::GitIndex,
             _ => return None,
         })
@@ -104,6 +121,8 @@ impl fmt::Display for Scheme {
             Self::Attributes => "attributes",
             Self::Rights => "rights",
             Self::Names => "names",
+            Self::Class => "class",
+            Self::Filter(_) => "filter",
             Self::GitIndex => "git-index",
         })
     }
@@ -169,7 +188,7 @@ mod tests {
                 known += 1;
             }
         }
-        assert_eq!(known, 15);
+        assert_eq!(known, 17);
     }
 
     #[test]

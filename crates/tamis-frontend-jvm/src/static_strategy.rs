@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use tamis_classpath::Caches;
 use tamis_core::{Cause, Decision, Evidence, Hash, Planned, TestKey, Unit, Way};
-use tamis_project::Project;
+use tamis_project::{NoScopes, Project, World};
 use tamis_select_static::strategy::{self, Recorded};
 use tamis_select_static::{
     Configuration, EdgeKinds, Libraries, MethodLevel, StaticSettings, TestModule, explain, maven,
@@ -45,6 +45,7 @@ pub(crate) fn decide(
         kinds: EdgeKinds::ALL,
         libraries: Libraries::Auto,
         offline: false,
+        watched: World::new(project, &NoScopes).watched(),
     };
     let module = module(project, facts);
     let level = calls.then(MethodLevel::default);

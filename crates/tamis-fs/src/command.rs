@@ -1,4 +1,8 @@
-//! Runs a user's command that prints the fingerprint of a file.
+//! Runs a user's command about a file: one that prints its fingerprint, or one that says by its exit code
+//! whether the file is an input at all.
+//!
+//! Nothing of it is remembered: what it read besides the file (a helper, a configuration, the environment)
+//! is not known, so that no value can be trusted to be that of now.
 
 use crate::read::hash_to_end;
 use std::ffi::{OsStr, OsString};
@@ -6,7 +10,7 @@ use std::io::{self, Read};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::{Child, ChildStdout, Command, ExitStatus, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 use tamis_core::Hash;
@@ -19,47 +23,118 @@ pub fn command_id(words: &[String]) -> Hash {
 /// Of what a failing command says, this much is kept.
 const MAX_COMPLAINT: u64 = 400;
 
-/// Hash of what the command prints about the file; each `{}` in its words stands for the path.
-pub(crate) fn run(
-    words: &[String],
-    path: &Path,
-    folder: &Path,
-    timeout: Duration,
-) -> Result<Hash, String> {
-    let mut words = words.iter().map(|word| with_path(word, path));
-    let program = words.next().ok_or("the fingerprint command is empty; give it a program")?;
-    let shown = program.to_string_lossy().into_owned();
-    let mut child = Command::new(program)
-        .args(words)
-        .current_dir(folder)
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .process_group(0)
-        .spawn()
-        .map_err(|error| format!("the fingerprint command {shown} did not start: {error}"))?;
-    let stdout = child.stdout.take();
-    let stderr = child.stderr.take();
-    let output = thread::spawn(move || stdout.map(hash_to_end));
-    let complaint = thread::spawn(move || stderr.map(beginning).unwrap_or_default());
-    let status = wait(&mut child, timeout);
-    let output = output.join();
-    let complaint = complaint.join().unwrap_or_default();
-    match status {
-        Ok(Some(status)) if status.success() => match output {
-            Ok(Some(Ok(hash))) => Ok(hash),
-            _ => Err(format!("the output of the fingerprint command {shown} could not be read")),
-        },
-        Ok(Some(status)) => {
-            Err(format!("the fingerprint command {shown} failed ({status}) {}", complaint.trim())
-                .trim_end()
-                .to_owned())
+/// A command, and where it runs.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Runner<'a> {
+    /// Each `{}` in them stands for the path.
+    pub(crate) words: &'a [String],
+    pub(crate) folder: &'a Path,
+    pub(crate) timeout: Duration,
+}
+
+/// How it ended.
+struct Ran {
+    program: String,
+    status: ExitStatus,
+    output: Printed,
+    complaint: String,
+}
+
+/// What it printed, and whether that was more than blanks.
+type Printed = io::Result<(Hash, bool)>;
+
+impl Runner<'_> {
+    /// Hash of what the command prints about the file; `None` if it prints nothing.
+    pub(crate) fn fingerprint(&self, path: &Path) -> Result<Option<Hash>, String> {
+        let ran = self.run(path, "fingerprint")?;
+        if !ran.status.success() {
+            return Err(self.failed(&ran, path, "fingerprint"));
         }
-        Ok(None) => Err(format!(
-            "the fingerprint command {shown} took longer than {} s and was ended",
-            timeout.as_secs_f64()
-        )),
-        Err(error) => Err(format!("the fingerprint command {shown} was lost: {error}")),
+        match ran.output {
+            Ok((hash, something)) => Ok(something.then_some(hash)),
+            Err(error) => Err(format!(
+                "the output of the fingerprint command {} for {} could not be read: {error}",
+                ran.program,
+                self.shown(path)
+            )),
+        }
+    }
+
+    /// Whether the command says that the file is no input: exit code 0 does, 1 does not, as with grep.
+    pub(crate) fn ignores(&self, path: &Path) -> Result<bool, String> {
+        let ran = self.run(path, "ignore-if")?;
+        match ran.status.code() {
+            Some(0) => Ok(true),
+            Some(1) => Ok(false),
+            _ => Err(self.failed(&ran, path, "ignore-if")),
+        }
+    }
+
+    fn failed(&self, ran: &Ran, path: &Path, kind: &str) -> String {
+        let complaint = ran.complaint.split_whitespace().collect::<Vec<_>>().join(" ");
+        let complaint = if complaint.is_empty() { complaint } else { format!(": {complaint}") };
+        let (program, status) = (&ran.program, ran.status);
+        format!(
+            "the {kind} command {program} failed for {} ({status}){complaint}",
+            self.shown(path)
+        )
+    }
+
+    /// The path as users know it.
+    fn shown(&self, path: &Path) -> String {
+        path.strip_prefix(self.folder).unwrap_or(path).display().to_string()
+    }
+
+    fn run(&self, path: &Path, kind: &str) -> Result<Ran, String> {
+        let mut words = self.words.iter().map(|word| with_path(word, path));
+        let program = words.next().ok_or("the fingerprint command is empty; give it a program")?;
+        let shown = program.to_string_lossy().into_owned();
+        let mut child = Command::new(program)
+            .args(words)
+            .current_dir(self.folder)
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .process_group(0)
+            .spawn()
+            .map_err(|error| format!("the {kind} command {shown} did not start: {error}"))?;
+        let stdout = child.stdout.take();
+        let stderr = child.stderr.take();
+        let output = thread::spawn(move || stdout.map_or(Ok((Hash::of(b""), false)), printed));
+        let complaint = thread::spawn(move || stderr.map(beginning).unwrap_or_default());
+        let status = wait(&mut child, self.timeout);
+        let lost = |_| Err(io::Error::other("its reader was lost"));
+        let output = output.join().unwrap_or_else(lost);
+        let complaint = complaint.join().unwrap_or_default();
+        match status {
+            Ok(Some(status)) => Ok(Ran { program: shown, status, output, complaint }),
+            Ok(None) => Err(format!(
+                "the {kind} command {shown} took longer than {} s for {} and was ended",
+                self.timeout.as_secs_f64(),
+                self.shown(path)
+            )),
+            Err(error) => Err(format!("the {kind} command {shown} was lost: {error}")),
+        }
+    }
+}
+
+fn printed(stdout: ChildStdout) -> Printed {
+    let mut watched = Watched { inner: stdout, something: false };
+    let hash = hash_to_end(&mut watched)?;
+    Ok((hash, watched.something))
+}
+
+/// Notices whether anything but blanks comes through.
+struct Watched<R> {
+    inner: R,
+    something: bool,
+}
+
+impl<R: Read> Read for Watched<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let got = self.inner.read(buffer)?;
+        self.something |= buffer[..got].iter().any(|byte| !byte.is_ascii_whitespace());
+        Ok(got)
     }
 }
 
@@ -121,41 +196,78 @@ mod tests {
         ["sh", "-c", script, "sh", "{}"].map(str::to_owned).to_vec()
     }
 
+    /// What a command says about a path, with `/` as the project's folder.
+    fn fingerprint(words: &[String], path: &Path) -> Result<Option<Hash>, String> {
+        Runner { words, folder: Path::new("/"), timeout: LONG }.fingerprint(path)
+    }
+
+    fn ignores(script: &str) -> Result<bool, String> {
+        let words = shell(script);
+        Runner { words: &words, folder: Path::new("/"), timeout: LONG }.ignores(Path::new("/a/f"))
+    }
+
     #[test]
     fn the_output_is_the_fingerprint() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join(OsStr::from_bytes(b"a b\xff"));
         std::fs::write(&path, "content\n").unwrap();
-        let found = run(&shell("cat \"$1\"; pwd"), &path, dir.path(), LONG).unwrap();
+        let words = shell("echo noise >&2; cat \"$1\"; pwd");
+        let runner = Runner { words: &words, folder: dir.path(), timeout: LONG };
         let expected = format!("content\n{}\n", dir.path().canonicalize().unwrap().display());
-        assert_eq!(found, Hash::of(expected.as_bytes()));
+        assert_eq!(runner.fingerprint(&path), Ok(Some(Hash::of(expected.as_bytes()))));
         assert_eq!(with_path("--of={}:{}", Path::new("/x")), "--of=/x:/x");
     }
 
     #[test]
-    fn every_failure_is_told() {
-        let here = Path::new("/");
-        let error = run(&shell("echo broken >&2; exit 3"), here, here, LONG).unwrap_err();
-        assert!(error.contains("exit status: 3") && error.contains("broken"), "{error}");
+    fn every_failure_is_reported() {
+        let file = Path::new("/a/f");
+        let error = fingerprint(&shell("echo broken >&2; echo x; exit 3"), file).unwrap_err();
+        assert_eq!(error, "the fingerprint command sh failed for a/f (exit status: 3): broken");
         let missing = vec!["no-such-program-of-tamis".to_owned()];
-        assert!(run(&missing, here, here, LONG).unwrap_err().contains("did not start"));
-        assert!(run(&[], here, here, LONG).unwrap_err().contains("empty"));
-        assert!(run(&shell("kill -9 $$"), here, here, LONG).unwrap_err().contains("signal"));
+        assert!(fingerprint(&missing, file).unwrap_err().contains("did not start"));
+        let not_executable = vec!["/dev/null".to_owned()];
+        assert!(fingerprint(&not_executable, file).unwrap_err().contains("did not start"));
+        assert!(fingerprint(&[], file).unwrap_err().contains("empty"));
+        let killed = fingerprint(&shell("echo x; kill -9 $$"), file).unwrap_err();
+        assert!(killed.contains("signal"), "{killed}");
+    }
+
+    #[test]
+    fn blanks_are_no_fingerprint() {
+        let file = Path::new("/a/f");
+        for script in ["true", "echo", "printf ' \n\t'", "echo noise >&2"] {
+            assert_eq!(fingerprint(&shell(script), file), Ok(None), "{script}");
+        }
+        assert!(matches!(fingerprint(&shell("echo 0"), file), Ok(Some(_))));
+    }
+
+    #[test]
+    fn a_filter_answers_by_its_exit_code() {
+        assert_eq!(ignores("exit 0"), Ok(true));
+        assert_eq!(ignores("echo yes; exit 1"), Ok(false));
+        assert!(ignores("exit 2").unwrap_err().contains("the ignore-if command sh failed"));
+        assert!(ignores("kill -9 $$").is_err());
+        let words = vec!["no-such-program-of-tamis".to_owned()];
+        let missing = Runner { words: &words, folder: Path::new("/"), timeout: LONG };
+        assert!(missing.ignores(Path::new("/a/f")).is_err());
     }
 
     #[test]
     fn a_command_that_does_not_end_is_ended_with_its_children() {
-        let here = Path::new("/");
-        let error = run(&shell("sleep 100"), here, here, Duration::from_millis(50)).unwrap_err();
-        assert!(error.contains("took longer"), "{error}");
+        let file = Path::new("/a/f");
+        let words = shell("sleep 100");
+        let hasty = Runner { words: &words, folder: Path::new("/"), timeout: LONG / 1000 };
+        let error = hasty.fingerprint(file).unwrap_err();
+        assert!(error.contains("took longer") && error.contains("a/f"), "{error}");
+        assert!(hasty.ignores(file).unwrap_err().contains("took longer"));
         // The child holds the output open after the shell is gone.
-        assert!(run(&shell("sleep 100 & echo x"), here, here, LONG).is_ok());
+        assert!(fingerprint(&shell("sleep 100 & echo x"), file).is_ok());
     }
 
     #[test]
     fn much_output_on_both_sides_does_not_block() {
-        let here = Path::new("/");
-        let script = "head -c 300000 /dev/zero >&2; head -c 300000 /dev/zero";
-        assert_eq!(run(&shell(script), here, here, LONG), Ok(Hash::of(&[0; 300_000])));
+        let script = "yes | head -c 300000 >&2; yes | head -c 300000";
+        let expected = Hash::of("y\n".repeat(150_000).as_bytes());
+        assert_eq!(fingerprint(&shell(script), Path::new("/f")), Ok(Some(expected)));
     }
 }

@@ -2,10 +2,12 @@
 
 use crate::cache::{Cache, Key, Known, View};
 use crate::canonical::{self, Format};
+use crate::command::Runner;
 use crate::identity::{FileKind, Found, Identity, OpenFolder, folder_and_name, identity, look};
 use crate::mounts::{Mounts, Stamp};
 use crate::read::{self, Reading};
-use crate::{command, facets, filesystem, listing, rights};
+use crate::troubles::Troubles;
+use crate::{facets, filesystem, listing, rights};
 use rayon::prelude::*;
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -33,6 +35,9 @@ const CHUNK: usize = 128;
 /// Fewer questions are answered before the other threads would have started.
 const PARALLEL_FROM: usize = 512;
 
+/// Paths that one thread takes at a time where a command is started for each.
+const COMMANDS: usize = 4;
+
 /// Entries of directories that a listing leaves out.
 #[derive(Clone)]
 pub struct Ignored {
@@ -53,8 +58,8 @@ pub struct Options {
     /// Where the stat cache is kept between processes; only in memory where `None`.
     pub cache_file: Option<PathBuf>,
     pub ignored: Option<Ignored>,
-    /// The words of each [`Scheme::Command`], by [`command_id`](crate::command_id); `{}` stands
-    /// for the path.
+    /// The words of each [`Scheme::Command`] and [`Scheme::Filter`], by
+    /// [`command_id`](crate::command_id); `{}` stands for the path.
     pub commands: HashMap<Hash, Vec<String>>,
     /// The folder in which commands run.
     pub root: PathBuf,
@@ -132,13 +137,24 @@ pub struct Fingerprinter {
     options: Options,
     cache: Cache,
     mounts: Mounts,
+    troubles: Troubles,
     clock: fn() -> i128,
+    #[cfg(test)]
+    pub(crate) reads: std::sync::atomic::AtomicUsize,
 }
 
 impl Fingerprinter {
     pub fn new(mut options: Options) -> Self {
         let cache = Cache::open(options.cache_file.take());
-        Self { options, cache, mounts: Mounts::default(), clock: system_time_ns }
+        Self {
+            options,
+            cache,
+            mounts: Mounts::default(),
+            troubles: Troubles::default(),
+            clock: system_time_ns,
+            #[cfg(test)]
+            reads: std::sync::atomic::AtomicUsize::new(0),
+        }
     }
 
     #[cfg(test)]
@@ -193,10 +209,13 @@ impl Fingerprinter {
             let paths: Vec<_> = chunk.iter().map(&path_of).collect();
             self.answer_in_order(&view, &paths, &keep)
         };
-        if questions.len() < PARALLEL_FROM {
+        let started = |question: &'q Q| path_of(question).1.command().is_some();
+        let commands = !self.options.commands.is_empty() && questions.iter().any(started);
+        if questions.len() < PARALLEL_FROM && !commands {
             return in_order(questions);
         }
-        let answers: Vec<Vec<T>> = questions.par_chunks(CHUNK).map(in_order).collect();
+        let chunk = if commands { COMMANDS } else { CHUNK };
+        let answers: Vec<Vec<T>> = questions.par_chunks(chunk).map(in_order).collect();
         answers.into_iter().flatten().collect()
     }
 
@@ -234,6 +253,11 @@ impl Fingerprinter {
 
     pub(crate) fn now_ns(&self) -> i128 {
         (self.clock)()
+    }
+
+    /// What users' commands failed at since the last call; each command once.
+    pub fn take_troubles(&self) -> Vec<String> {
+        self.troubles.take()
     }
 
     pub(crate) fn ignored(&self) -> Option<&Ignored> {
@@ -313,7 +337,9 @@ impl Fingerprinter {
         }
         // A link is read as quickly as it is looked up.
         let stamp = self.mounts.stamp(found.device, path);
-        let cached = found.kind() != FileKind::Link && stamp != Stamp::Unknown;
+        // Of a command it is not known what else it reads.
+        let keeps = found.kind() != FileKind::Link && scheme.command().is_none();
+        let cached = keeps && stamp != Stamp::Unknown;
         let key = Key::new(path.as_os_str().as_bytes(), scheme, self.filter(scheme, stamp));
         if cached
             && let Some(known) = self.cache.get(view, key, found, began_ns)
@@ -329,7 +355,10 @@ impl Fingerprinter {
                 return Some(Answer::found(Value::Opaque(found.opaque_hash()), *found));
             }
             Reading::Failed(error) => {
-                let error = format!("{} cannot be read: {error}", path.display());
+                let error = match scheme.command() {
+                    Some(_) => error.to_string(),
+                    None => format!("{} cannot be read: {error}", path.display()),
+                };
                 return Some(Answer::failed(error, Some(*found)));
             }
         };
@@ -356,6 +385,8 @@ impl Fingerprinter {
     }
 
     fn take(&self, path: &Path, scheme: Scheme, found: &Identity, names: Names) -> Reading<Taken> {
+        #[cfg(test)]
+        self.reads.fetch_add(1, Ordering::Relaxed);
         match found.kind() {
             FileKind::Link => read::link_target(path).map(|hash| Taken {
                 value: Value::Link(hash),
@@ -407,19 +438,53 @@ impl Fingerprinter {
             Scheme::Text => by_meaning(file, Format::Text),
             Scheme::GitIndex => by_meaning(file, Format::GitIndex),
             Scheme::Bytecode => bytecode(file, content),
-            Scheme::Command(id) => self.run_command(id, path).map(content),
+            Scheme::Class => by_meaning(file, Format::Class),
+            Scheme::Command(id) => self.by_command(id, path, file).map(content),
+            Scheme::Filter(id) => self.unless_ignored(id, path, file, content),
             // The others were answered without reading.
             _ => read::hash_to_end(file).map(content),
         }
         .into()
     }
 
-    fn run_command(&self, id: Hash, path: &Path) -> io::Result<Hash> {
+    /// What the command prints. Nothing says nothing: then the bytes count.
+    fn by_command(&self, id: Hash, path: &Path, file: File) -> io::Result<Hash> {
+        let printed = self.runner(id, path)?.fingerprint(path);
+        match printed.inspect_err(|why| self.failed(id, path, why, "the tests that read it run")) {
+            Ok(Some(hash)) => Ok(hash),
+            Ok(None) => {
+                let bytes = read::hash_to_end(file)?;
+                Ok(Hash::of_parts([b"nothing printed".as_slice(), &bytes.0.to_le_bytes()]))
+            }
+            Err(why) => Err(io::Error::other(why)),
+        }
+    }
+
+    /// The bytes, unless the command says that they are no input. One that fails says nothing.
+    fn unless_ignored(
+        &self,
+        id: Hash,
+        path: &Path,
+        file: File,
+        content: impl Fn(Hash) -> Value,
+    ) -> io::Result<Value> {
+        let ignores = self.runner(id, path)?.ignores(path);
+        match ignores.inspect_err(|why| self.failed(id, path, why, "the file counts")) {
+            Ok(true) => Ok(Value::Derived),
+            Ok(false) | Err(_) => read::hash_to_end(file).map(content),
+        }
+    }
+
+    fn failed(&self, id: Hash, path: &Path, why: &str, so: &str) {
+        self.troubles.add(id, path, &format!("{why}; {so}"));
+    }
+
+    fn runner(&self, id: Hash, path: &Path) -> io::Result<Runner<'_>> {
         let words = self.options.commands.get(&id).ok_or_else(|| {
-            io::Error::other(format!("there is no fingerprint command {id} in the settings"))
+            io::Error::other(format!("the command for {} is another one now", path.display()))
         })?;
-        command::run(words, path, &self.options.root, self.options.command_timeout)
-            .map_err(io::Error::other)
+        let Options { root, command_timeout, .. } = &self.options;
+        Ok(Runner { words, folder: root, timeout: *command_timeout })
     }
 }
 

@@ -21,8 +21,8 @@
 //!   before) or never (tmpfs). While such a mapping is open, a cached value can be old.
 //! - A network file system may serve attributes that are some seconds old.
 //! - Somebody who sets the system clock back to forge a `ctime`.
-//! - Values of [`Scheme::Command`](tamis_core::Scheme::Command) are cached by the file they are about; what else the command
-//!   reads, and the command's own program, do not count.
+//! - What a user's command ([`Scheme::Command`](tamis_core::Scheme::Command),
+//!   [`Scheme::Filter`](tamis_core::Scheme::Filter)) reads besides the file: so its values are never cached.
 //! - Files of pseudo file systems (`/proc`, `/sys`) are read each time, since their times mean
 //!   nothing.
 
@@ -40,6 +40,7 @@ mod names;
 mod read;
 mod rights;
 mod table;
+mod troubles;
 mod whole;
 
 #[cfg(test)]

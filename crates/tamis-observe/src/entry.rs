@@ -68,7 +68,11 @@ pub(crate) struct Late {
 
 impl Asked {
     pub(crate) fn is_lost(&self) -> bool {
-        matches!(self.taken, Taken::Lost)
+        match &self.taken {
+            Taken::Lost => true,
+            Taken::Answer(answer) => answer.error.is_some(),
+            Taken::NotYet => false,
+        }
     }
 }
 

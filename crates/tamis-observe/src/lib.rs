@@ -70,6 +70,13 @@ pub enum Judgement {
     IgnoreTemp,
 }
 
+impl Judgement {
+    /// Whether what is there can decide.
+    pub(crate) fn counts(self) -> bool {
+        !matches!(self, Self::Ignore | Self::IgnoreTemp | Self::As(Scheme::Bytecode))
+    }
+}
+
 /// The filter and the fingerprint rules of the settings.
 pub trait Rules: Sync {
     /// Judges an absolute path as used by this program (its full path).

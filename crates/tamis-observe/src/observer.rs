@@ -180,6 +180,9 @@ impl<'a> Observer<'a> {
         for link in &resolved.links {
             self.ask(link, Wish::Kind, Access::FOLLOW, act.on_the_way());
         }
+        for folder in &resolved.left {
+            self.ask(folder, Wish::Kind, Access::FOLLOW, act.on_the_way());
+        }
         (!resolved.circle && !resolved.unknown).then_some(resolved.path)
     }
 
@@ -210,6 +213,8 @@ impl<'a> Observer<'a> {
         }
         let eager = eager || can_hide_a_change(&entry.before, file_clock_ns());
         let scheme = scheme_for(wish, entry.before.kind(), judgement);
+        // What else a user's command reads may change while the test runs.
+        let eager = eager || scheme.command().is_some();
         let kept = entry.kept.clone();
         match entry.question_mut(scheme) {
             Some(asked) => asked.access = asked.access.with(access),

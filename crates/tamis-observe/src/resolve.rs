@@ -1,4 +1,5 @@
-//! Resolves paths as the kernel does, remembering every link on the way.
+//! Resolves paths as the kernel does, remembering every link on the way, and every folder that `..` leads
+//! out of.
 //!
 //! Folders that were found to be plain are remembered, so that a new path costs one look at its last
 //! component. The memory is dropped when the tree changes links or renames folders.
@@ -19,6 +20,8 @@ pub(crate) struct Resolved {
     pub(crate) path: Vec<u8>,
     /// The links that were followed, each by its own resolved path.
     pub(crate) links: Vec<Vec<u8>>,
+    /// What a `..` led out of: without a folder there the way is barred.
+    pub(crate) left: Vec<Vec<u8>>,
     /// The links lead in a circle: the process gets an error, and there is no path.
     pub(crate) circle: bool,
     /// They lead to a thing of the process's own, and which one that was is not known.
@@ -71,6 +74,9 @@ impl Resolver {
                 b"." => continue,
                 b".." => {
                     let parent = resolved.path.iter().rposition(|&b| b == b'/').unwrap_or(0);
+                    if !resolved.path.is_empty() {
+                        resolved.left.push(resolved.path.clone());
+                    }
                     resolved.path.truncate(parent);
                     continue;
                 }
@@ -216,6 +222,7 @@ mod tests {
         let path = root.join("link/../x").into_os_string().into_vec();
         let resolved = Resolver::default().resolve(&path, true, None);
         assert_eq!(text(&resolved), root.join("a/x").to_str().unwrap());
+        assert_eq!(resolved.left, [root.join("a/b").into_os_string().into_vec()]);
         let above = Resolver::default().resolve(b"/../..", true, None);
         assert_eq!(text(&above), "/");
     }

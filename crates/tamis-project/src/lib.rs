@@ -13,4 +13,4 @@ mod world;
 pub use places::{cache_folder, cache_problem};
 pub use project::{ObserverRules, Project, notice_set_aside};
 pub use stdin::{FACT as STANDARD_INPUT, Input, observed as standard_input};
-pub use world::{RestoreScopes, ScopeFacts, World, given};
+pub use world::{NoScopes, RestoreScopes, ScopeFacts, World, given};

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use tamis_core::{Hash, Notices, PathMap, Scheme};
 use tamis_fs::Fingerprinter;
 use tamis_observe::{Judgement, Rules, Services};
-use tamis_settings::{Contact, Ignored, PathRules, Places, RuleAnswer, Settings, Treatment};
+use tamis_settings::{Contact, FileGlob, Ignored, PathRules, Places, RuleAnswer, Settings};
 use tamis_store::Store;
 
 /// Everything that is settled before the first question is asked.
@@ -83,6 +83,24 @@ impl Project {
         ObserverRules { rules: &self.rules, commands: &self.commands, cache: cache_folder() }
     }
 
+    /// What users' commands failed at, each command once.
+    pub fn notice_troubles(&self, notices: &dyn Notices) {
+        self.fingerprinter.take_troubles().into_iter().for_each(|trouble| notices.warn(trouble));
+    }
+
+    /// The files that a glob of `run-all-on` means now, sorted.
+    pub fn files_meant(&self, glob: &FileGlob) -> Vec<PathBuf> {
+        let walk = ignore::WalkBuilder::new(glob.start())
+            .standard_filters(false)
+            .filter_entry(is_searched)
+            .build();
+        let is_file = |entry: &ignore::DirEntry| entry.file_type().is_some_and(|t| !t.is_dir());
+        let files = walk.flatten().filter(is_file).map(ignore::DirEntry::into_path);
+        let mut found: Vec<PathBuf> = files.filter(|file| glob.matches(file)).collect();
+        found.sort_unstable();
+        found
+    }
+
     pub fn root(&self) -> &Path {
         self.paths.root()
     }
@@ -133,6 +151,11 @@ impl Project {
     }
 }
 
+/// The folders in which nothing that counts is looked for.
+fn is_searched(entry: &ignore::DirEntry) -> bool {
+    entry.file_name() != ".git"
+}
+
 /// Says that a store was set aside, where it was.
 pub fn notice_set_aside(notices: &dyn Notices, set_aside: Option<tamis_store::SetAside>) {
     if let Some(aside) = set_aside {
@@ -144,8 +167,9 @@ pub fn notice_set_aside(notices: &dyn Notices, set_aside: Option<tamis_store::Se
     }
 }
 
-/// The user's fingerprint commands. A command is known by its words *and* by the content of the
-/// files among them: with another script, the fingerprints that it gave before say nothing.
+/// The user's fingerprint commands and filters. A command is known by its words *and* by the content of the
+/// files among them: with another script, the fingerprints that it gave before say nothing. What the script
+/// reads in its turn is not known here; a command is asked anew each time.
 #[derive(Debug, Default)]
 struct FingerprintCommands {
     words: HashMap<Hash, Vec<String>>,
@@ -157,19 +181,43 @@ impl FingerprintCommands {
     fn new(settings: &Settings, root: &Path) -> Self {
         let mut commands = Self::default();
         for rule in &settings.rules {
-            let (Treatment::Command(words), Some(Scheme::Command(by_words))) =
-                (&rule.treatment, rule.treatment.scheme())
-            else {
+            let by_words = rule.treatment.scheme().and_then(Scheme::command);
+            let (Some(words), Some(by_words)) = (rule.treatment.command(), by_words) else {
                 continue;
             };
             let mut parts = vec![by_words.0.to_le_bytes().to_vec()];
             parts.extend(words.iter().map(|w| std::fs::read(root.join(w)).unwrap_or_default()));
+            parts.push(words.first().map(|program| script_in_path(program)).unwrap_or_default());
             let id = Hash::of_parts(parts.iter().map(Vec::as_slice));
-            commands.words.insert(id, words.clone());
+            commands.words.insert(id, words.to_vec());
             commands.by_words.insert(by_words, id);
         }
         commands
     }
+
+    /// The scheme that knows the command's files.
+    fn known(&self, scheme: Scheme) -> Scheme {
+        let id = |by_words: Hash| self.by_words.get(&by_words).copied().unwrap_or(by_words);
+        match scheme {
+            Scheme::Command(by_words) => Scheme::Command(id(by_words)),
+            Scheme::Filter(by_words) => Scheme::Filter(id(by_words)),
+            other => other,
+        }
+    }
+}
+
+/// The content of a script that a shell would find by this name; other programs are not read.
+fn script_in_path(program: &str) -> Vec<u8> {
+    const LARGEST: u64 = 1 << 20;
+    if program.contains('/') {
+        return Vec::new();
+    }
+    let folders = std::env::var_os("PATH").unwrap_or_default();
+    let mut files = std::env::split_paths(&folders).map(|folder| folder.join(program));
+    let found = files.find(|file| file.is_file());
+    let small = found.filter(|f| f.metadata().is_ok_and(|m| m.len() <= LARGEST));
+    let content = small.and_then(|file| std::fs::read(file).ok()).unwrap_or_default();
+    if content.starts_with(b"#!") { content } else { Vec::new() }
 }
 
 fn fingerprinter(
@@ -211,11 +259,7 @@ impl Rules for ObserverRules<'_> {
         }
         match self.rules.scheme(path, Path::new(program)) {
             RuleAnswer::Default => Judgement::Default,
-            RuleAnswer::As(Scheme::Command(by_words)) => {
-                let id = self.commands.by_words.get(&by_words).copied().unwrap_or(by_words);
-                Judgement::As(Scheme::Command(id))
-            }
-            RuleAnswer::As(scheme) => Judgement::As(scheme),
+            RuleAnswer::As(scheme) => Judgement::As(self.commands.known(scheme)),
             RuleAnswer::Ignore(Ignored::Temp) => Judgement::IgnoreTemp,
             RuleAnswer::Ignore(_) => Judgement::Ignore,
         }

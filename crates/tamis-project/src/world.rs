@@ -5,10 +5,11 @@ use crate::stdin::{self, Input};
 use std::collections::HashMap;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 use tamis_core::record::{Access, Detail, Observed};
 use tamis_core::{Hash, PortablePath, Question, Scheme, Value};
-use tamis_settings::NameGlobs;
+use tamis_settings::FileGlob;
 
 /// Answers questions about one scope of a tool: its classes, its packages.
 pub trait ScopeFacts: std::fmt::Debug + Send + Sync {
@@ -19,6 +20,16 @@ pub trait ScopeFacts: std::fmt::Debug + Send + Sync {
 /// Finds the scopes of earlier runs, when the first question about one is asked.
 pub trait RestoreScopes: Sync {
     fn restore(&self, project: &Project) -> Vec<Arc<dyn ScopeFacts>>;
+}
+
+/// Where no question about a scope is asked.
+#[derive(Debug, Clone, Copy)]
+pub struct NoScopes;
+
+impl RestoreScopes for NoScopes {
+    fn restore(&self, _: &Project) -> Vec<Arc<dyn ScopeFacts>> {
+        Vec::new()
+    }
 }
 
 /// The world as one project sees it.
@@ -185,35 +196,39 @@ impl<'a> World<'a> {
         questions.map(|question| given(question.clone(), self.answer(&question))).collect()
     }
 
-    /// The names and contents of all files below the root that match.
+    /// The names and contents of all files that match.
     fn glob(&self, glob: &str) -> Value {
-        let Ok(globs) = NameGlobs::new(vec![glob.to_owned()]) else {
+        let Ok(meant) = FileGlob::new(glob, &self.project.paths) else {
             // The settings were checked: this is a record of another version.
             return Value::Absent;
         };
-        let root = self.project.root();
-        let mut found = Vec::new();
-        let walk = ignore::WalkBuilder::new(root)
-            .standard_filters(false)
-            .filter_entry(|entry| entry.file_name() != ".git")
-            .build();
-        for entry in walk.flatten() {
-            let Ok(relative) = entry.path().strip_prefix(root) else { continue };
-            let is_file = entry.file_type().is_some_and(|t| !t.is_dir());
-            if is_file && globs.matches(relative.as_os_str().as_bytes()) {
-                found.push((entry.path().to_path_buf(), Scheme::Raw));
-            }
-        }
-        found.sort_unstable();
-        let values = self.project.fingerprinter.values(&found, Clone::clone);
+        let found = self.project.files_meant(&meant);
+        // The content of a link is what it leads to.
+        let content =
+            |file: &PathBuf| (file.canonicalize().unwrap_or_else(|_| file.clone()), Scheme::Raw);
+        let values = self.project.fingerprinter.values(&found, content);
         let mut parts = Vec::new();
-        for ((path, _), value) in found.iter().zip(&values) {
+        for (path, value) in found.iter().zip(&values) {
             let (tag, hash) = value.to_raw();
-            let relative = path.strip_prefix(root).unwrap_or(path);
-            parts.push(relative.as_os_str().as_bytes().to_vec());
+            parts.push(self.project.paths.to_portable(path).as_bytes().to_vec());
             parts.push([&[tag], hash.to_le_bytes().as_slice()].concat());
         }
         Value::Text(Hash::of_parts(parts.iter().map(Vec::as_slice)))
+    }
+
+    /// All files of `run-all-on`, of the project and of its suites, in one value; 0 where there are no such
+    /// globs. For strategies that do not go by records.
+    pub fn watched(&self) -> Hash {
+        let globs = self.project.settings.all_run_all_on();
+        if globs.is_empty() {
+            return Hash(0);
+        }
+        let values = globs.iter().map(|glob| {
+            let (tag, hash) = self.glob(glob).to_raw();
+            [glob.as_bytes(), &[tag], &hash.to_le_bytes()].concat()
+        });
+        let values: Vec<Vec<u8>> = values.collect();
+        Hash::of_parts(values.iter().map(Vec::as_slice))
     }
 }
 

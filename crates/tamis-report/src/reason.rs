@@ -23,6 +23,14 @@ pub fn difference(question: &Question, was: Value, is: Value) -> String {
         {
             format!("{what} changed")
         }
+        Question::Path(path, Scheme::Command(_) | Scheme::Filter(_))
+            if matches!(is, Value::Opaque(_)) =>
+        {
+            format!("the fingerprint of {path} cannot be taken as before")
+        }
+        Question::Path(path, Scheme::Command(_)) if matches!(is, Value::Content { .. }) => {
+            format!("the fingerprint of {path} changed")
+        }
         Question::Path(path, _) => format!("{path} {}", path_change(was, is)),
         Question::Variable(_) => match (was, is) {
             (Value::Absent, _) => format!("{what} is new"),

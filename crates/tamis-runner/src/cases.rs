@@ -1,5 +1,6 @@
 //! The tests of a command line: one bare command, or the items of the suites.
 
+use crate::always_run;
 use crate::call::Call;
 use crate::words;
 use anyhow::{Context as _, Result, anyhow, bail};
@@ -100,14 +101,9 @@ pub(crate) fn command_key(project: &Project, words: &[OsString]) -> TestKey {
 /// being skipped as a whole.
 pub(crate) fn of_command(call: Call<'_>, words: &[OsString], demand: Demand) -> Case {
     let claim = claimed(call, words, &call.project.folder, &[]);
-    let inside = demand.clone();
-    let demand = match (&claim, demand) {
-        (Some(claim), Demand::None) => {
-            let in_any_case = call.options.which.no_command_skip || call.options.is_static();
-            if in_any_case { Demand::Requested } else { claim.demand(call.project) }
-        }
-        (_, demand) => demand,
-    };
+    let recorded = of_recorded(call.project, command_key(call.project, words));
+    let inside = if demand == Demand::None { recorded.inside.clone() } else { demand };
+    let demand = of_whole(call, claim.as_deref(), inside.clone());
     Case {
         words: words.to_vec(),
         folder: call.project.folder.clone(),
@@ -115,7 +111,20 @@ pub(crate) fn of_command(call: Call<'_>, words: &[OsString], demand: Demand) -> 
         demand,
         inside,
         claim,
-        ..of_recorded(call.project, command_key(call.project, words))
+        ..recorded
+    }
+}
+
+/// What is wanted of a command as a whole, where this is wanted of all that is inside. What it does besides
+/// testing, and tests in it that are never skipped, keep it from being skipped.
+fn of_whole(call: Call<'_>, claim: Option<&dyn Claim>, inside: Demand) -> Demand {
+    let (Some(claim), Demand::None) = (claim, &inside) else { return inside };
+    if call.options.which.no_command_skip || call.options.is_static() {
+        return Demand::Requested;
+    }
+    match always_run::demand_of_whole(&call.project.settings) {
+        Demand::None => claim.demand(call.project),
+        always => always,
     }
 }
 
@@ -148,15 +157,16 @@ fn environment(variables: &[(OsString, OsString)]) -> Vec<(OsString, OsString)> 
 
 /// A test as the store knows it; how it is started is not needed to decide about it.
 pub fn of_recorded(project: &Project, key: TestKey) -> Case {
+    let demand = always_run::demand(&project.settings, &key);
     Case {
         words: Vec::new(),
         folder: project.root().join(&key.folder),
         key,
         variables: Vec::new(),
         timeout: None,
-        demand: Demand::None,
-        inside: Demand::None,
-        run_all_on: Vec::new(),
+        inside: demand.clone(),
+        demand,
+        run_all_on: project.settings.run_all_on.clone(),
         suite_jobs: None,
         choice: None,
         claim: None,
@@ -180,21 +190,24 @@ fn of_item(call: Call<'_>, suite: &Suite, folder: &std::path::Path, item: &str) 
     let variables: Vec<(OsString, OsString)> =
         suite.env.iter().map(|(n, v)| (n.into(), v.into())).collect();
     let always = suite.always_run.matching(item.as_bytes());
-    let demand = match (call.options.demand(), always) {
+    let recorded = of_recorded(call.project, TestKey::item(&suite.name, item, &suite.folder));
+    let inside = match (call.options.demand(), always) {
         (Demand::None, Some(pattern)) => Demand::AlwaysRun(pattern.to_owned()),
+        (Demand::None, None) => recorded.inside.clone(),
         (demand, _) => demand,
     };
+    let claim = claimed(call, &words, folder, &variables);
     Case {
-        claim: claimed(call, &words, folder, &variables),
+        demand: of_whole(call, claim.as_deref(), inside.clone()),
+        claim,
         words,
         folder: folder.to_path_buf(),
         variables,
         timeout: call.options.timeout.or(suite.timeout),
-        inside: demand.clone(),
-        demand,
-        run_all_on: suite.run_all_on.clone(),
+        inside,
+        run_all_on: [recorded.run_all_on.as_slice(), &suite.run_all_on].concat(),
         suite_jobs: suite.jobs.map(usize::from),
-        ..of_recorded(call.project, TestKey::item(&suite.name, item, &suite.folder))
+        ..recorded
     }
 }
 

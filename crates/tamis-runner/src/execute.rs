@@ -92,6 +92,9 @@ pub(crate) struct Job<'a> {
     pub(crate) stop: &'a AtomicBool,
 }
 
+/// What a debugger inside a test fails with under ptrace, in words.
+const NO_SECOND_TRACER: &str = "debuggers and tracers cannot work inside a test under the ptrace engine; use --engine notify or ebpf";
+
 pub(crate) fn execute(job: Job<'_>) -> Result<Executed> {
     let Job { call, world, engine, case, streams, stop, .. } = job;
     let rules = call.project.observer_rules();
@@ -133,6 +136,9 @@ pub(crate) fn execute(job: Job<'_>) -> Result<Executed> {
     let Observations { mut observed, mut taints, notes, left_behind } =
         observer.finish(finish.no_new_privileges);
     observed.extend(surroundings);
+    if engine.name() == "ptrace" && taints.iter().any(|t| matches!(t, Taint::SecondTracer(_))) {
+        taints.push(Taint::Unobserved(NO_SECOND_TRACER.to_owned()));
+    }
     if let Some(claim) = &case.claim {
         forget_places_of(claim.as_ref(), call.project, &mut observed, &mut taints);
     }

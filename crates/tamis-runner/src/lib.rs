@@ -15,6 +15,7 @@
 //!
 //! Everything that happens is an event ([`tamis_report::Event`]); nothing is printed here.
 
+mod always_run;
 mod call;
 pub mod cases;
 mod collect_every;

@@ -101,6 +101,7 @@ fn by_records(
         }
     };
     notice_set_aside(notices, store.take_set_aside());
+    project.notice_troubles(notices);
     Ok(planned)
 }
 

@@ -264,7 +264,8 @@ impl<'a> Runner<'a> {
     /// Writes a record; whether there is one now.
     fn record(&mut self, run: &Run) -> bool {
         // A run that was not observed counts only if it did not pass: no older record may hide that.
-        let store = self.store.filter(|_| self.collects || !run.outcome.passed());
+        let counts = self.collects || !run.outcome.passed();
+        let store = self.store.filter(|store| counts && store.read_only().is_none());
         let recorded = match store.map(|store| store.append(run)) {
             Some(Ok(_)) => true,
             Some(Err(error)) => {
@@ -342,6 +343,7 @@ impl<'a> Runner<'a> {
             report.still_failing =
                 failures::still_failing(call, self.store, cases, left_out, &reports);
         }
+        call.project.notice_troubles(call.notices());
         finish_store(call.project, self.store, self.recorded);
         let code = match self.not_started.take() {
             Some((word, errno)) => {

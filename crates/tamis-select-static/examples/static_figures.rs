@@ -33,6 +33,7 @@ fn graph(folder: &Path, runs: usize) {
         kinds: EdgeKinds::ALL,
         libraries: Libraries::Auto,
         offline: false,
+        watched: tamis_core::Hash(0),
     };
     let module =
         TestModule { name: ".".into(), classes: vec![folder.into()], ..TestModule::default() };

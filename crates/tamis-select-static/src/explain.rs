@@ -23,7 +23,9 @@ fn in_words<'r>(reason: &'r Reason, shown: impl Fn(&'r str) -> &'r str) -> Strin
         Reason::Requested => "all tests were asked for".into(),
         Reason::DidNotPass => "it did not pass last time".into(),
         Reason::Reaches { path, change } => reached(path, change, shown),
-        Reason::Environment => "the JDK or the options of the JVM changed".into(),
+        Reason::Environment => {
+            "the JDK, the options of the JVM or a file of run-all-on changed".into()
+        }
         Reason::Unknown { why } => format!("not everything is known: {why}"),
         Reason::OtherRules => "its last run was judged by weaker rules".into(),
         Reason::Configuration => {

@@ -48,6 +48,8 @@ pub struct StaticSettings {
     pub libraries: Libraries,
     /// Answer first: what only helps the next call is left to [`Session::catch_up`].
     pub offline: bool,
+    /// Files that all tests depend on because the user says so, in one value; 0 for none.
+    pub watched: Hash,
 }
 
 /// One step of an explanation.
@@ -118,6 +120,11 @@ impl Session {
             Definitions::load_with(module, &settings.root, &settings.caches, keep);
         if settings.libraries == Libraries::Include {
             definitions.load_libraries(&settings.caches);
+        }
+        if settings.watched != Hash(0) {
+            let parts =
+                [definitions.environment, settings.watched].map(|hash| hash.0.to_le_bytes());
+            definitions.environment = Hash::of_parts(parts.iter().map(<[u8; 16]>::as_slice));
         }
         let key = if module.key.is_empty() { &module.name } else { &module.key };
         let state = State::new(&settings.state, key);

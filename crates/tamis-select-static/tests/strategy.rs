@@ -42,6 +42,7 @@ impl Project {
                 kinds: EdgeKinds::ALL,
                 libraries: Libraries::Auto,
                 offline: false,
+                watched: tamis_core::Hash(0),
             },
             classes,
             _folder: folder,

@@ -14,7 +14,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tamis_core::record::{Observed, ProofId, Run};
 use tamis_core::{Decision, Notices, Outcome, Planned, Question, RecordId, Step, TestKey, Unit};
-use tamis_project::{Project, RestoreScopes, ScopeFacts, World};
+use tamis_project::{NoScopes, Project, World};
 use tamis_report::{Reruns, TestReport};
 use tamis_store::Store;
 
@@ -87,15 +87,6 @@ struct Waiting {
     since: Instant,
 }
 
-/// The units of a session know their scope.
-struct NoScopes;
-
-impl RestoreScopes for NoScopes {
-    fn restore(&self, _: &Project) -> Vec<Arc<dyn ScopeFacts>> {
-        Vec::new()
-    }
-}
-
 impl<'e> Ledger<'e> {
     pub fn new(
         project: &'e Project,
@@ -104,6 +95,7 @@ impl<'e> Ledger<'e> {
         planner: &'e dyn Planner,
         notices: &'e dyn Notices,
     ) -> Self {
+        // The units of a session know their scope.
         let world = World::new(project, &NoScopes);
         let mut surroundings = world.surroundings(&[]);
         surroundings.extend(world.globs(&command.run_all_on));
@@ -297,7 +289,7 @@ impl<'e> Ledger<'e> {
     }
 
     fn fill_report(&mut self, at: usize, run: &Run, reruns: Option<Reruns>) {
-        let recorded = self.store.is_some();
+        let recorded = self.store.as_ref().is_some_and(|store| store.read_only().is_none());
         let report = &mut self.collected.reports[at];
         report.outcome = Some(run.outcome);
         report.reruns = reruns;

@@ -11,12 +11,16 @@
 //! | [`settings`] | the typed settings, every key explained |
 //! | [`environment`] | which environment variables count as input |
 //! | [`paths`] | which paths count as input, and how their fingerprint is taken |
+//! | [`condition`] | the small expressions of `if` in a rule |
+//! | [`file_glob`] | the files that `run-all-on` means |
 //! | [`tools`] | what everyday tools write down for themselves |
 //! | [`items`] | the items of a suite that are written as globs |
 //! | [`modules`] | what a project says about changed and affected modules |
 //! | [`init`] | a first `tamis.toml` for a project |
 
+pub mod condition;
 pub mod environment;
+pub mod file_glob;
 mod glob;
 pub mod init;
 pub mod items;
@@ -32,6 +36,7 @@ mod units;
 mod words;
 
 pub use environment::EnvironmentPolicy;
+pub use file_glob::FileGlob;
 pub use glob::NameGlobs;
 pub use init::init;
 pub use modules::ModuleSettings;

@@ -3,6 +3,7 @@
 //! A file whose TOML is broken is reported for that alone: what could be read around a broken line
 //! would lead to complaints about keys that are there.
 
+use crate::condition::Condition;
 use crate::environment::EnvironmentPolicy;
 use crate::glob::{self, NameGlobs};
 use crate::modules;
@@ -22,7 +23,7 @@ const JVM: &str = "[jvm]";
 const RULE: &str = "[[rule]]";
 const SUITE: &str = "[[suite]]";
 
-const TAMIS_KEYS: [&str; 14] = [
+const TAMIS_KEYS: [&str; 16] = [
     "store",
     "engine",
     "jobs",
@@ -37,8 +38,11 @@ const TAMIS_KEYS: [&str; 14] = [
     "ignore",
     "default-ignore",
     "default-rules",
+    "always-run",
+    "run-all-on",
 ];
 const MOST_RERUNS: u32 = 6;
+const CONDITION: &str = "if = \"name ends-with '.log' and not program = 'logrotate'\"";
 const SUITE_KEYS: [&str; 6] = ["each", "run", "timeout", "env", "always-run", "run-all-on"];
 
 /// Reads settings; `file` is only for messages.
@@ -134,6 +138,11 @@ fn read_always_run(section: &mut Section<'_>, example: &str) -> NameGlobs {
         section.missing(format!("`always-run`: {error}"));
         NameGlobs::default()
     })
+}
+
+fn read_run_all_on(section: &mut Section<'_>) -> Vec<String> {
+    let patterns = section.strings("run-all-on", "run-all-on = [\"Makefile\", \"conf/**\"]");
+    patterns.into_iter().filter_map(|p| path_glob(section, "run-all-on", p)).collect()
 }
 
 fn read_jvm(mut section: Section<'_>) -> Jvm {
@@ -243,9 +252,11 @@ fn read_tamis<'t>(mut section: Section<'t>, settings: &mut Settings, found: &'t 
         settings.ignore.extend(path_glob(&section, "ignore", pattern));
     }
     let default_ignore = section.boolean("default-ignore");
-    settings.default_ignore = default_ignore.unwrap_or(settings.default_ignore);
+    settings.built_in.ignore = default_ignore.unwrap_or(settings.built_in.ignore);
     let default_rules = section.boolean("default-rules");
-    settings.default_rules = default_rules.unwrap_or(settings.default_rules);
+    settings.built_in.rules = default_rules.unwrap_or(settings.built_in.rules);
+    settings.always_run = read_always_run(&mut section, "always-run = [\"*SmokeTest\"]");
+    settings.run_all_on = read_run_all_on(&mut section);
     if let Some(inner) = inner_table(&mut section, "environment", ENVIRONMENT, found) {
         settings.environment = read_environment(inner);
     }
@@ -355,6 +366,12 @@ fn read_rule<'t>(mut section: Section<'t>, found: &'t Found) -> Option<Rule> {
     }
     let program = section.string("program", "program = \"xmllint\"");
     let program = program.and_then(|program| section.glob("program", program));
+    let condition = section.string("if", CONDITION).and_then(|text| {
+        let parsed = Condition::parse(text.text);
+        let report =
+            |why| section.problem(text.span(), format!("`if`: {why}; for example: {CONDITION}"));
+        parsed.map_err(report).ok()
+    });
     let treatment = match section.value("as") {
         Some(value) => read_treatment(&section, value, found),
         None => {
@@ -363,7 +380,7 @@ fn read_rule<'t>(mut section: Section<'t>, found: &'t Found) -> Option<Rule> {
         }
     };
     section.finish(|_| None);
-    Some(Rule { path: path?, program, treatment: treatment? })
+    Some(Rule { path: path?, program, condition, treatment: treatment? })
 }
 
 fn read_treatment<'t>(
@@ -373,14 +390,7 @@ fn read_treatment<'t>(
 ) -> Option<Treatment> {
     let example = "as = { command = [\"./fingerprint.sh\", \"{}\"] }";
     if let DeValue::Table(table) = value.get_ref() {
-        let mut inner = Section::new("`as`", table, value.span(), found);
-        let command = inner.value("command");
-        if command.is_none() {
-            inner.missing(format!("`as` needs a `command`; for example: {example}"));
-        }
-        let words = command.and_then(|command| inner.command("command", command, example));
-        inner.finish(|_| None);
-        return words.map(Treatment::Command);
+        return read_user_code(Section::new("`as`", table, value.span(), found), example);
     }
     let known = [
         ("raw", Treatment::As(Scheme::Raw)),
@@ -390,6 +400,7 @@ fn read_treatment<'t>(
         ("json", Treatment::As(Scheme::Json)),
         ("toml", Treatment::As(Scheme::Toml)),
         ("text", Treatment::As(Scheme::Text)),
+        ("class", Treatment::As(Scheme::Class)),
     ];
     let names: Vec<&str> = known.iter().map(|(name, _)| *name).collect();
     let Some(text) = as_text(value) else {
@@ -412,6 +423,32 @@ fn read_treatment<'t>(
         section.problem(text.span(), message);
     }
     treatment.map(|(_, treatment)| treatment.clone())
+}
+
+/// `{ command = [...] }` or `{ ignore-if = [...] }`.
+fn read_user_code(mut section: Section<'_>, example: &str) -> Option<Treatment> {
+    let filter_example = "as = { ignore-if = [\"grep\", \"-q\", \"GENERATED\", \"{}\"] }";
+    let (command, filter) = (section.value("command"), section.value("ignore-if"));
+    let treatment = match (command, filter) {
+        (Some(command), None) => {
+            section.command("command", command, example).map(Treatment::Command)
+        }
+        (None, Some(filter)) => {
+            section.command("ignore-if", filter, filter_example).map(Treatment::IgnoreIf)
+        }
+        (None, None) => {
+            section
+                .missing(format!("`as` needs a `command` or `ignore-if`; for example: {example}"));
+            None
+        }
+        (Some(_), Some(filter)) => {
+            let message = "`as` has either a `command` or `ignore-if`; write two rules";
+            section.problem(filter.span(), message);
+            None
+        }
+    };
+    section.finish(|_| None);
+    treatment
 }
 
 fn read_suite<'t>(mut section: Section<'t>, suites: &mut Vec<Suite>, found: &'t Found) {
@@ -456,10 +493,7 @@ fn read_suite<'t>(mut section: Section<'t>, suites: &mut Vec<Suite>, found: &'t 
     let timeout = section.duration("timeout", "timeout = \"5m\"");
     let env = section.value("env").map(|value| read_env(&section, value)).unwrap_or_default();
     let always_run = read_always_run(&mut section, "always-run = [\"net_*\"]");
-    let mut run_all_on = Vec::new();
-    for pattern in section.strings("run-all-on", "run-all-on = [\"Makefile\", \"conf/**\"]") {
-        run_all_on.extend(path_glob(&section, "run-all-on", pattern));
-    }
+    let run_all_on = read_run_all_on(&mut section);
     section.finish(|key| TAMIS_KEYS.contains(&key).then_some(TAMIS));
     // A suite that has problems is kept as far as it is known, so that a second one of the same
     // name is found; settings with problems are never handed out.

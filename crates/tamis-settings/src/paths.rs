@@ -18,6 +18,7 @@
 //! everything below it. Globs are compiled once; project paths are matched relative to the root,
 //! where most patterns need no regular expression.
 
+use crate::condition::{Condition, Looked};
 use crate::glob::{self, NameGlobs};
 use crate::settings::{Settings, Treatment};
 use crate::tools;
@@ -26,7 +27,7 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use tamis_core::path::below;
-use tamis_core::{Hash, PathMap, Scheme};
+use tamis_core::{PathMap, Scheme};
 
 /// Where things are on this machine. All paths absolute and canonical.
 #[derive(Debug, Clone)]
@@ -99,7 +100,20 @@ pub enum RuleAnswer {
 #[derive(Debug)]
 struct CompiledRule {
     program: Option<NameGlobs>,
+    condition: Option<Condition>,
     treatment: Treatment,
+}
+
+impl CompiledRule {
+    fn holds(&self, looked: Looked<'_>) -> bool {
+        self.program.as_ref().is_none_or(|globs| globs.matches(looked.program))
+            && self.condition.as_ref().is_none_or(|condition| condition.holds(looked))
+    }
+
+    /// Whether it depends on who looks.
+    fn asks_for_program(&self) -> bool {
+        self.program.is_some() || self.condition.as_ref().is_some_and(Condition::asks_for_program)
+    }
 }
 
 /// Patterns with the index of the rule they belong to.
@@ -190,7 +204,8 @@ impl PathRules {
             add(&rule.path, n, rule.treatment == Treatment::Ignore)?;
             let program = rule.program.clone().map(|program| NameGlobs::new(vec![program]));
             let program = program.transpose()?;
-            rules.push(CompiledRule { program, treatment: rule.treatment.clone() });
+            let condition = rule.condition.clone();
+            rules.push(CompiledRule { program, condition, treatment: rule.treatment.clone() });
         }
         for pattern in &settings.ignore {
             add(pattern, rules.len(), true)?;
@@ -201,8 +216,8 @@ impl PathRules {
             home: places.map.home().map(Path::to_path_buf),
             store: places.store.clone(),
             temp: places.temp.clone(),
-            default_ignore: settings.default_ignore,
-            default_rules: settings.default_rules,
+            default_ignore: settings.built_in.ignore,
+            default_rules: settings.built_in.rules,
             rules,
             relative: Patterns::new(relative)?,
             absolute: Patterns::new(absolute)?,
@@ -220,8 +235,7 @@ impl PathRules {
                 tracing::debug!(?path, "rule: `ignore` of tamis.toml");
                 return RuleAnswer::Ignore(Ignored::User);
             };
-            let program = program.as_os_str().as_bytes();
-            if rule.program.as_ref().is_some_and(|globs| !globs.matches(program)) {
+            if !rule.holds(self.looked(path, program.as_os_str().as_bytes())) {
                 continue;
             }
             tracing::debug!(?path, number = n + 1, treatment = ?rule.treatment, "rule: `[[rule]]` of tamis.toml");
@@ -259,10 +273,12 @@ impl PathRules {
             return true;
         }
         for n in self.matching(entry) {
-            match self.rules.get(n) {
-                None => return true,
-                Some(CompiledRule { program: Some(_), treatment: Treatment::Ignore }) => {}
-                Some(rule) => return rule.treatment == Treatment::Ignore,
+            let Some(rule) = self.rules.get(n) else { return true };
+            match rule.treatment {
+                Treatment::Ignore if rule.asks_for_program() => {}
+                _ if rule.asks_for_program() => return false,
+                _ if !rule.holds(self.looked(entry, b"")) => {}
+                _ => return rule.treatment == Treatment::Ignore,
             }
         }
         self.is_state_of_a_tool(entry)
@@ -277,14 +293,16 @@ impl PathRules {
         matches(path) && !(below(path, &self.root).is_some() && matches(&self.root))
     }
 
-    /// The words of the command behind [`Scheme::Command`], `{}` stands for the path.
-    pub fn command(&self, hash: Hash) -> Option<&[String]> {
-        self.rules.iter().find_map(|rule| match &rule.treatment {
-            Treatment::Command(words) if rule.treatment.scheme() == Some(Scheme::Command(hash)) => {
-                Some(words.as_slice())
-            }
-            _ => None,
-        })
+    /// The words of the command behind a scheme, `{}` stands for the path.
+    pub fn command(&self, scheme: Scheme) -> Option<&[String]> {
+        let rule = self.rules.iter().find(|rule| rule.treatment.scheme() == Some(scheme))?;
+        rule.treatment.command()
+    }
+
+    /// The path as conditions know it: relative to the root inside the project.
+    fn looked<'a>(&self, path: &'a Path, program: &'a [u8]) -> Looked<'a> {
+        let path = below(path, &self.root).unwrap_or(path.as_os_str().as_bytes());
+        Looked { path, program }
     }
 
     /// The indexes of all rules whose pattern matches, first rule first.
@@ -355,7 +373,7 @@ fn is_git_index(path: &Path) -> bool {
 
 /// The globs of one pattern, and whether they are relative to the root. None for a pattern that
 /// cannot match here (`~/` without a home folder).
-fn anchored(pattern: &str, map: &PathMap, below: bool) -> (bool, Vec<String>) {
+pub(crate) fn anchored(pattern: &str, map: &PathMap, below: bool) -> (bool, Vec<String>) {
     let trimmed = pattern.trim_end_matches('/');
     let as_pattern = |folder: &Path| glob::escape(folder.to_string_lossy().trim_end_matches('/'));
     let (is_relative, text) = if trimmed.starts_with('/') {
@@ -536,11 +554,11 @@ mod tests {
         assert_eq!(by("/home/ann/app/conf/b.xml", "/usr/bin/cat"), USER);
         assert_eq!(by("/tmp/counts", "/usr/bin/cat"), RuleAnswer::As(Scheme::Raw));
         assert_eq!(by("/home/ann/app/gen/x", "/usr/bin/cat"), USER);
-        let RuleAnswer::As(Scheme::Command(hash)) = by("/home/ann/app/data/1", lint) else {
+        let RuleAnswer::As(scheme @ Scheme::Command(_)) = by("/home/ann/app/data/1", lint) else {
             panic!("no command scheme");
         };
-        assert_eq!(rules.command(hash), Some(["./fp".to_owned(), "{}".to_owned()].as_slice()));
-        assert_eq!(rules.command(Hash::of(b"other")), None);
+        assert_eq!(rules.command(scheme), Some(["./fp".to_owned(), "{}".to_owned()].as_slice()));
+        assert_eq!(rules.command(Scheme::Raw), None);
         let listed = |path: &str| rules.ignored_in_listing(Path::new(path));
         assert!(!listed("/home/ann/app/conf/keep.xml"));
         assert!(listed("/home/ann/app/conf/b.txt"));
@@ -602,6 +620,28 @@ mod tests {
         let path = Path::new(OsStr::from_bytes(b"/home/ann/app/\xff.log"));
         let program = Path::new(OsStr::from_bytes(b"/bin/\xfe"));
         assert_eq!(rules.scheme(path, program), USER);
+    }
+
+    #[test]
+    fn conditions_narrow_a_rule() {
+        let rules = rules(
+            "[[rule]]\npath='**'\nif=\"name ends-with '.log' and not folder = 'keep'\"\nas='ignore'\n\
+             [[rule]]\npath='**'\nif=\"program = 'lint' and extension = 'cfg'\"\nas='ignore'\n\
+             [[rule]]\npath='gen/**'\nas={ignore-if=['grep', '-q', 'x', '{}']}",
+        );
+        let by = |path: &str, program: &str| {
+            rules.scheme(&Path::new("/home/ann/app").join(path), Path::new(program))
+        };
+        assert_eq!(by("a/x.log", "/bin/cat"), USER);
+        assert_eq!(by("keep/x.log", "/bin/cat"), COUNTS);
+        assert_eq!(by("/var/x.log", "/bin/cat"), COUNTS, "a relative path glob is of the project");
+        assert_eq!(by("a.cfg", "/bin/lint"), USER);
+        assert_eq!(by("a.cfg", "/bin/cat"), COUNTS);
+        assert!(matches!(by("gen/a", "/bin/cat"), RuleAnswer::As(Scheme::Filter(_))));
+        let listed = |path: &str| rules.ignored_in_listing(&Path::new("/home/ann/app").join(path));
+        assert!(listed("a/x.log") && !listed("keep/x.log"));
+        assert!(!listed("a.cfg"), "who lists is not known");
+        assert!(!listed("gen/a"), "a command is not asked for names");
     }
 
     proptest! {

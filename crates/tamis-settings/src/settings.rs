@@ -1,5 +1,6 @@
 //! The settings of a project as typed values, with what each key means.
 
+use crate::condition::Condition;
 use crate::environment::EnvironmentPolicy;
 use crate::glob::NameGlobs;
 use crate::modules::ModuleSettings;
@@ -37,10 +38,13 @@ pub struct Settings {
     /// `ignore`: globs of paths that are no input. A pattern that matches a folder takes in
     /// everything below it.
     pub ignore: Vec<String>,
-    /// `default-ignore`: /proc, /sys, /dev and temp folders are no input. Default: true.
-    pub default_ignore: bool,
-    /// `default-rules`: the built-in rules (Python byte code). Default: true.
-    pub default_rules: bool,
+    /// `default-ignore`, `default-rules`: what is built in.
+    pub built_in: BuiltIn,
+    /// `always-run`: globs on the names of tests that are never skipped: commands, items of suites, and
+    /// the tests inside commands.
+    pub always_run: NameGlobs,
+    /// `run-all-on`: a change in any file that matches runs every test.
+    pub run_all_on: Vec<String>,
     /// `[tamis.environment]`: which variables count.
     pub environment: EnvironmentPolicy,
     /// `[tamis.tool-state]`: what everyday tools write down for themselves.
@@ -68,8 +72,9 @@ impl Default for Settings {
             services: Contact::AlwaysRun,
             allow_services: Vec::new(),
             ignore: Vec::new(),
-            default_ignore: true,
-            default_rules: true,
+            built_in: BuiltIn::default(),
+            always_run: NameGlobs::default(),
+            run_all_on: Vec::new(),
             environment: EnvironmentPolicy::default(),
             tools: ToolSettings::default(),
             jvm: Jvm::default(),
@@ -77,6 +82,21 @@ impl Default for Settings {
             suites: Vec::new(),
             modules: ModuleSettings::default(),
         }
+    }
+}
+
+/// Filters and rules that hold without being written down.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BuiltIn {
+    /// `default-ignore`: /proc, /sys, /dev and temp folders are no input. Default: true.
+    pub ignore: bool,
+    /// `default-rules`: Python byte code, git's index. Default: true.
+    pub rules: bool,
+}
+
+impl Default for BuiltIn {
+    fn default() -> Self {
+        Self { ignore: true, rules: true }
     }
 }
 
@@ -133,6 +153,8 @@ pub struct Rule {
     /// `program`: a glob on the file name of the program that looked, or on its full path where
     /// the glob has a slash. Default: any program.
     pub program: Option<String>,
+    /// `if`: holds only where this does. Default: everywhere.
+    pub condition: Option<Condition>,
     /// `as`.
     pub treatment: Treatment,
 }
@@ -142,19 +164,30 @@ pub struct Rule {
 pub enum Treatment {
     /// The path is no input.
     Ignore,
-    /// `raw`, `listing`, `xml`, `json`, `toml`, `text`.
+    /// `raw`, `listing`, `xml`, `json`, `toml`, `text`, `class`.
     As(Scheme),
     /// `{ command = [...] }`: what the command prints is the fingerprint; `{}` is the path.
     Command(Vec<String>),
+    /// `{ ignore-if = [...] }`: no input where the command ends with 0, else the bytes; `{}` is the path.
+    IgnoreIf(Vec<String>),
 }
 
 impl Treatment {
+    /// The words of a user's command.
+    pub fn command(&self) -> Option<&[String]> {
+        match self {
+            Self::Command(words) | Self::IgnoreIf(words) => Some(words),
+            Self::Ignore | Self::As(_) => None,
+        }
+    }
+
     /// The scheme that questions carry; `None` for [`Treatment::Ignore`].
     pub fn scheme(&self) -> Option<Scheme> {
         match self {
             Self::Ignore => None,
             Self::As(scheme) => Some(*scheme),
             Self::Command(words) => Some(Scheme::Command(command_hash(words))),
+            Self::IgnoreIf(words) => Some(Scheme::Filter(command_hash(words))),
         }
     }
 }
@@ -265,8 +298,8 @@ impl Settings {
             patterns
         };
         list("ignore", sorted(&self.ignore));
-        list("default-ignore", vec![self.default_ignore.to_string()]);
-        list("default-rules", vec![self.default_rules.to_string()]);
+        list("default-ignore", vec![self.built_in.ignore.to_string()]);
+        list("default-rules", vec![self.built_in.rules.to_string()]);
         list("environment ignore", sorted(self.environment.ignored()));
         list("environment count", sorted(self.environment.counted()));
         if let Some(only) = self.environment.only() {
@@ -278,12 +311,35 @@ impl Settings {
                 Treatment::Ignore => ("ignore", Vec::new()),
                 Treatment::As(scheme) => ("as", vec![scheme.to_string()]),
                 Treatment::Command(words) => ("command", words.clone()),
+                Treatment::IgnoreIf(words) => ("ignore-if", words.clone()),
             };
             list("rule", vec![rule.path.clone()]);
             list("program", rule.program.iter().cloned().collect());
+            let condition = rule.condition.iter().map(|c| c.text().to_owned());
+            list("if", condition.collect());
             list(title, treatment);
         }
+        self.add_run_all_on(&mut parts);
         Hash::of_parts(parts.iter().map(String::as_bytes))
+    }
+
+    /// All globs of `run-all-on`, of the project and of its suites.
+    pub fn all_run_all_on(&self) -> Vec<String> {
+        let mut all = self.run_all_on.clone();
+        all.extend(self.suites.iter().flat_map(|suite| suite.run_all_on.iter().cloned()));
+        all.sort();
+        all.dedup();
+        all
+    }
+
+    /// A record from before a glob was there does not know which files it matched then.
+    fn add_run_all_on(&self, parts: &mut Vec<String>) {
+        let of_suites = self.suites.iter().map(|suite| (suite.name.as_str(), &suite.run_all_on));
+        let all = std::iter::once(("", &self.run_all_on)).chain(of_suites);
+        for (suite, globs) in all.filter(|(_, globs)| !globs.is_empty()) {
+            parts.push(format!("run-all-on {} {suite}", globs.len()));
+            parts.extend(globs.iter().cloned());
+        }
     }
 }
 
@@ -323,6 +379,7 @@ mod tests {
         for same in [
             "[tamis]\njobs = 2\nstore = 'x'\nengine = 'ptrace'\nnetwork = 'ignore'",
             "[[suite]]\nname='s'\nrun='x'",
+            "[tamis]\nalways-run = ['x']\nrun-all-on = []",
             "[tamis]\ndefault-ignore = true",
         ] {
             assert_eq!(parse(same).observation_digest(), base, "{same}");
@@ -343,6 +400,11 @@ mod tests {
             "[[rule]]\npath='a'\nas='xml'",
             "[[rule]]\npath='a'\nas='ignore'",
             "[[rule]]\npath='a'\nprogram='p'\nas='raw'",
+            "[[rule]]\npath='a'\nas='class'",
+            "[[rule]]\npath='a'\nif=\"name = 'a'\"\nas='raw'",
+            "[[rule]]\npath='a'\nas={ignore-if=['raw']}",
+            "[tamis]\nrun-all-on = ['a']",
+            "[[suite]]\nname='s'\nrun='x'\nrun-all-on = ['a']",
             "[[rule]]\npath='a'\nas={command=['raw']}",
             "[[rule]]\npath='a'\nas={command=['a', 'b']}",
             "[[rule]]\npath='a'\nas={command=['a b']}",

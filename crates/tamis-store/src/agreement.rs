@@ -25,6 +25,7 @@ struct Plan {
     odd: Option<(usize, u8)>,
     outcome: Outcome,
     tainted: bool,
+    flaky: bool,
 }
 
 #[derive(Debug, Clone)]
@@ -51,14 +52,16 @@ fn plan() -> impl Strategy<Value = Plan> {
         proptest::option::weighted(0.05, (0..QUESTIONS, 0..3_u8)),
         outcome,
         proptest::bool::weighted(0.15),
+        proptest::bool::weighted(0.05),
     )
-        .prop_map(|(test, world, looks, odd, outcome, tainted)| Plan {
+        .prop_map(|(test, world, looks, odd, outcome, tainted, flaky)| Plan {
             test,
             world,
             looks,
             odd,
             outcome,
             tainted,
+            flaky,
         })
 }
 
@@ -97,6 +100,11 @@ fn answer_in(world: &World, asked: &Question) -> Value {
 }
 
 impl Plan {
+    fn taints(&self) -> Vec<Taint> {
+        let flaky = self.flaky.then_some(Taint::Flaky { failed: 1, runs: 2 });
+        self.tainted.then_some(Taint::StandardInput).into_iter().chain(flaky).collect()
+    }
+
     fn run(&self) -> Run {
         let look = |q: usize, before: u8, after: Option<u8>| Observed {
             question: question(q),
@@ -117,7 +125,7 @@ impl Plan {
             cpu_us: 7,
             engine: "e".into(),
             observed,
-            taints: if self.tainted { vec![Taint::StandardInput] } else { Vec::new() },
+            taints: self.taints(),
             notes: Vec::new(),
             left_behind: Vec::new(),
         }
@@ -147,6 +155,13 @@ fn distance(run: &Run, world: &World) -> usize {
     differing(|o| o.before).min(differing(|o| o.after.unwrap_or(o.before)))
 }
 
+/// Whether a run that did not pass was certainly in another state than this.
+fn is_elsewhere(run: &Run, world: &World) -> bool {
+    let flaky = run.taints.iter().any(|taint| matches!(taint, Taint::Flaky { .. }));
+    let incomplete = !run.taints.is_empty() && !run.outcome.passed();
+    incomplete && !flaky && distance(run, world) > 0
+}
+
 /// What is decided, by the definition.
 fn reference(records: &[&(RecordId, Run)], world: &World) -> Result<Option<RecordId>, Cause> {
     for (id, run) in records {
@@ -158,13 +173,15 @@ fn reference(records: &[&(RecordId, Run)], world: &World) -> Result<Option<Recor
                     Err(Cause::DidNotPass(*id, run.outcome))
                 };
             }
-            (false, false) if distance(run, world) == 0 => {
+            (false, false) if !is_elsewhere(run, world) => {
                 return Err(Cause::DidNotPass(*id, run.outcome));
             }
             _ => {}
         }
     }
-    let Some((newest, run)) = records.first() else { return Err(Cause::New) };
+    let Some(newest) = records.first() else { return Err(Cause::New) };
+    let telling = records.iter().find(|(_, run)| !is_elsewhere(run, world)).unwrap_or(newest);
+    let (newest, run) = telling;
     if !run.taints.is_empty() {
         return Err(Cause::Incomplete(*newest));
     }

@@ -161,8 +161,8 @@ impl Store {
                 Way::FromAnswers => from_answers(&tx, &wanted, ask)?,
             };
             let distances = distances(&tx, &tests, &holding, &answered)?;
-            for candidate in tests.iter_mut().flat_map(|test| &mut test.candidates) {
-                candidate.elsewhere = !candidate.complete && is_elsewhere(candidate, &distances);
+            for test in &mut tests {
+                test.find_elsewhere(&distances);
             }
             let questions = answered.questions.len();
             tracing::info!(?way, looked_at = ?wanted, questions, hold = ?holding, "proofs");
@@ -183,8 +183,7 @@ fn candidates(
         let accepted = complete(&row.summary);
         let complete = !tainted && accepted;
         let proofs = row.proofs();
-        // What was flaky is so in any state.
-        let may_be_elsewhere = accepted && tainted && failed && !row.summary.is_flaky();
+        let may_be_elsewhere = accepted && may_be_elsewhere(&row.summary);
         decided |= !complete && failed && !may_be_elsewhere;
         tracing::debug!(record = ?row.summary.id, outcome = ?row.summary.outcome, complete, ?proofs, "record");
         if (complete || may_be_elsewhere) && !decided {
@@ -198,11 +197,22 @@ fn candidates(
     evidence
 }
 
-/// A run that was not completely observed was in another state if something that was observed is
-/// different, whichever of its proofs is compared. (One that was not asked about has no distance.)
-fn is_elsewhere(candidate: &Candidate, distances: &HashMap<u32, u64>) -> bool {
-    let differs = |proof: &ProofId| distances.get(&proof.0).is_some_and(|far| *far > 0);
-    !candidate.proofs.is_empty() && candidate.proofs.iter().all(differs)
+impl TestEvidence {
+    /// A run that was not completely observed was in another state if something that was observed is
+    /// different, whichever of its proofs is compared. (One that was not asked about has no distance.)
+    fn find_elsewhere(&mut self, distances: &HashMap<u32, u64>) {
+        let differs = |proof: &ProofId| distances.get(&proof.0).is_some_and(|far| *far > 0);
+        for (candidate, record) in self.candidates.iter_mut().zip(&self.records) {
+            let proofs = &candidate.proofs;
+            candidate.elsewhere =
+                may_be_elsewhere(record) && !proofs.is_empty() && proofs.iter().all(differs);
+        }
+    }
+}
+
+/// A run that did not pass and was not completely observed. What was flaky is so in any state.
+fn may_be_elsewhere(record: &RecordSummary) -> bool {
+    !record.is_complete() && !record.outcome.passed() && !record.is_flaky()
 }
 
 /// How many answers of each proof are different now, for tests of which no complete record holds and

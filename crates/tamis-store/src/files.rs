@@ -136,9 +136,13 @@ fn unwritable(dir: &Path) -> Option<String> {
     file.symlink_metadata().ok()?;
     let beside = ["-wal", "-shm"].map(|suffix| format::with_suffix(&file, suffix));
     let all = std::iter::once(&file).chain(beside.iter().filter(|f| f.symlink_metadata().is_ok()));
-    let may = |path: &Path, what| match access(path, what) {
-        Ok(()) => None,
-        Err(error) => Some(format!("{}: {error}", path.display())),
+    let may = |path: &Path, what| {
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        match access(path, what).err()?.kind() {
+            io::ErrorKind::ReadOnlyFilesystem => Some("its file system is read-only".to_owned()),
+            _ if path == dir => Some("no permission to write in its folder".to_owned()),
+            _ => Some(format!("no permission to write {name}")),
+        }
     };
     may(dir, libc::W_OK | libc::X_OK).or_else(|| all.into_iter().find_map(|f| may(f, libc::W_OK)))
 }

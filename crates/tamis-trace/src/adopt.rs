@@ -6,7 +6,7 @@
 //! itself undumpable, and tamis has no privilege) cannot go on; then nothing is adopted.
 
 use crate::proc::{descendants, threads};
-use crate::tracer::request;
+use crate::request::request;
 
 /// Attaches to every thread below this process. Returns how many of them it may not trace; if there
 /// are any, it lets go of the others again.

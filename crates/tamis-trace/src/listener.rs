@@ -34,10 +34,10 @@ pub(crate) fn receive(listener: RawFd) -> io::Result<Option<libc::seccomp_notif>
     }
 }
 
-/// Lets a call go on, or fails it with a (negative) error.
-pub(crate) fn respond(listener: RawFd, id: u64, error: i32) -> io::Result<()> {
-    let flags = if error == 0 { libc::SECCOMP_USER_NOTIF_FLAG_CONTINUE as u32 } else { 0 };
-    send(listener, libc::seccomp_notif_resp { id, val: 0, error, flags })
+/// Lets a call go on.
+pub(crate) fn respond(listener: RawFd, id: u64) -> io::Result<()> {
+    let flags = libc::SECCOMP_USER_NOTIF_FLAG_CONTINUE as u32;
+    send(listener, libc::seccomp_notif_resp { id, val: 0, error: 0, flags })
 }
 
 /// Answers a call that is not made: with a value, or a (negative) error.
@@ -70,7 +70,7 @@ pub(crate) fn serve_blindly(listener: RawFd) {
             return;
         }
         if let Ok(Some(notification)) = receive(listener) {
-            let _ = respond(listener, notification.id, 0);
+            let _ = respond(listener, notification.id);
         }
     }
 }

@@ -4,7 +4,7 @@
 use crate::filter::{Filter, Verdict};
 use crate::listener::{receive, respond};
 use crate::process::Process;
-use crate::tracer::request;
+use crate::request::request;
 use std::io;
 use std::sync::OnceLock;
 
@@ -120,7 +120,7 @@ fn listen_to_a_child(filter: &Filter) -> Result<(), i32> {
             let process = Process { thread: notification.pid };
             let pointer = if notification.data.nr as i64 == libc::SYS_faccessat { 1 } else { 0 };
             let read = process.read_path(notification.data.args[pointer]);
-            respond(listener, notification.id, 0).map_err(|_| NOT_ANSWERED)?;
+            respond(listener, notification.id).map_err(|_| NOT_ANSWERED)?;
             if matches!(read.as_deref(), Ok(b"/")) { Ok(()) } else { Err(NOT_READ) }
         })();
         if served.is_err() {

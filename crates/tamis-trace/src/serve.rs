@@ -2,6 +2,7 @@
 
 use crate::decode::{Asked, Call, decode};
 use crate::event::{Action, Blind, Event, Sink, StreamFacet, Timing};
+use crate::io_uring;
 use crate::process::Process;
 use crate::stdin::StandardInput;
 use crate::streams::Streams;
@@ -14,13 +15,15 @@ pub(crate) struct Server<'a> {
 }
 
 impl Server<'_> {
-    /// Reports the call. Returns the (negative) error with which it is to fail, or 0.
-    pub(crate) fn call(&mut self, thread: u32, architecture: u32, call: &Call) -> i32 {
+    /// Reports the call.
+    pub(crate) fn call(&mut self, thread: u32, architecture: u32, call: &Call) {
         let process = Process { thread };
         if architecture != NATIVE_ARCHITECTURE || call.number as u32 >= X32 {
             self.report(thread, Action::Blind(Blind::ForeignArchitecture));
         } else if call.number == libc::SYS_io_uring_setup {
-            return -libc::ENOSYS;
+            if io_uring::works() {
+                self.report(thread, Action::Blind(Blind::IoUring));
+            }
         } else {
             let (actions, asked) = decode(call, process);
             if let Some(stream) = asked.and_then(|asked| self.stream(asked, process)) {
@@ -33,7 +36,6 @@ impl Server<'_> {
                 self.report(thread, action);
             }
         }
-        0
     }
 
     /// What the call asks about a standard stream.

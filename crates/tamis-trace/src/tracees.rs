@@ -7,7 +7,7 @@
 //! What does not work: a thread that cannot stop, such as one whose child of a `vfork` waits.
 
 use crate::proc::{family, is_alive};
-use crate::tracer::request;
+use crate::request::request;
 use std::collections::{HashMap, HashSet};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -9,6 +9,7 @@
 
 use crate::decode::Call;
 use crate::nudge::Nudge;
+use crate::request::request;
 use crate::serve::Server;
 use crate::syscalls::{self, NATIVE_ARCHITECTURE};
 use crate::tracees::Tracees;
@@ -120,12 +121,7 @@ impl Tracer<'_> {
             let ours = info.arch != NATIVE_ARCHITECTURE
                 || syscalls::watches_traced(call.number, &arguments, self.watch_stdin);
             if ours {
-                let error = self.server.call(thread as u32, info.arch, &call);
-                if error != 0 && fail_call(thread, error).is_err() {
-                    // It must not go on with a call that was refused.
-                    // SAFETY: ends a process that we trace.
-                    unsafe { libc::kill(thread, libc::SIGKILL) };
-                }
+                self.server.call(thread as u32, info.arch, &call);
             }
         }
         self.resume(thread, 0);
@@ -154,49 +150,4 @@ fn next_change() -> io::Result<Option<(libc::pid_t, i32)>> {
         error if error.kind() == io::ErrorKind::Interrupted => Ok(None),
         error => Err(error),
     }
-}
-
-/// One ptrace request.
-pub(crate) fn request(
-    what: libc::c_uint,
-    pid: libc::pid_t,
-    address: usize,
-    data: usize,
-) -> io::Result<()> {
-    // SAFETY: callers pass pointers to live memory of the size that the request wants.
-    if unsafe { libc::ptrace(what, pid, address, data) } < 0 {
-        return Err(io::Error::last_os_error());
-    }
-    Ok(())
-}
-
-/// Replaces the call at whose entry the thread stands by none, with this (negative) result.
-fn fail_call(thread: libc::pid_t, error: i32) -> io::Result<()> {
-    // SAFETY: plain data.
-    let mut registers: libc::user_regs_struct = unsafe { std::mem::zeroed() };
-    register_set(libc::PTRACE_GETREGSET, thread, libc::NT_PRSTATUS as usize, &mut registers)?;
-    #[cfg(target_arch = "x86_64")]
-    {
-        registers.orig_rax = u64::MAX;
-        registers.rax = i64::from(error) as u64;
-    }
-    #[cfg(target_arch = "aarch64")]
-    {
-        const NT_ARM_SYSTEM_CALL: usize = 0x404;
-        let mut none = -1_i32;
-        register_set(libc::PTRACE_SETREGSET, thread, NT_ARM_SYSTEM_CALL, &mut none)?;
-        registers.regs[0] = i64::from(error) as u64;
-    }
-    register_set(libc::PTRACE_SETREGSET, thread, libc::NT_PRSTATUS as usize, &mut registers)
-}
-
-fn register_set<T>(
-    what: libc::c_uint,
-    thread: libc::pid_t,
-    set: usize,
-    value: &mut T,
-) -> io::Result<()> {
-    let mut part =
-        libc::iovec { iov_base: std::ptr::from_mut(value).cast(), iov_len: size_of::<T>() };
-    request(what, thread, set, &raw mut part as usize)
 }

@@ -5,6 +5,7 @@
 //! accepts that readers of the file ignore the same things; where a format leaves doubt, the
 //! difference counts.
 
+mod class;
 mod git_index;
 mod json;
 mod text;
@@ -22,6 +23,7 @@ pub(crate) enum Format {
     Json,
     Toml,
     Text,
+    Class,
     GitIndex,
 }
 
@@ -32,6 +34,7 @@ impl Format {
             Self::Json => json::hash(bytes),
             Self::Toml => toml::hash(bytes),
             Self::Text => Some(text::hash(bytes)),
+            Self::Class => class::hash(bytes),
             Self::GitIndex => git_index::hash(bytes),
         };
         match parsed {
@@ -51,6 +54,7 @@ impl Format {
             Self::Json => b"json",
             Self::Toml => b"toml",
             Self::Text => b"text",
+            Self::Class => b"class",
             Self::GitIndex => b"git-index",
         }
     }
@@ -61,12 +65,12 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    const ALL: [Format; 5] =
-        [Format::Xml, Format::Json, Format::Toml, Format::Text, Format::GitIndex];
+    const ALL: [Format; 6] =
+        [Format::Xml, Format::Json, Format::Toml, Format::Text, Format::Class, Format::GitIndex];
 
     #[test]
     fn what_does_not_parse_counts_by_its_bytes() {
-        for format in [Format::Xml, Format::Json, Format::Toml, Format::GitIndex] {
+        for format in ALL.into_iter().filter(|format| *format != Format::Text) {
             let broken: &[u8] = b"<a> [ {\xff";
             assert_eq!(format.hash(broken), format.fallback(Hash::of(broken)), "{format:?}");
             assert_ne!(format.hash(b"<a> [ { "), format.hash(b"<a> [ {"), "{format:?}");

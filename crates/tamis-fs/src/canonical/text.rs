@@ -1,4 +1,7 @@
 //! Text without blanks at line ends and without blank lines at the end. Any bytes.
+//!
+//! Lines end with `\n`. Spaces, tabs and `\r` before it do not count, so `\r\n` is `\n`; a `\r` inside of a
+//! line counts, and so does a byte order mark.
 
 use tamis_core::Hash;
 use xxhash_rust::xxh3::Xxh3;
@@ -54,6 +57,8 @@ mod tests {
         assert_ne!(hash(b"a b"), hash(b"a  b"));
         assert_ne!(hash(b"\xff"), hash(b"\xfe"));
         assert_ne!(hash(b"a\rb"), hash(b"ab"));
+        assert_ne!(hash(b"a\rb"), hash(b"a\nb"));
+        assert_ne!(hash(b"\xef\xbb\xbfa"), hash(b"a"));
     }
 
     proptest! {

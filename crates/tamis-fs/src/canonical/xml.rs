@@ -1,11 +1,14 @@
-//! XML without comments, processing instructions, the order of attributes and the blanks between
-//! elements.
+//! XML without comments, the order of attributes and the blanks between elements.
+//!
+//! Does not count: comments; the order of attributes and the kind of their quotes; `<a/>` or `<a></a>`;
+//! blanks inside of tags; whether a character is written as itself, as a reference or in CDATA; `\r\n` or
+//! `\n`; a byte order mark. Entities that the document defines are resolved.
 //!
 //! Blanks are dropped where an element holds other elements and nothing else; in an element
 //! without elements (`<sep> </sep>`), beside other text, below `xml:space="preserve"`, and where
-//! they are written as a reference or CDATA they count. The XML declaration counts by its bytes. So
-//! does a document type declaration, with all that stands before the root element; entities that
-//! it defines are resolved.
+//! they are written as a reference or CDATA they count. Processing instructions count wherever they stand,
+//! and so do prefixes. The XML declaration counts by its bytes. So does a document type declaration, with all
+//! that stands before the root element.
 
 use roxmltree::{Document, Node, NodeType, ParsingOptions};
 use tamis_core::Hash;
@@ -22,11 +25,31 @@ pub(super) fn hash(bytes: &[u8]) -> Option<Hash> {
     let prolog = source.get(..root.range().start)?;
     if prolog.contains("<!DOCTYPE") {
         writer.put(b'!', prolog.as_bytes());
-    } else if let Some(end) = prolog.find("?>").filter(|_| prolog.contains("<?xml ")) {
-        writer.put(b'?', &prolog.as_bytes()[..end]);
+    } else if let Some(declaration) = declaration(prolog) {
+        writer.put(b'?', declaration.as_bytes());
     }
-    writer.tree(source, root);
+    for node in document.root().children() {
+        match node.is_element() {
+            true => writer.tree(source, node),
+            false => writer.instruction(node),
+        }
+    }
     Some(Hash(writer.hasher.digest128()))
+}
+
+/// `<?xml version="1.0"`, which parsers do not hand out.
+fn declaration(prolog: &str) -> Option<&str> {
+    let prolog = prolog.trim_start_matches('\u{feff}');
+    let after = prolog.strip_prefix("<?xml")?;
+    let is_it = after.starts_with([' ', '\t', '\r', '\n']);
+    prolog.split_once("?>").filter(|_| is_it).map(|(declaration, _)| declaration)
+}
+
+/// The name of an element with its prefix, as it is written.
+fn written_name<'s>(source: &'s str, element: Node) -> &'s str {
+    let tag = source.get(element.range().start..).and_then(|tag| tag.strip_prefix('<'));
+    let ends = [' ', '\t', '\r', '\n', '/', '>'];
+    tag.and_then(|tag| tag.split(ends).next()).unwrap_or_default()
 }
 
 /// An element whose end has not been reached.
@@ -75,7 +98,7 @@ impl Writer {
 
     /// Not recursive: a document may be nested deeper than the stack.
     fn tree(&mut self, source: &str, root: Node) {
-        self.start(root);
+        self.start(source, root);
         let mut open = vec![Open::new(source, root, false)];
         let mut next = root.first_child();
         while let Some(inner) = open.last() {
@@ -88,7 +111,7 @@ impl Writer {
             };
             if node.is_element() {
                 self.flush_text();
-                self.start(node);
+                self.start(source, node);
                 let preserve = inner.preserve;
                 open.push(Open::new(source, node, preserve));
                 next = node.first_child();
@@ -96,6 +119,7 @@ impl Writer {
                 if node.node_type() == NodeType::Text && !inner.drop_text {
                     self.text.push_str(node.text().unwrap_or_default());
                 }
+                self.instruction(node);
                 next = node.next_sibling();
             }
         }
@@ -108,8 +132,18 @@ impl Writer {
         }
     }
 
-    fn start(&mut self, element: Node) {
+    /// The node, if it is a processing instruction.
+    fn instruction(&mut self, node: Node) {
+        if let Some(instruction) = node.pi() {
+            self.flush_text();
+            self.put(b'i', instruction.target.as_bytes());
+            self.put(b'v', instruction.value.unwrap_or_default().as_bytes());
+        }
+    }
+
+    fn start(&mut self, source: &str, element: Node) {
         let name = element.tag_name();
+        self.put(b'w', written_name(source, element).as_bytes());
         self.put(b'<', name.namespace().unwrap_or_default().as_bytes());
         self.put(b':', name.name().as_bytes());
         // Prefixes count where they are declared: values may use them.
@@ -129,12 +163,16 @@ impl Writer {
                 self.put(b'u', uri.as_bytes());
             }
         }
-        let mut attributes: Vec<(&str, &str, &str)> = element
+        let written = |range: std::ops::Range<usize>| source.get(range).unwrap_or_default();
+        let mut attributes: Vec<(&str, &str, &str, &str)> = element
             .attributes()
-            .map(|a| (a.namespace().unwrap_or_default(), a.name(), a.value()))
+            .map(|a| {
+                (a.namespace().unwrap_or_default(), a.name(), written(a.range_qname()), a.value())
+            })
             .collect();
         attributes.sort_unstable();
-        for (namespace, name, value) in attributes {
+        for (namespace, name, written, value) in attributes {
+            self.put(b'w', written.as_bytes());
             self.put(b'n', namespace.as_bytes());
             self.put(b'a', name.as_bytes());
             self.put(b'=', value.as_bytes());
@@ -153,11 +191,13 @@ mod tests {
     }
 
     #[test]
-    fn comments_instructions_order_and_indentation_do_not_count() {
+    fn comments_order_and_indentation_do_not_count() {
         assert!(same(
-            "<p>\n  <!-- why -->\n  <a x='1' y=\"2\"/>\n  <?do it?>\n</p>\n<!-- end -->",
-            "<p><a y='2' x='1'></a></p>"
+            "<p>\n  <!-- why -->\n  <a x='1' y=\"2\"/>\n</p>\n<!-- end -->",
+            "<p><a  y='2' x='1' ></a></p>"
         ));
+        assert!(same("\u{feff}<?xml version='1.0'?><a/>", "<?xml version='1.0'?>\n<!-- c --><a/>"));
+        assert!(same("<p>\n <?do it?>\n <a/></p>", "<p><?do it?><!-- why --><a/></p>"));
         assert!(same("<a>foo<!-- c -->bar</a>", "<a>foobar</a>"));
         assert!(same("<a>x &lt; &#65;</a>", "<a><![CDATA[x < A]]></a>"));
         assert!(same("<a>x\r\ny</a>", "<a>x\ny</a>"));
@@ -194,6 +234,35 @@ mod tests {
         ] {
             assert!(!same(a, b), "{a} {b}");
         }
+    }
+
+    #[test]
+    fn processing_instructions_count_wherever_they_stand() {
+        for (a, b) in [
+            ("<?style a?><r/>", "<?style b?><r/>"),
+            ("<?style a?><r/>", "<r/>"),
+            ("<?xml-stylesheet href='a'?><r/>", "<?xml-stylesheet href='b'?><r/>"),
+            ("<?xml version='1.0'?><?x a?><r/>", "<?xml version='1.0'?><?x b?><r/>"),
+            ("<r><?x a?></r>", "<r><?x b?></r>"),
+            ("<r><?x a?></r>", "<r><?y a?></r>"),
+            ("<r><?x?></r>", "<r/>"),
+            ("<r><b/><?x a?><c/></r>", "<r><?x a?><b/><c/></r>"),
+            ("<r>te<?x?>xt</r>", "<r>text</r>"),
+            ("<r>te<?x?>xt</r>", "<r>tex<?x?>t</r>"),
+            ("<r/><?x a?>", "<r/><?x b?>"),
+            ("<r/><?x a?>", "<?x a?><r/>"),
+            ("<!DOCTYPE r><r/><?x a?>", "<!DOCTYPE r><r/>"),
+        ] {
+            assert!(!same(a, b), "{a} {b}");
+        }
+    }
+
+    #[test]
+    fn prefixes_count() {
+        let with = |inner: &str| format!("<r xmlns:p='u' xmlns:q='u'>{inner}</r>");
+        assert!(!same(&with("<p:a/>"), &with("<q:a/>")));
+        assert!(!same(&with("<a p:x='1'/>"), &with("<a q:x='1'/>")));
+        assert!(same(&with("<p:a/>"), &with("<p:a></p:a>")));
     }
 
     #[test]

@@ -2,30 +2,22 @@
 
 use super::{cached, in_an_hour, plain};
 use crate::{Fingerprinter, Ignored, Options, command_id};
+use std::cell::Cell;
 use std::fs;
 use std::os::unix::fs::FileExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use tamis_core::record::Detail;
 use tamis_core::{Hash, Scheme, Value};
 
-/// Counts in the file `runs` how often it was run.
-fn counting_command(root: &Path) -> (Vec<String>, Scheme) {
-    let script = format!("echo run >> '{}/runs'; cat \"$1\"", root.display());
-    let words: Vec<String> = ["sh", "-c", &script, "sh", "{}"].map(str::to_owned).to_vec();
-    let id = command_id(&words);
-    (words, Scheme::Command(id))
-}
-
-fn runs(root: &Path) -> usize {
-    fs::read_to_string(root.join("runs")).unwrap_or_default().lines().count()
-}
-
+/// A file, and how often it was read.
 struct Counted {
-    dir: tempfile::TempDir,
+    _dir: tempfile::TempDir,
     file: PathBuf,
     options: Options,
     scheme: Scheme,
+    reads: Cell<usize>,
 }
 
 impl Counted {
@@ -33,22 +25,24 @@ impl Counted {
         let dir = tempfile::tempdir().unwrap();
         let file = dir.path().join("f");
         fs::write(&file, "one").unwrap();
-        let (words, scheme) = counting_command(dir.path());
-        let Scheme::Command(id) = scheme else { unreachable!() };
-        let options =
-            Options { commands: [(id, words)].into(), ..cached(&dir.path().join("cache/stat")) };
-        Self { dir, file, options, scheme }
+        let options = cached(&dir.path().join("cache/stat"));
+        Self { _dir: dir, file, options, scheme: Scheme::Text, reads: Cell::new(0) }
     }
 
     fn ask(&self, clock: fn() -> i128) -> Value {
         let fingerprinter = Fingerprinter::with_clock(self.options.clone(), clock);
         let value = fingerprinter.answer(&self.file, self.scheme).value;
         fingerprinter.flush().unwrap();
+        self.count(&fingerprinter);
         value
     }
 
+    fn count(&self, fingerprinter: &Fingerprinter) {
+        self.reads.set(self.reads.get() + fingerprinter.reads.load(Ordering::Relaxed));
+    }
+
     fn runs(&self) -> usize {
-        runs(self.dir.path())
+        self.reads.get()
     }
 }
 
@@ -91,6 +85,7 @@ fn memory_serves_without_a_cache_file() {
         fingerprinter.answer(&counted.file, counted.scheme);
         fingerprinter.flush().unwrap();
     }
+    counted.count(&fingerprinter);
     assert_eq!(counted.runs(), 1);
 }
 
@@ -102,23 +97,47 @@ fn a_cache_that_cannot_be_written_costs_only_the_cache() {
     let first = fingerprinter.answer(&counted.file, counted.scheme);
     assert!(fingerprinter.flush().is_err());
     assert_eq!(fingerprinter.answer(&counted.file, counted.scheme), first);
+    counted.count(&fingerprinter);
     assert_eq!(counted.runs(), 1);
 }
 
+/// Whatever a command reads besides the file, its value is that of now.
 #[test]
-fn errors_are_not_remembered() {
+fn a_command_is_asked_each_time() {
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join("f");
     fs::write(&file, "one").unwrap();
-    let flag = dir.path().join("flag");
-    let script = format!("test -e '{}'", flag.display());
-    let words: Vec<String> = ["sh", "-c", &script].map(str::to_owned).to_vec();
+    let side = dir.path().join("side");
+    let words: Vec<String> = ["sh", "-c", "cat side"].map(str::to_owned).to_vec();
     let id = command_id(&words);
-    let options = Options { commands: [(id, words)].into(), ..Options::default() };
-    let fingerprinter = Fingerprinter::with_clock(options, in_an_hour);
-    assert!(fingerprinter.answer(&file, Scheme::Command(id)).error.is_some());
-    fs::write(&flag, "").unwrap();
-    assert_eq!(fingerprinter.answer(&file, Scheme::Command(id)).error, None);
+    let ask = |scheme| {
+        let commands = [(id, words.clone())].into();
+        let root = dir.path().to_path_buf();
+        let options = Options { commands, root, ..cached(&dir.path().join("stat")) };
+        let fingerprinter = Fingerprinter::with_clock(options, in_an_hour);
+        let answer = fingerprinter.answer(&file, scheme);
+        fingerprinter.flush().unwrap();
+        (answer, fingerprinter.take_troubles().len())
+    };
+    let (fingerprint, filter) = (Scheme::Command(id), Scheme::Filter(id));
+    assert!(ask(fingerprint).0.error.is_some());
+    assert_eq!(ask(fingerprint).1, 1);
+    // Without an answer of the filter the file counts.
+    let counts = ask(filter).0;
+    assert!(matches!(counts.value, Value::Content { .. }) && counts.error.is_none());
+    fs::write(&side, "a").unwrap();
+    let (first, troubles) = ask(fingerprint);
+    assert_eq!((&first.error, troubles), (&None, 0));
+    assert_eq!(ask(fingerprint).0, first);
+    assert_eq!(ask(filter).0.value, Value::Derived);
+    fs::write(&side, "b").unwrap();
+    assert_ne!(ask(fingerprint).0.value, first.value);
+    fs::write(&side, "").unwrap();
+    let nothing = ask(fingerprint).0.value;
+    fs::write(&file, "two").unwrap();
+    assert_ne!(ask(fingerprint).0.value, nothing, "where it prints nothing the bytes count");
+    fs::remove_file(&side).unwrap();
+    assert_ne!(ask(filter).0.value, counts.value, "another content");
 }
 
 #[test]

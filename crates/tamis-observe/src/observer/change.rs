@@ -230,7 +230,7 @@ impl Observer<'_> {
             if !known {
                 self.entries.insert(path.to_vec(), Entry::new(Before::Absent));
             }
-            if self.judge(path, act.program) == Judgement::Default {
+            if self.judge(path, act.program).counts() {
                 let entry = self.look(path, act);
                 if entry.change == Change::None && entry.question(Scheme::Kind).is_none() {
                     entry.asked.push(Asked {
@@ -297,7 +297,7 @@ impl Observer<'_> {
     /// Something was removed before we could look at it. If the tree did not make it, what it was
     /// cannot be asked any more.
     fn removed(&mut self, path: &[u8], act: Act) {
-        if self.judge(path, act.program) == Judgement::Default {
+        if self.judge(path, act.program).counts() {
             let own = !self.made.is_empty() && ancestors(path).any(|a| self.made.contains(a));
             let known = self.entries.contains_key(path);
             if !known && !own {
@@ -313,7 +313,7 @@ impl Observer<'_> {
 
     /// A directory that was removed held nothing but what the tree had removed from it.
     fn was_empty(&mut self, path: &[u8], act: Act) {
-        if self.judge(path, act.program) != Judgement::Default {
+        if !self.judge(path, act.program).counts() {
             return;
         }
         let Some(entry) = self.entries.get_mut(path) else { return };
@@ -399,7 +399,7 @@ impl Observer<'_> {
     /// A file was moved away before we ever saw it: its content is at the new place now.
     fn renamed_unseen(&mut self, from: &[u8], to: &[u8], act: Act) {
         let own = ancestors(from).any(|a| self.made.contains(a));
-        if !own && self.judge(from, act.program) == Judgement::Default {
+        if !own && self.judge(from, act.program).counts() {
             self.entries.insert(from.to_vec(), Entry::new(Before::Unknown));
             let taint = Taint::ChangedBeforeSeen(self.portable(from));
             self.taints.insert(taint);

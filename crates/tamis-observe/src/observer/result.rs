@@ -2,7 +2,6 @@
 //! test by somebody else's hand, and looks at what the test left behind.
 
 use super::{Observer, ancestors};
-use crate::Judgement;
 use crate::entry::{Asked, Before, Change, Entry, Late, Name, Taken};
 use crate::facts::Fact;
 use crate::moment::{birth_ns, is_before};
@@ -92,6 +91,10 @@ impl Observer<'_> {
                 });
                 continue;
             };
+            if let Some(error) = &before.error {
+                taint = Some(Taint::Unobserved(error.clone()));
+                continue;
+            }
             if !self.is_stable(file, entry, asked, &before) {
                 taint = Some(Taint::Unstable(portable.clone()));
             }
@@ -235,9 +238,7 @@ impl Observer<'_> {
             if inside || !file.starts_with(self.context.paths.root()) {
                 continue;
             }
-            let judgement = self.context.rules.judge(file, "");
-            let counts = !matches!(judgement, Judgement::Ignore | Judgement::IgnoreTemp)
-                && judgement != Judgement::As(Scheme::Bytecode);
+            let counts = self.context.rules.judge(file, "").counts();
             if counts && matches!(tamis_fs::identity(file), Ok(Some(_))) {
                 found.push(path);
             }
@@ -246,14 +247,15 @@ impl Observer<'_> {
     }
 }
 
-/// The answer that a path gave before the tree changed it, as far as that is known now.
+/// The answer that a path gave before the tree changed it, as far as that is known now. It may have an
+/// error: then it is none.
 pub(crate) fn take(
     fingerprinter: &Fingerprinter,
     file: &Path,
     entry: &Entry,
     scheme: Scheme,
 ) -> Option<Answer> {
-    let answer = match &entry.before {
+    Some(match &entry.before {
         // The answer that an absent path gives under this scheme.
         Before::Absent if scheme == Scheme::Bytecode => Answer::of(Value::Derived),
         Before::Absent if scheme == Scheme::Size => Answer::of(tamis_fs::size_value(0)),
@@ -279,9 +281,7 @@ pub(crate) fn take(
         }
         Before::Changed(FileKind::Special) if scheme == Scheme::Kind => Answer::of(Value::Special),
         Before::Changed(_) | Before::Unknown => return None,
-    };
-    // An answer that could not be taken must not be mistaken for one.
-    Some(answer).filter(|a| a.error.is_none())
+    })
 }
 
 /// Whether a directory's answer is only that it is one.

@@ -12,6 +12,8 @@ pub(crate) enum Answer {
     SkipIfStopped,
     /// Run, unless the user is root, to whom permissions mean nothing.
     RunUnlessRoot,
+    /// Run, unless the system forbids io_uring, where a try does nothing.
+    RunIfRing,
 }
 
 impl Answer {
@@ -23,9 +25,21 @@ impl Answer {
             // SAFETY: has no precondition.
             Self::RunUnlessRoot if unsafe { libc::geteuid() } == 0 => Skip,
             Self::RunUnlessRoot => Run,
+            Self::RunIfRing if has_ring() => Run,
+            Self::RunIfRing => Skip,
             plain => plain,
         }
     }
+}
+
+/// Whether io_uring works here.
+fn has_ring() -> bool {
+    let mut parameters = [0u64; 32];
+    // SAFETY: the kernel writes into memory that is large enough.
+    let ring = unsafe { libc::syscall(libc::SYS_io_uring_setup, 1, parameters.as_mut_ptr()) };
+    // SAFETY: closes what was just made, or nothing.
+    unsafe { libc::close(ring as i32) };
+    ring >= 0
 }
 
 use Answer::{Run, RunUnlessRoot, Skip, SkipIfStopped};
@@ -40,7 +54,7 @@ pub(crate) struct Case {
     pub(crate) changed: Answer,
 }
 
-const fn case(
+pub(crate) const fn case(
     name: &'static str,
     [before, test, change]: [&'static str; 3],
     again: Answer,

@@ -5,10 +5,12 @@
 
 mod cases;
 mod stage;
+mod ways;
 
 use cases::{Answer, CONNECTIONS, Case, FILES, OWN_SERVERS};
 use stage::Streams;
 use std::fmt::Write;
+use ways::WAYS;
 
 const ENGINES: [&str; 4] = ["ebpf", "notify", "patch", "ptrace"];
 
@@ -32,6 +34,11 @@ fn own_servers() {
 #[test]
 fn files() {
     check("files", FILES);
+}
+
+#[test]
+fn ways() {
+    check("ways to look", WAYS);
 }
 
 /// What a test asks about its standard streams counts if it shares them with tamis.

@@ -1,5 +1,5 @@
 """What the cases of the matrix start: servers, clients, and small programs that ask one thing."""
-import ctypes, os, select, socket, subprocess, sys, threading, time
+import array, ctypes, mmap, os, select, socket, subprocess, sys, threading, time
 
 LIBC = ctypes.CDLL(None, use_errno=True)
 
@@ -232,6 +232,61 @@ def set_attribute(path, name, value):
 
 def allowed(path, mode):
     print(os.access(path, getattr(os, mode)))
+
+
+def mapped(path):
+    with open(path) as file:
+        print(mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ)[:])
+
+
+def sent(path):
+    with open(path) as file:
+        os.sendfile(1, file.fileno(), 0, 100)
+
+
+def copied(path, to):
+    with open(path) as file, open(to, "w") as copy:
+        os.copy_file_range(file.fileno(), copy.fileno(), 100)
+
+
+def spliced(path):
+    out, into = os.pipe()
+    with open(path) as file:
+        print(os.splice(file.fileno(), into, 100), os.read(out, 100))
+
+
+def handed(path):
+    """One process opens, another reads."""
+    one, other = socket.socketpair(socket.AF_UNIX)
+    if os.fork() == 0:
+        with open(path) as file:
+            rights = (socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [file.fileno()]))
+            other.sendmsg([b"x"], [rights])
+        os._exit(0)
+    _, found, _, _ = one.recvmsg(1, socket.CMSG_LEN(4))
+    os.wait()
+    print(os.read(int.from_bytes(found[0][2][:4], sys.byteorder), 100))
+
+
+def at_folder(folder, name):
+    place = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    print(os.read(os.open(name, os.O_RDONLY, dir_fd=place), 100))
+
+
+def reopened(path):
+    held = os.open(path, os.O_PATH)
+    print(open("/proc/self/fd/%d" % held).read())
+
+
+def by_thread(path):
+    thread = threading.Thread(target=lambda: print(open(path).read()))
+    thread.start()
+    thread.join()
+
+
+def ring(entries="4"):
+    """Makes a ring, with which files could be read."""
+    print(LIBC.syscall(425, int(entries), ctypes.create_string_buffer(256)))
 
 
 globals()[sys.argv[1]](*sys.argv[2:])

@@ -27,6 +27,7 @@ use tamis_modules::{
     Graph, Part, Reason, Rules, Travel, Tree, affected, cargo, golang, gradle, npm,
 };
 use tamis_project::{Project, cache_folder};
+use tamis_settings::FileGlob;
 use tamis_settings::modules::{ModuleSettings, When, WithoutGit};
 use tamis_store::Store;
 
@@ -170,11 +171,31 @@ impl Found {
             reader: &reader,
         };
         self.affected = affected(&self.graph, &change, &rules(settings, alone)?);
+        if let Some(glob) = self.run_all_on(project, changes) {
+            self.everything_counts(format!("a file matching {glob} changed (run-all-on)"));
+        }
         if self.affected.modules.is_empty() && settings.everything_if_unchanged {
             self.everything_counts("nothing changed (everything-if-unchanged)".into());
         }
         add_failed(project, store.as_ref(), &self.tree, &self.graph, &mut self.affected);
         Ok(())
+    }
+
+    /// The first glob of `run-all-on` that a change matches.
+    fn run_all_on(&self, project: &Project, changes: &Changes) -> Option<String> {
+        let top = self.tree.top();
+        let changed = |glob: &FileGlob| {
+            changes.files.iter().any(|file| glob.matches(&top.join(file)))
+                || !changes.folders.is_empty()
+                    && project.files_meant(glob).iter().any(|file| {
+                        changes.folders.iter().any(|folder| file.starts_with(top.join(folder)))
+                    })
+        };
+        let globs = project.settings.all_run_all_on();
+        // A pattern that cannot be understood here must not hide a change.
+        globs
+            .into_iter()
+            .find(|glob| FileGlob::new(glob, &project.paths).map_or(true, |glob| changed(&glob)))
     }
 
     /// A module that a change can affect.

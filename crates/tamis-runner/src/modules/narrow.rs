@@ -124,7 +124,9 @@ fn maven_case(
     case.words = handed.words.iter().map(OsString::from).collect();
     let modules = human::counted(handed.tested as u64, "module is", "modules are");
     case.demand = Demand::Module(format!("{modules} affected"));
-    case.inside = call.options.demand();
+    if call.options.demand() != Demand::None {
+        case.inside = call.options.demand();
+    }
     case.choice = Some(Arc::new(handed.choice));
     Ok(Some(case))
 }

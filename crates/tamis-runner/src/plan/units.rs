@@ -1,6 +1,7 @@
 //! Units inside a command: what is wanted of them, which strategy decides, and which are asked for.
 
 use super::{Asked, by_records, parts};
+use crate::always_run;
 use crate::call::Call;
 use anyhow::Result;
 use std::sync::Arc;
@@ -14,7 +15,7 @@ pub(super) fn plan(call: Call<'_>, request: Request<'_>) -> Result<Plan> {
         request.units.iter().map(|unit| request.scope.key(unit.clone())).collect();
     let mut demand = request.demand.clone();
     match chosen(&request) {
-        Some((ModuleTests::None, why)) => return Ok(out_of_reach(&keys, &why)),
+        Some((ModuleTests::None, why)) => return Ok(out_of_reach(call, &request, &keys, &why)),
         Some((ModuleTests::All, why)) => demand = Demand::Module(why),
         Some((ModuleTests::ByRecords, _)) | None => {}
     }
@@ -31,12 +32,17 @@ fn chosen(request: &Request<'_>) -> Option<(ModuleTests, String)> {
     Some((tests, why.to_owned()))
 }
 
-/// The tests of a module that is only built because others need it.
-fn out_of_reach(keys: &[TestKey], why: &str) -> Plan {
+/// The tests of a module that is only built because others need it; those that are never skipped run.
+fn out_of_reach(call: Call<'_>, request: &Request<'_>, keys: &[TestKey], why: &str) -> Plan {
     let unit = |key: &TestKey| {
         let evidence = Evidence { out_of_reach: Some(why.to_owned()), ..Evidence::default() };
-        let decision = Decision::OutOfReach;
-        PlannedUnit::Decided(Box::new(Planned { key: key.clone(), decision, evidence }), None)
+        let planned = match by_settings(call, request, key) {
+            Demand::AlwaysRun(pattern) => {
+                Planned::new(key.clone(), Decision::Run(Cause::AlwaysRun(pattern)))
+            }
+            _ => Planned { key: key.clone(), decision: Decision::OutOfReach, evidence },
+        };
+        PlannedUnit::Decided(Box::new(planned), None)
     };
     Plan { units: keys.iter().map(unit).collect(), ..Plan::default() }
 }
@@ -57,7 +63,7 @@ fn by_graph(
         if let Some(filtered) = filtered(request.options, &planned.key, wanted) {
             return filtered;
         }
-        if let Some(cause) = cause_of(demand) {
+        if let Some(cause) = cause_of(&demand_of(call, request, &planned.key, demand)) {
             planned.decision = Decision::Run(cause);
             planned.evidence.way = None;
         }
@@ -111,7 +117,15 @@ fn demand_of(call: Call<'_>, request: &Request<'_>, key: &TestKey, demand: &Dema
     if *demand != Demand::None {
         return demand.clone();
     }
-    request.scope.demand(&call.project.settings, &key.unit)
+    by_settings(call, request, key)
+}
+
+fn by_settings(call: Call<'_>, request: &Request<'_>, key: &TestKey) -> Demand {
+    let settings = &call.project.settings;
+    match always_run::demand(settings, key) {
+        Demand::None => request.scope.demand(settings, &key.unit),
+        always => always,
+    }
 }
 
 /// A unit that is not decided about: it is done, or was not asked for.

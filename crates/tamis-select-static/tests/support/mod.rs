@@ -48,6 +48,7 @@ pub(crate) fn settings(folder: &Path) -> StaticSettings {
         kinds: EdgeKinds::ALL,
         libraries: Libraries::Auto,
         offline: false,
+        watched: tamis_core::Hash(0),
     }
 }
 

@@ -55,7 +55,11 @@ fn the_example_of_the_documentation_is_right() {
         assert!(example.contains(&format!("{key} = ")), "{key} is not in the example");
     }
     assert_eq!(settings.store.as_deref(), Some(".tamis"));
-    assert_eq!(settings.rules.len(), 3);
+    assert_eq!(settings.rules.len(), 6);
+    assert!(settings.rules.iter().any(|rule| rule.condition.is_some()));
+    assert!(settings.rules.iter().any(|rule| matches!(rule.treatment, Treatment::IgnoreIf(_))));
+    assert_eq!(settings.run_all_on, ["schema.sql"]);
+    assert!(settings.always_run.matches(b"SmokeTest"));
     let suite = settings.suite("shell").unwrap();
     assert_eq!(suite.each, Each::Items(vec![Item::Glob("tests/*.sh".into())]));
     assert_eq!(suite.run, ["bash", "{}"]);
@@ -341,15 +345,23 @@ fn wrong_rules() {
         ("path='a'", "a rule needs `as`; for example: as = \"xml\""),
         (
             "path='a'\nas='xlm'",
-            "`as` cannot be \"xlm\" (one of: raw, ignore, listing, xml, json, toml, text, or { command = [...] }); did you mean `xml`?",
+            "`as` cannot be \"xlm\" (one of: raw, ignore, listing, xml, json, toml, text, class, or { command = [...] }); did you mean `xml`?",
         ),
         (
             "path='a'\nas=1",
-            "`as` must be one of raw, ignore, listing, xml, json, toml, text or a command, not a whole number; for example: as = { command = [\"./fingerprint.sh\", \"{}\"] }",
+            "`as` must be one of raw, ignore, listing, xml, json, toml, text, class or a command, not a whole number; for example: as = { command = [\"./fingerprint.sh\", \"{}\"] }",
         ),
         (
             "path='a'\nas={}",
-            "`as` needs a `command`; for example: as = { command = [\"./fingerprint.sh\", \"{}\"] }",
+            "`as` needs a `command` or `ignore-if`; for example: as = { command = [\"./fingerprint.sh\", \"{}\"] }",
+        ),
+        (
+            "path='a'\nas={command=['a'], ignore-if=['b']}",
+            "`as` has either a `command` or `ignore-if`; write two rules",
+        ),
+        (
+            "path='a'\nas='raw'\nif='size = 3'",
+            "`if`: `size` is nothing to ask about (one of: path, folder, name, extension, program); for example: if = \"name ends-with '.log' and not program = 'logrotate'\"",
         ),
         (
             "path='a'\nas='raw'\nprograms='x'",

@@ -191,11 +191,11 @@ impl Serve for Patched<'_> {
             // Where the library is not, there is nothing to write to.
             Process { thread }.write(self.memory.base() + STATE_PAGE as u64, 1);
             if !asks_for_listener(&call) {
-                return respond(listener, notification.id, 0);
+                return respond(listener, notification.id);
             }
         }
-        let error = self.server.call(thread, data.arch, &call);
-        respond(listener, notification.id, error)
+        self.server.call(thread, data.arch, &call);
+        respond(listener, notification.id)
     }
 
     fn meanwhile(&mut self) {

@@ -78,7 +78,11 @@ fn below_a_listener_ptrace_sees_the_same() {
     let tests = ["names", "relative", "odd", "processes", "unnamed", "signals"];
     let tests: Vec<String> = tests.iter().map(|test| format!("programs::c_{test}")).collect();
     let mut tests: Vec<&str> = tests.iter().map(String::as_str).collect();
-    tests.extend(["programs::shell", "programs::python", "hazards::io_uring_is_refused_or_marked"]);
+    tests.extend([
+        "programs::shell",
+        "programs::python",
+        "hazards::io_uring_works_as_without_us_and_is_marked",
+    ]);
     let Some((ending, _)) = below_a_listener(&tests) else { return };
     assert_eq!(ending, Ending::Exited(0));
 }

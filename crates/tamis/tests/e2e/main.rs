@@ -10,6 +10,7 @@ mod cli_streams;
 mod cli_verbs;
 mod everyday;
 mod go;
+mod left;
 mod logged;
 mod machine;
 mod modules;

@@ -21,7 +21,7 @@ use std::io::{BufWriter, Write};
 use std::path::Path;
 use std::sync::Arc;
 use tamis_classpath::Caches;
-use tamis_project::Project;
+use tamis_project::{NoScopes, Project, World};
 use tamis_report::json::static_graph::RecordedLine;
 use tamis_report::json::{Line, Version};
 use tamis_select_static::{Asked, MethodLevel, Sessions, StaticSettings, method_level, sessions};
@@ -63,6 +63,7 @@ fn settings(
         kinds: places.kinds(),
         libraries: places.libraries(),
         offline,
+        watched: World::new(project, &NoScopes).watched(),
     }
 }
 
