@@ -15,16 +15,14 @@
 //! Classes that come before that (those of the other agents) are changed by the first environment. An
 //! agent that is attached to the running JVM and retransforms comes behind ours: it sees the probes.
 
-use crate::agent::{Agent, guarded};
-use crate::jvm::jvmti::{Callbacks, Capability, Event, OnClass};
-use crate::jvm::{Jni, Jvmti, Object, Vm};
-use std::ffi::c_void;
+use crate::jvm::jvmti::{Callbacks, Capability, Event, OnClass, OnVm};
+use crate::jvm::{Jvmti, Vm};
 use std::sync::OnceLock;
 
 #[derive(Debug, Default)]
 pub(crate) struct Late {
     vm: OnceLock<Vm>,
-    /// The environment that is told when all other agents have begun.
+    /// The environment that is called when all other agents have begun.
     last: OnceLock<Jvmti>,
     /// Set once classes are changed by the environment behind all others.
     writes: OnceLock<Jvmti>,
@@ -44,17 +42,17 @@ impl Late {
         self.vm.get().copied().and_then(Vm::jvmti)
     }
 
-    /// The JVM is there, and tells one agent after the other: makes an environment that is told last.
-    pub(crate) fn await_others(&self) -> Option<()> {
+    /// The JVM is there, and calls one agent after the other: makes an environment that is called last.
+    pub(crate) fn await_others(&self, on_last: OnVm) -> Option<()> {
         let last = self.environment()?;
-        let callbacks = Callbacks { vm_init: Some(on_last_vm_init), ..Callbacks::NONE };
+        let callbacks = Callbacks { vm_init: Some(on_last), ..Callbacks::NONE };
         last.set_callbacks(&callbacks).ok()?;
         last.enable(Event::VmInit).ok()?;
         self.last.set(last).ok()
     }
 
     /// Makes the environment that changes classes. Without it the first one goes on.
-    fn begin(&self, on_class: OnClass) -> Option<()> {
+    pub(crate) fn begin(&self, on_class: OnClass) -> Option<()> {
         let late = self.environment()?;
         late.add_capabilities(&[Capability::RetransformClasses]).ok()?;
         late.set_callbacks(&Callbacks { class_file_load_hook: Some(on_class), ..Callbacks::NONE })
@@ -62,11 +60,4 @@ impl Late {
         late.enable(Event::ClassFileLoadHook).ok()?;
         self.writes.set(late).ok()
     }
-}
-
-/// All agents of the command line have begun.
-extern "system" fn on_last_vm_init(_: *mut c_void, _: Jni, _: Object) {
-    guarded((), |agent: &Agent| {
-        let _ = agent.late.begin(crate::on_class_behind_others);
-    });
 }

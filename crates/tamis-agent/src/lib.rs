@@ -143,7 +143,7 @@ extern "system" fn on_vm_init(_: *mut c_void, jni: Jni, _: Object) {
             agent.trouble(&problem);
         }
         // Without it the first environment goes on.
-        let _ = agent.late.await_others();
+        let _ = agent.late.await_others(on_last_vm_init);
     });
 }
 
@@ -243,6 +243,13 @@ extern "system" fn on_class_behind_others(
 
 extern "system" fn on_class_prepare(jvmti: Jvmti, jni: Jni, _: Object, class: Object) {
     guarded((), |agent| agent.prepared.on_class(jvmti, jni, class));
+}
+
+/// All agents of the command line have begun.
+extern "system" fn on_last_vm_init(_: *mut c_void, _: Jni, _: Object) {
+    guarded((), |agent| {
+        let _ = agent.late.begin(on_class_behind_others);
+    });
 }
 
 /// A class of the JDK that is being changed, or that comes later.

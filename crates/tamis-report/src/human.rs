@@ -122,6 +122,15 @@ pub fn ago(started_ms: u64) -> String {
     }
 }
 
+/// `812 bytes`, `45 kB`, `12 MB`.
+pub fn bytes(size: u64) -> String {
+    match size {
+        0..10_000 => counted(size, "byte", "bytes"),
+        10_000..10_000_000 => format!("{} kB", number(size / 1000)),
+        _ => format!("{} MB", number(size / 1_000_000)),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

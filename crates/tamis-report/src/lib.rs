@@ -33,6 +33,7 @@ mod model;
 pub mod nearest;
 pub mod progress;
 pub mod reason;
+pub mod records;
 pub mod reporters;
 pub mod savings;
 pub mod style;

@@ -5,7 +5,7 @@ use crate::evidence::Way;
 use crate::{GcPolicy, Store};
 use proptest::prelude::*;
 use std::num::NonZeroUsize;
-use tamis_core::decide::{Candidate, Cause};
+use tamis_core::decide::{Candidate, Cause, Decision};
 use tamis_core::record::{Access, Detail, Observed, RecordId, Run, Taint};
 use tamis_core::{Hash, Outcome, PortablePath, Question, Scheme, TestKey, Value};
 
@@ -163,31 +163,32 @@ fn is_elsewhere(run: &Run, world: &World) -> bool {
 }
 
 /// What is decided, by the definition.
-fn reference(records: &[&(RecordId, Run)], world: &World) -> Result<Option<RecordId>, Cause> {
+fn reference(records: &[&(RecordId, Run)], world: &World) -> Result<Option<RecordId>, Box<Cause>> {
     for (id, run) in records {
         match (run.taints.is_empty(), run.outcome.passed()) {
             (true, passes) if holds(run, world) => {
                 return if passes {
                     Ok(Some(*id))
                 } else {
-                    Err(Cause::DidNotPass(*id, run.outcome))
+                    Err(Box::new(Cause::DidNotPass(*id, run.outcome)))
                 };
             }
             (false, false) if !is_elsewhere(run, world) => {
-                return Err(Cause::DidNotPass(*id, run.outcome));
+                return Err(Box::new(Cause::DidNotPass(*id, run.outcome)));
             }
             _ => {}
         }
     }
-    let Some(newest) = records.first() else { return Err(Cause::New) };
+    let Some(newest) = records.first() else { return Err(Box::new(Cause::New)) };
     let telling = records.iter().find(|(_, run)| !is_elsewhere(run, world)).unwrap_or(newest);
     let (newest, run) = telling;
     if !run.taints.is_empty() {
-        return Err(Cause::Incomplete(*newest));
+        return Err(Box::new(Cause::Incomplete(*newest)));
     }
     let complete = records.iter().filter(|(_, run)| run.taints.is_empty());
     let far = complete.map(|(id, run)| (distance(run, world), *id)).filter(|(far, _)| *far > 0);
-    Err(Cause::Changed(far.min_by_key(|(far, _)| *far).map_or(*newest, |(_, id)| id)))
+    let nearest = far.min_by_key(|(far, _)| *far).map_or(*newest, |(_, id)| id);
+    Err(Box::new(Cause::Changed(nearest)))
 }
 
 fn compare(store: &Store, records: &[(RecordId, Run)], world: &World) -> Result<(), TestCaseError> {
@@ -203,14 +204,14 @@ fn compare(store: &Store, records: &[(RecordId, Run)], world: &World) -> Result<
 
             let decision = evidence.decide(n, &Default::default());
             // Which of two proofs it was is not part of the reference.
-            let skips = |d: &tamis_core::Decision| match d {
-                tamis_core::Decision::Skip { record, .. } => Ok(Some(*record)),
-                tamis_core::Decision::OutOfReach => Ok(None),
-                tamis_core::Decision::Run(cause) => Err(cause.clone()),
+            let skips = |d: &Decision| match d {
+                Decision::Skip { record, .. } => Ok(Some(*record)),
+                Decision::OutOfReach => Ok(None),
+                Decision::Run(cause) => Err(Box::new(cause.clone())),
             };
             prop_assert_eq!(skips(&decision), reference(&mine, world), "{:?}, test {}", way, n);
 
-            if let Err(Cause::Changed(id)) = skips(&decision) {
+            if let Decision::Run(Cause::Changed(id)) = decision {
                 let first = evidence.first_difference(id).unwrap();
                 if let Some((asked, was, is)) = first {
                     prop_assert_eq!(is, answer_in(world, &asked));

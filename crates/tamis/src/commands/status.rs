@@ -7,14 +7,11 @@ use anyhow::Result;
 use std::collections::HashMap;
 use std::ffi::OsString;
 use std::fmt::Write as _;
-use std::time::Duration;
-use tamis_core::taints::{self, TaintGroup};
-use tamis_core::{Planned, RecordSummary, Taint, TestKey};
+use tamis_core::{Planned, TestKey};
 use tamis_project::Project;
-use tamis_report::json::status::{RecordFacts, RecordLine, SavingsLine, TestLine, WeekOfSavings};
+use tamis_report::json::status::{RecordLine, SavingsLine, TestLine, WeekOfSavings};
 use tamis_report::json::{Line, Version, seconds};
-use tamis_report::style::Role;
-use tamis_report::{TestReport, human, reason};
+use tamis_report::{TestReport, human, records};
 use tamis_runner::cases;
 use tamis_store::{Saved, Savings, Store, TestSummary};
 
@@ -45,7 +42,7 @@ pub(crate) fn status(options: &Options) -> Result<i32> {
         None => "none (defaults); `tamis init` writes one".into(),
     };
     let _ = writeln!(text, "settings  {settings}");
-    let size = store.as_ref().map_or("empty".into(), |s| bytes(s.size_on_disk()));
+    let size = store.as_ref().map_or("empty".into(), |s| human::bytes(s.size_on_disk()));
     let place =
         project.store_folder.as_ref().map_or_else(Clone::clone, |f| f.display().to_string());
     let _ = writeln!(text, "store     {place} ({size})");
@@ -57,7 +54,7 @@ pub(crate) fn status(options: &Options) -> Result<i32> {
         };
         let _ = writeln!(text, "tests     {none}");
     } else {
-        text += &tests_text(&planned, terminal::output_style(options));
+        text += &records::known_tests(&planned, terminal::output_style(options));
     }
     if let Some(store) = &store {
         let mut tests = store.tests()?;
@@ -66,32 +63,6 @@ pub(crate) fn status(options: &Options) -> Result<i32> {
     }
     terminal::print(&text);
     Ok(0)
-}
-
-fn tests_text(planned: &[Planned], style: tamis_report::Style) -> String {
-    let run = planned.iter().filter(|p| p.decision.is_run()).count() as u64;
-    let all = planned.len() as u64;
-    let mut text = format!(
-        "tests     {}: {} would run, {} would be skipped\n",
-        human::number(all),
-        human::number(run),
-        human::number(all - run)
-    );
-    for planned in planned {
-        let test = &TestReport::of(planned);
-        let word = if test.decision.is_run() {
-            style.paint(Role::Strong, "run ")
-        } else {
-            style.paint(Role::Faint, "skip")
-        };
-        let last = planned.evidence.newest.as_ref().map_or_else(String::new, |r| {
-            let outcome = reason::outcome(&planned.key, r.outcome);
-            format!("{outcome} {}; ", human::ago(r.started_ms))
-        });
-        let why = test.proof.as_deref().unwrap_or(&test.reason);
-        let _ = writeln!(text, "  {word}  {}  ({last}{why})", test.key);
-    }
-    text
 }
 
 /// Weeks that are listed.
@@ -146,23 +117,10 @@ fn flaky_text(tests: &[TestSummary]) -> String {
     }
     let mut text = format!("flaky     {}\n", human::number(flaky.len() as u64));
     for test in flaky {
-        let _ = writeln!(text, "  {}  ({})", test.key, flaky_counts(test.flaky, test.records));
+        let _ =
+            writeln!(text, "  {}  ({})", test.key, records::flaky_counts(test.flaky, test.records));
     }
     text
-}
-
-/// `flaky in 2 of 5 records`.
-fn flaky_counts(flaky: usize, records: usize) -> String {
-    let records = human::counted(records as u64, "record", "records");
-    format!("flaky in {} of {records}", human::number(flaky as u64))
-}
-
-fn bytes(size: u64) -> String {
-    match size {
-        0..10_000 => human::counted(size, "byte", "bytes"),
-        10_000..10_000_000 => format!("{} kB", human::number(size / 1000)),
-        _ => format!("{} MB", human::number(size / 1_000_000)),
-    }
 }
 
 fn planned_json(planned: &Planned, flaky_records: usize) -> Line {
@@ -173,25 +131,9 @@ fn planned_json(planned: &Planned, flaky_records: usize) -> Line {
         run: test.decision.is_run(),
         reason: test.reason,
         proof: test.proof,
-        last: planned.evidence.newest.as_ref().map(|record| record_json(&planned.key, record)),
+        last: planned.evidence.newest.as_ref().map(|record| records::json(&planned.key, record)),
         flaky_records,
     })
-}
-
-fn record_json(key: &TestKey, record: &RecordSummary) -> RecordFacts {
-    RecordFacts {
-        record: record.id.0,
-        outcome: reason::outcome(key, record.outcome),
-        passed: record.outcome.passed(),
-        flaky: record.is_flaky(),
-        started_ms: record.started_ms,
-        seconds: seconds(Duration::from_micros(record.wall_us)),
-        cpu_seconds: seconds(Duration::from_micros(record.cpu_us)),
-        engine: record.engine.clone(),
-        inputs: record.inputs,
-        taints: taints::lines(&record.taints),
-        notes: record.notes.iter().map(ToString::to_string).collect(),
-    }
 }
 
 pub(crate) fn history(options: &Options, words: &[OsString]) -> Result<i32> {
@@ -214,47 +156,20 @@ pub(crate) fn history(options: &Options, words: &[OsString]) -> Result<i32> {
             let flaky = records.iter().filter(|record| record.is_flaky()).count();
             let counts = match flaky {
                 0 => String::new(),
-                _ => format!("  ({})", flaky_counts(flaky, records.len())),
+                _ => format!("  ({})", records::flaky_counts(flaky, records.len())),
             };
             let _ = writeln!(text, "{key}{counts}");
         }
         for record in records {
             if options.common.json {
-                let (test, facts) = (key.to_string(), record_json(&key, &record));
+                let (test, facts) = (key.to_string(), records::json(&key, &record));
                 let line = Line::Record(RecordLine { version: Version, test, facts });
                 let _ = writeln!(text, "{}", line.text()?);
             } else {
-                text += &record_text(&key, &record);
+                text += &records::text(&key, &record);
             }
         }
     }
     terminal::print(&text);
     Ok(0)
-}
-
-/// Taints of one kind as part of a record.
-pub(crate) fn taint_text(taint: &TaintGroup<'_>) -> String {
-    match taint.first() {
-        Taint::Flaky { .. } => taint.text(),
-        _ => format!("not completely observed: {}", taint.text()),
-    }
-}
-
-fn record_text(key: &TestKey, record: &RecordSummary) -> String {
-    let mut text = format!(
-        "  {}  {}, {} in {}, {}, observed by {}\n",
-        record.id,
-        human::ago(record.started_ms),
-        reason::outcome(key, record.outcome),
-        human::duration(Duration::from_micros(record.wall_us)),
-        human::counted(u64::from(record.inputs), "input", "inputs"),
-        record.engine
-    );
-    for taint in taints::by_kind(&record.taints) {
-        let _ = writeln!(text, "        {}", taint_text(&taint));
-    }
-    for note in &record.notes {
-        let _ = writeln!(text, "        {note}");
-    }
-    text
 }

@@ -57,7 +57,7 @@ pub(crate) fn why(options: &Options, words: &[OsString]) -> Result<i32> {
         let outcome = reason::outcome(key, record.outcome);
         let _ = writeln!(text, "  compared with record {}, which {outcome}", record.id);
         for taint in taints::by_kind(&record.taints) {
-            let _ = writeln!(text, "  {}", crate::commands::status::taint_text(&taint));
+            let _ = writeln!(text, "  {}", tamis_report::records::taint_text(&taint));
         }
     }
     text += &differences_text(&differences, &asked.world);

@@ -171,7 +171,7 @@ fn nothing_is_missed(runner: Runner, by_method: bool) {
     let is_plain = |name: &String| name.starts_with("t.PlainTest");
     assert!(first.ran.keys().any(is_plain), "{first:?}");
     for Trap { package, .. } in &traps {
-        project.replace(&format!("src/{package}/Parser.java"), "\"one\"", "\"two\"");
+        project.replace(format!("src/{package}/Parser.java"), "\"one\"", "\"two\"");
     }
     project.compile();
     let second = run(&project, runner, options, &tests);
