@@ -16,8 +16,11 @@ use tamis_session::{
 use tamis_store::Store;
 
 /// pytest by test functions.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct PytestFrontend;
+#[derive(Debug, Clone, Copy)]
+pub struct PytestFrontend {
+    /// Whether the project asks for it. What is known of earlier runs is explained in any case.
+    pub claims: bool,
+}
 
 impl Frontend for PytestFrontend {
     fn tools(&self) -> &'static [Tool] {
@@ -26,7 +29,7 @@ impl Frontend for PytestFrontend {
     }
 
     fn may_claim(&self, words: &[OsString]) -> bool {
-        runs_pytest(words)
+        self.claims && runs_pytest(words)
     }
 
     fn claim(&self, invocation: &Invocation) -> Option<Box<dyn Claim>> {
@@ -37,7 +40,7 @@ impl Frontend for PytestFrontend {
                 .any(|option| word == option)
                 || word.to_string_lossy().starts_with("--stepwise")
         });
-        runs_pytest(words)
+        self.may_claim(words)
             .then(|| -> Box<dyn Claim> { Box::new(PytestCommand { chosen_by_cache }) })
     }
 

@@ -23,3 +23,4 @@ mod windows;
 mod words;
 
 pub use frontend::PytestFrontend;
+pub use words::runs_pytest;

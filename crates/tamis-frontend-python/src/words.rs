@@ -24,7 +24,7 @@ const STARTERS: [&str; 16] = [
 ];
 
 /// Whether these words run pytest, as far as words show it.
-pub(crate) fn runs_pytest(words: &[OsString]) -> bool {
+pub fn runs_pytest(words: &[OsString]) -> bool {
     let names: Vec<&str> = words.iter().filter_map(|word| word.to_str()).map(name).collect();
     let Some((first, rest)) = names.split_first() else { return false };
     if names.len() < words.len() {

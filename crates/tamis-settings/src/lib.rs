@@ -45,7 +45,7 @@ pub use parse::parse;
 pub use paths::{Ignored, PathRules, Places, RuleAnswer};
 pub use problem::{LoadError, Problem, Problems};
 pub use settings::{
-    Contact, Each, Engine, Everywhere, Item, Jvm, Keep, Rule, Settings, Suite, Treatment,
+    Contact, Each, Engine, Everywhere, Item, Jvm, Keep, Python, Rule, Settings, Suite, Treatment,
 };
 pub use units::duration;
 

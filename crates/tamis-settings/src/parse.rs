@@ -9,7 +9,9 @@ use crate::glob::{self, NameGlobs};
 use crate::modules;
 use crate::problem::Problems;
 use crate::reader::{Found, Section, Text, Value, as_text, type_name};
-use crate::settings::{Contact, Each, Engine, Item, Jvm, Keep, Rule, Settings, Suite, Treatment};
+use crate::settings::{
+    Contact, Each, Engine, Item, Jvm, Keep, Python, Rule, Settings, Suite, Treatment,
+};
 use crate::tools::{TOOL_STATE as TOOLS, ToolSettings};
 use std::collections::BTreeMap;
 use std::path::{Component, Path};
@@ -20,6 +22,7 @@ const TAMIS: &str = "[tamis]";
 const ENVIRONMENT: &str = "[tamis.environment]";
 const TOOL_STATE: &str = "[tamis.tool-state]";
 const JVM: &str = "[jvm]";
+const PYTHON: &str = "[python]";
 const RULE: &str = "[[rule]]";
 const SUITE: &str = "[[suite]]";
 
@@ -81,6 +84,9 @@ fn read<'t>(tree: &'t DeTable<'t>, span: std::ops::Range<usize>, found: &'t Foun
     }
     if let Some(section) = table(&mut top, "jvm", JVM, found) {
         settings.jvm = read_jvm(section);
+    }
+    if let Some(section) = table(&mut top, "python", PYTHON, found) {
+        settings.python = read_python(section);
     }
     if let Some(value) = top.value("modules") {
         match value.get_ref() {
@@ -152,6 +158,12 @@ fn read_jvm(mut section: Section<'_>) -> Jvm {
     let always_run_tags = tags.iter().map(|tag| tag.text.to_owned()).collect();
     section.finish(|_| None);
     Jvm { always_run, always_run_tags }
+}
+
+fn read_python(mut section: Section<'_>) -> Python {
+    let functions = section.boolean("functions").unwrap_or_default();
+    section.finish(|_| None);
+    Python { functions }
 }
 
 /// The tables of an array of tables.

@@ -48,6 +48,8 @@ pub struct Settings {
     pub tools: ToolSettings,
     /// `[jvm]`: the test classes of Java builds.
     pub jvm: Jvm,
+    /// `[python]`: the tests inside pytest.
+    pub python: Python,
     /// `[[rule]]`: how fingerprints are taken; the first match wins.
     pub rules: Vec<Rule>,
     /// `[[suite]]`: many commands under one name.
@@ -74,6 +76,7 @@ impl Default for Settings {
             environment: EnvironmentPolicy::default(),
             tools: ToolSettings::default(),
             jvm: Jvm::default(),
+            python: Python::default(),
             rules: Vec::new(),
             suites: Vec::new(),
             modules: ModuleSettings::default(),
@@ -235,6 +238,13 @@ pub struct Jvm {
     /// `always-run-tags`: JUnit tags and categories, TestNG groups, annotation types (with or without
     /// the package) of test classes that are never skipped.
     pub always_run_tags: Vec<String>,
+}
+
+/// `[python]`.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Python {
+    /// `functions`: the tests inside pytest are decided about one by one. Default: false, pytest is one command.
+    pub functions: bool,
 }
 
 /// What the tests of a suite are.

@@ -45,9 +45,10 @@ impl Context {
     }
 
     fn with(options: &Options, reporters: Vec<Box<dyn Reporter>>) -> Result<Self> {
+        let project = Project::find(options.common.store.as_deref())?;
         Ok(Self {
-            project: Project::find(options.common.store.as_deref())?,
-            frontends: frontends(),
+            frontends: frontends(project.settings.python.functions),
+            project,
             options: options.run_options()?,
             reporters: Reporters::new(reporters),
         })
@@ -63,9 +64,10 @@ impl Context {
     }
 }
 
-/// The front ends of this tamis.
-pub(crate) fn frontends() -> Frontends {
-    Frontends::new(vec![Box::new(JvmFrontend), Box::new(GoFrontend), Box::new(PytestFrontend)])
+/// The front ends of this tamis. Tests inside pytest are distinguished where the project asks for it.
+pub(crate) fn frontends(claims_pytest: bool) -> Frontends {
+    let pytest = PytestFrontend { claims: claims_pytest };
+    Frontends::new(vec![Box::new(JvmFrontend), Box::new(GoFrontend), Box::new(pytest)])
 }
 
 fn messages(options: &Options) -> TerminalReporter {

@@ -9,6 +9,7 @@ mod terminal;
 use args::{Arguments, CommandTraits, Options, Verb};
 use std::ffi::OsString;
 use tamis_frontend_go::{SHIM_VERB, shim_process};
+use tamis_project::Project;
 use tamis_report::exit;
 use tamis_session::{Ability, Invocation};
 
@@ -106,7 +107,9 @@ fn traits(words: &[OsString]) -> CommandTraits {
         environment: std::env::vars_os().collect(),
         folder: std::env::current_dir().unwrap_or_default(),
     };
-    let claim = context::frontends().claim(&invocation);
+    let functions = || Project::find(None).is_ok_and(|found| found.settings.python.functions);
+    let claims_pytest = tamis_frontend_python::runs_pytest(words) && functions();
+    let claim = context::frontends(claims_pytest).claim(&invocation);
     let Some(claim) = claim else { return CommandTraits::default() };
     CommandTraits {
         units: true,
