@@ -4,11 +4,17 @@
 //! index of the log beside it, and writes the log back when it closes. So the numbers in the header are
 //! read here, from the database and from the log, where the newest header may be. A log is taken at its
 //! word: where it *may* hold a newer format, the store is left alone.
+//!
+//! SQLite's locks belong to the process, and the kernel drops all of them on a file as soon as the process closes
+//! *any* descriptor of it. Another process would then take the store for unused, and remove the log under our
+//! feet. So what is opened here stays open ([`kept_open`]).
 
+use std::collections::HashMap;
 use std::fs::File;
 use std::io;
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// "tami"
 pub(crate) const APPLICATION: i32 = 0x7461_6D69;
@@ -37,13 +43,13 @@ pub(crate) fn with_suffix(file: &Path, suffix: &str) -> PathBuf {
 
 fn in_database(file: &Path) -> io::Result<Option<i32>> {
     let mut header = [0; PAGE_HEADER];
-    regular(file)?.read_exact_at(&mut header, 0)?;
+    kept_open(file)?.read_exact_at(&mut header, 0)?;
     Ok(in_page(&header))
 }
 
 /// The formats in all versions of the first page that the log holds.
 fn in_log(file: &Path) -> io::Result<Vec<i32>> {
-    let file = regular(file)?;
+    let file = kept_open(file)?;
     let mut header = [0; LOG_HEADER as usize];
     file.read_exact_at(&mut header, 0)?;
     let page = u64::from(number(&header, 8));
@@ -78,12 +84,43 @@ fn number(bytes: &[u8], at: usize) -> u32 {
     u32::from_be_bytes(four)
 }
 
-/// Opens a file, and nothing that is not one: a pipe would make us wait.
-fn regular(file: &Path) -> io::Result<File> {
-    if !file.metadata()?.is_file() {
+/// Whether all of a file can be read.
+pub(crate) fn is_readable(path: &Path) -> bool {
+    let read_all = |file: Arc<File>| -> io::Result<()> {
+        let (mut chunk, mut at) = (vec![0; 1 << 16], 0);
+        loop {
+            match file.read_at(&mut chunk, at)? {
+                0 => return Ok(()),
+                read => at += read as u64,
+            }
+        }
+    };
+    kept_open(path).and_then(read_all).is_ok()
+}
+
+/// Files of stores that were read past SQLite, by device and inode.
+static KEPT_OPEN: Mutex<Option<HashMap<(u64, u64), Arc<File>>>> = Mutex::new(None);
+
+/// Opens a file of a store for reading, and nothing that is not a file: a pipe would make us wait. It is closed
+/// only when it has no name any more.
+pub(crate) fn kept_open(path: &Path) -> io::Result<Arc<File>> {
+    let meta = path.metadata()?;
+    if !meta.is_file() {
         return Err(io::Error::other("not a file"));
     }
-    File::open(file)
+    let mut all = KEPT_OPEN.lock().unwrap_or_else(PoisonError::into_inner);
+    let all = all.get_or_insert_default();
+    if let Some(known) = all.get(&(meta.dev(), meta.ino())) {
+        return Ok(Arc::clone(known));
+    }
+    all.retain(|_, file| file.metadata().is_ok_and(|meta| meta.nlink() > 0));
+    let file = Arc::new(File::open(path)?);
+    // Another one may have got the name meanwhile.
+    let meta = file.metadata()?;
+    if let Some(known) = all.insert((meta.dev(), meta.ino()), Arc::clone(&file)) {
+        std::mem::forget(known);
+    }
+    Ok(file)
 }
 
 #[cfg(test)]

@@ -107,3 +107,25 @@ fn a_kill_loses_only_what_was_in_flight() {
         assert!(runs(&store, &format!("{name}-0"), &world().with("a", "2")));
     }
 }
+
+/// A look at the store past SQLite must not take our locks away: another process that closes it would then take it
+/// for unused, and remove the log that we go on to write.
+#[test]
+fn a_look_at_the_format_keeps_the_locks_of_an_open_store() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = open(dir.path());
+    let world = World::new(&[("a", "1")]);
+    store.append(&world.run("one", &["a"])).unwrap();
+    Store::refuse_newer(dir.path()).unwrap();
+    let script = "import sqlite3, sys\nc = sqlite3.connect(sys.argv[1])\n\
+                  print(c.execute('select count(*) from record').fetchone()[0])\nc.close()\n";
+    let look = || {
+        let file = dir.path().join("tamis.db");
+        let got = Command::new("python3").args(["-c", script]).arg(file).output().unwrap();
+        String::from_utf8(got.stdout).unwrap().trim().to_owned()
+    };
+    assert_eq!(look(), "1");
+    assert!(dir.path().join("tamis.db-wal").exists(), "another process removed the log");
+    store.append(&world.run("two", &["a"])).unwrap();
+    assert_eq!(look(), "2");
+}

@@ -269,7 +269,7 @@ fn variables_that_count_and_those_that_do_not() {
         project.assert_skipped(&check);
     }
     project.set("MODE", "a");
-    assert!(project.assert_ran(&check).contains("environment variables"));
+    assert!(project.assert_ran(&check).contains("variable MODE is new"));
     project.set("MODE", "b");
     assert!(project.assert_ran(&check).contains("variable MODE changed"));
     project.assert_skipped(&check);

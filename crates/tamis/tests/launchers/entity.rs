@@ -51,7 +51,8 @@ fn entities_are_tests() {
     assert_eq!(first.ran.keys().collect::<Vec<_>>(), ["file", "one", "outer", "two"]);
     run(&project).assert_code(0).assert_ran("nothing changed", &[]);
     project.replace("src/a/Thing.java", "return 2", "return Integer.parseInt(\"2\")").compile();
-    run(&project).assert_code(0).assert_ran("Thing.two", &["two"]);
+    // The call of an interface leads to every object of it that ran before in this JVM: it may have been kept.
+    run(&project).assert_code(0).assert_ran("Thing.two", &["file", "outer", "two"]);
     project.write("data", "x\ny\n");
     run(&project).assert_code(0).assert_ran("a file", &["file"]);
     project.replace("src/a/Thing.java", "return 1", "return 7").compile();

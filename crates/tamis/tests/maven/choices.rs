@@ -51,7 +51,7 @@ fn only_some_and_only_those_that_failed() {
     // What was left out is not proven: neither the classes nor the command.
     maven.replace(D, "return 4", "return Integer.parseInt(\"4\")");
     red(&maven, "failed, with another change", &["--failed"], &["TestM"]);
-    maven.replace(C, "return 2;", "return 1;");
+    maven.replace(C, "return 2;", "return Integer.parseInt(\"1\");");
     green(&maven, "mended", &["--failed"], &["TestM"]);
     green(&maven, "what was left out", &[], &["TestP"]);
     assert!(!maven.test().started);

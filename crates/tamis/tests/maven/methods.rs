@@ -212,6 +212,10 @@ fn methods_of_junit4() {
         "OrderedTest",
         "EnclosedTest$InA#a",
         "OldTest",
+        // What the method before it left with the runner may be kept.
+        "ParamTest#b",
+        "BelowTest#own",
+        "EnclosedTest$InB#b",
     ];
     let build = green(&maven, "A", &a);
     assert!(build.skipped.iter().any(|name| name.ends_with("PlainTest#b")), "{build:?}");
@@ -430,10 +434,12 @@ fn methods_of_jupiter() {
         "ManyTest#made",
         "BeforeTest#a",
         "StoredTest#a",
+        // The store of JUnit, and an object that an extension gives.
+        "StoredTest#b",
         "DefaultTest#inherited",
     ];
     a.extend(with(&["KeptTest#a"], "KeptTest"));
-    a.extend(with(&["GivenTest#a"], "GivenTest"));
+    a.extend(with(&["GivenTest#a", "GivenTest#b"], "GivenTest"));
     green(&maven, "A", &a);
     edit(&maven, "B", 2, 7);
     let mut b = vec!["NestedTest$In#b", "ManyTest#repeated", "BeforeTest#b", "StoredTest#b"];
