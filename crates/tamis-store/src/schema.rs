@@ -51,7 +51,10 @@ pub(crate) fn connect(file: &Path) -> Result<Connection, Failure> {
         return Err(Failure::Damage("something else is in the place of its file".into()));
     }
     // Made before SQLite does it: its log and the index of that get the same permissions.
-    if let Err(source) = tamis_private::create_file(file) {
+    // Only where it is new: closing a second descriptor of an open store would drop SQLite's locks on it.
+    if std::fs::symlink_metadata(file).is_err()
+        && let Err(source) = tamis_private::create_file(file)
+    {
         return Err(Failure::Place(source));
     }
     tamis_private::tighten(file);

@@ -117,6 +117,7 @@ fn a_look_at_the_format_keeps_the_locks_of_an_open_store() {
     let world = World::new(&[("a", "1")]);
     store.append(&world.run("one", &["a"])).unwrap();
     Store::refuse_newer(dir.path()).unwrap();
+    drop(open(dir.path()));
     let script = "import sqlite3, sys\nc = sqlite3.connect(sys.argv[1])\n\
                   print(c.execute('select count(*) from record').fetchone()[0])\nc.close()\n";
     let look = || {

@@ -53,7 +53,7 @@ fn only_some_and_only_those_that_failed() {
     red(&maven, "failed, with another change", &["--failed"], &["TestM"]);
     maven.replace(C, "return 2;", "return Integer.parseInt(\"1\");");
     green(&maven, "mended", &["--failed"], &["TestM"]);
-    green(&maven, "what was left out", &[], &["TestP"]);
+    green(&maven, "what was left out", &[], &["AppAloneTest", "TestP"]);
     assert!(!maven.test().started);
 
     let missing = maven.build(&["--only", "NoSuchTest"], &["test"]);
