@@ -99,7 +99,9 @@ pub(crate) fn is_readable(path: &Path) -> bool {
 }
 
 /// Files of stores that were read past SQLite, by device and inode.
-static KEPT_OPEN: Mutex<Option<HashMap<(u64, u64), Arc<File>>>> = Mutex::new(None);
+static KEPT_OPEN: Mutex<Option<KeptOpen>> = Mutex::new(None);
+
+type KeptOpen = HashMap<(u64, u64), Arc<File>>;
 
 /// Opens a file of a store for reading, and nothing that is not a file: a pipe would make us wait. It is closed
 /// only when it has no name any more.
