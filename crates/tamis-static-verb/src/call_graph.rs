@@ -1,10 +1,9 @@
 //! `tamis static ... --granularity method` and `tamis static callgraph`: call graphs instead of the graph of
 //! types.
 
-use super::printed::heading;
-use crate::args::Options;
-use crate::args::call_graph_words::CallGraphArguments;
-use crate::terminal;
+use crate::View;
+use crate::call_graph_words::CallGraphArguments;
+use crate::printed::heading;
 use anyhow::{Result, bail};
 use std::collections::BTreeSet;
 use std::io::Write;
@@ -15,10 +14,10 @@ use tamis_select_static::method_level::{self, MethodLevel};
 use tamis_select_static::{Libraries, Sessions};
 
 /// The methods that can reach a change.
-pub(super) fn impacted(
+pub(crate) fn impacted(
     sessions: &mut Sessions,
     level: &MethodLevel,
-    options: &Options,
+    view: &View<'_>,
     out: &mut impl Write,
 ) -> Result<i32> {
     let (mut count, mut classes) = (0, BTreeSet::new());
@@ -29,7 +28,7 @@ pub(super) fn impacted(
         let methods = found.unwrap_or_default();
         count += methods.len();
         classes.extend(methods.iter().filter_map(|m| m.split('#').next().map(str::to_owned)));
-        if options.common.json {
+        if view.json {
             let (module, version) = (session.module.clone(), Version);
             let methods = Some(methods);
             Line::StaticImpacted(ImpactedLine { version, module, known, types: None, methods })
@@ -44,34 +43,34 @@ pub(super) fn impacted(
             writeln!(out, "{name}")?;
         }
     }
-    if !options.common.json {
-        terminal::note(&format!("{count} methods of {} classes can reach a change", classes.len()));
+    if !view.json {
+        view.note(&format!("{count} methods of {} classes can reach a change", classes.len()));
     }
-    terminal::note(method_level::WARNING);
+    view.note(method_level::WARNING);
     Ok(0)
 }
 
 /// `tamis static callgraph`.
-pub(super) fn callgraph(
+pub(crate) fn callgraph(
     sessions: &Sessions,
     libraries: Libraries,
     arguments: &CallGraphArguments,
-    options: &Options,
+    view: &View<'_>,
     out: &mut impl Write,
 ) -> Result<i32> {
     let level = arguments.graph.level(libraries);
-    let with_calls = arguments.dot || options.common.json;
+    let with_calls = arguments.dot || view.json;
     let query = CallQuery { from: arguments.from.clone(), to: arguments.to.clone(), with_calls };
     let mut found = false;
     for (session, module) in sessions.each.iter().zip(&sessions.modules) {
         let answer = call_query::ask(session, module, &level, &query);
         for problem in &answer.problems {
-            terminal::note(problem);
+            view.note(problem);
         }
         found |= answer.found;
         if arguments.dot {
             dot(&answer, out)?;
-        } else if options.common.json {
+        } else if view.json {
             for (from, to) in answer.calls {
                 Line::StaticCall(CallLine { version: Version, from, to }).write(out)?;
             }

@@ -1,6 +1,6 @@
 //! The words of `tamis static` about call graphs.
 
-use super::GraphUnit;
+use crate::words::GraphUnit;
 use anyhow::{Result, bail};
 use clap::{Args, ValueEnum};
 use tamis_callgraph::{Algorithm, Changes};

@@ -6,18 +6,20 @@
 //! libraries are seen through each module's classpath.
 
 mod call_graph;
+mod call_graph_words;
 mod printed;
 mod starts_files;
 mod values;
+mod view;
+mod words;
 mod worker;
 
-use crate::args::Options;
-use crate::args::static_words::{
-    PlaceArguments, RecordArguments, SelectArguments, StaticArguments, StaticVerb,
-};
-use crate::terminal;
+pub use view::View;
+pub use words::StaticArguments;
+
+use crate::words::{PlaceArguments, RecordArguments, SelectArguments, StaticVerb};
 use anyhow::{Context as _, Result};
-use std::io::{BufWriter, Write};
+use std::io::Write;
 use std::path::Path;
 use std::sync::Arc;
 use tamis_classpath::Caches;
@@ -26,15 +28,19 @@ use tamis_report::json::static_graph::RecordedLine;
 use tamis_report::json::{Line, Version};
 use tamis_select_static::{Asked, MethodLevel, Sessions, StaticSettings, method_level, sessions};
 
-pub(crate) fn run(options: &Options, arguments: &StaticArguments) -> Result<i32> {
-    let project = Project::find(options.common.store.as_deref())?;
+/// Answers on `out`; gives the exit code.
+pub fn run(
+    project: &Project,
+    view: &View<'_>,
+    arguments: &StaticArguments,
+    out: &mut impl Write,
+) -> Result<i32> {
     let (places, verb) = (&arguments.places, &arguments.verb);
     let store = project.store_folder.as_ref().map_err(|why| anyhow::anyhow!(why.clone()))?;
-    let settings = settings(&project, places, &store.join("static"), verb.is_offline());
-    let mut sessions = open(&project, places, verb, &settings)?;
-    sessions.notes().for_each(terminal::note);
-    let mut out = BufWriter::new(std::io::stdout().lock());
-    let code = answer(&mut sessions, &project, options, arguments, &mut out)?;
+    let settings = settings(project, places, &store.join("static"), verb.is_offline());
+    let mut sessions = open(project, view, places, verb, &settings)?;
+    sessions.notes().for_each(|text| view.note(text));
+    let code = answer(&mut sessions, project, view, arguments, out)?;
     // A reader that has seen enough (`| head`) is no error.
     let _ = out.flush();
     if verb.is_offline() {
@@ -69,6 +75,7 @@ fn settings(
 
 fn open(
     project: &Project,
+    view: &View<'_>,
     places: &PlaceArguments,
     verb: &StaticVerb,
     settings: &StaticSettings,
@@ -76,7 +83,7 @@ fn open(
     if matches!(verb, StaticVerb::CatchUp) {
         worker::leave_the_terminal();
     }
-    let waiting = || terminal::note("waiting for another tamis that works on the same state");
+    let waiting = || view.note("waiting for another tamis that works on the same state");
     let lock = sessions::lock(&settings.state, verb.access(), waiting)
         .with_context(|| format!("{} cannot be locked", settings.state.display()))?;
     let home = project.paths.home();
@@ -88,30 +95,30 @@ fn open(
 fn answer(
     sessions: &mut Sessions,
     project: &Project,
-    options: &Options,
+    view: &View<'_>,
     arguments: &StaticArguments,
     out: &mut impl Write,
 ) -> Result<i32> {
     let libraries = arguments.places.libraries();
     match &arguments.verb {
-        StaticVerb::Diff => printed::diff(sessions, options, out),
+        StaticVerb::Diff => printed::diff(sessions, view, out),
         StaticVerb::Impacted(level) => match level.methods(libraries)? {
-            None => printed::impacted(sessions, options, out),
-            Some(level) => call_graph::impacted(sessions, &level, options, out),
+            None => printed::impacted(sessions, view, out),
+            Some(level) => call_graph::impacted(sessions, &level, view, out),
         },
         StaticVerb::Select(arguments) => {
             let level = arguments.level.methods(libraries)?;
-            select(sessions, options, arguments, level.as_ref(), out)
+            select(sessions, view, arguments, level.as_ref(), out)
         }
-        StaticVerb::Record(arguments) => record(sessions, arguments, options, project, out),
+        StaticVerb::Record(arguments) => record(sessions, arguments, view, project, out),
         StaticVerb::CatchUp => Ok(0),
-        StaticVerb::Graph(arguments) => printed::graph(sessions, options, arguments.dot, out),
+        StaticVerb::Graph(arguments) => printed::graph(sessions, view, arguments.dot, out),
         StaticVerb::Callgraph(arguments) => {
-            call_graph::callgraph(sessions, libraries, arguments, options, out)
+            call_graph::callgraph(sessions, libraries, arguments, view, out)
         }
         StaticVerb::Export(arguments) => starts_files::export(&sessions.each, arguments),
         StaticVerb::Compare(arguments) => {
-            starts_files::compare(&sessions.each, options, arguments, out)
+            starts_files::compare(&sessions.each, view, arguments, out)
         }
         StaticVerb::Clean => {
             sessions.clean().context("the state could not be removed")?;
@@ -122,15 +129,14 @@ fn answer(
 
 fn select(
     sessions: &mut Sessions,
-    options: &Options,
+    view: &View<'_>,
     arguments: &SelectArguments,
     level: Option<&MethodLevel>,
     out: &mut impl Write,
 ) -> Result<i32> {
-    let selections = sessions.select(options.selecting.all, level);
-    let style = terminal::output_style(options);
+    let selections = sessions.select(view.all, level);
     for selection in &selections {
-        printed::selection(selection, selections.len(), arguments, options, &style, out)?;
+        printed::selection(selection, selections.len(), arguments, view, out)?;
     }
     if let Some(folder) = &arguments.artifacts {
         printed::artifacts(sessions, &selections, arguments.detail(), folder)?;
@@ -139,24 +145,27 @@ fn select(
         // Before the state is touched the answer is out.
         out.flush().ok();
         let announced = sessions.announce(&selections, level.is_some());
-        announced.context("the state could not be written")?.into_iter().for_each(terminal::note);
+        announced
+            .context("the state could not be written")?
+            .into_iter()
+            .for_each(|text| view.note(text));
     }
     let all = selections.iter().map(|s| s.tests.len()).sum::<usize>();
     let run = selections.iter().flat_map(|s| &s.tests).filter(|t| t.run.is_some()).count();
-    if !options.common.quiet && !options.common.json && !arguments.plain {
-        terminal::note(&format!("{run} of {all} test classes are selected"));
-        terminal::note_block(&printed::grouped(&selections));
+    if !view.quiet && !view.json && !arguments.plain {
+        view.note(&format!("{run} of {all} test classes are selected"));
+        view.note_block(&printed::grouped(&selections));
     }
     if level.is_some() && run < all {
-        terminal::note(method_level::WARNING);
+        view.note(method_level::WARNING);
     }
-    Ok(i32::from(options.common.quiet && run > 0))
+    Ok(i32::from(view.quiet && run > 0))
 }
 
 fn record(
     sessions: &mut Sessions,
     arguments: &RecordArguments,
-    options: &Options,
+    view: &View<'_>,
     project: &Project,
     out: &mut impl Write,
 ) -> Result<i32> {
@@ -164,12 +173,15 @@ fn record(
         Some(file) => sessions.passed(&names(file)?)?,
         None => sessions.reported(&arguments.reports, project.root())?,
     };
-    finished.iter().flat_map(|module| &module.notes).for_each(|text| terminal::note(text));
-    sessions.record(&finished, arguments.by_methods())?.into_iter().for_each(terminal::note);
-    for module in finished.iter().filter(|_| !options.common.quiet) {
+    finished.iter().flat_map(|module| &module.notes).for_each(|text| view.note(text));
+    sessions
+        .record(&finished, arguments.by_methods())?
+        .into_iter()
+        .for_each(|text| view.note(text));
+    for module in finished.iter().filter(|_| !view.quiet) {
         let passed = module.tests.values().filter(|passed| **passed).count();
         let (name, all) = (&module.module, module.tests.len());
-        if options.common.json {
+        if view.json {
             let (module, version) = (name.clone(), Version);
             Line::StaticRecorded(RecordedLine { version, module, finished: all, passed })
                 .write(out)?;

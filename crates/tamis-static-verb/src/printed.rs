@@ -1,33 +1,29 @@
 //! What the verbs of `tamis static` print.
 
-use super::values;
-use crate::args::Options;
-use crate::args::static_words::SelectArguments;
+use crate::View;
+use crate::values;
+use crate::words::SelectArguments;
 use anyhow::{Context as _, Result};
 use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::Path;
 use tamis_report::json::static_graph::{DiffLine, EdgeLine, ImpactedLine, SelectionLine};
 use tamis_report::json::{Line, Version};
-use tamis_report::style::{Role, Style};
+use tamis_report::style::Role;
 use tamis_select_static::render::{self, Detail};
 use tamis_select_static::sessions::{Selection, of_module};
 use tamis_select_static::{Session, Sessions, explain};
 
 /// A heading per module, where there is more than one.
-pub(super) fn heading(count: usize, module: &str, out: &mut impl Write) -> Result<()> {
+pub(crate) fn heading(count: usize, module: &str, out: &mut impl Write) -> Result<()> {
     if count > 1 {
         writeln!(out, "{module}:")?;
     }
     Ok(())
 }
 
-pub(super) fn diff(
-    sessions: &mut Sessions,
-    options: &Options,
-    out: &mut impl Write,
-) -> Result<i32> {
-    each(sessions, options, out, "nothing to compare with: no finished run is known", |session| {
+pub(crate) fn diff(sessions: &mut Sessions, view: &View<'_>, out: &mut impl Write) -> Result<i32> {
+    each(sessions, view, out, "nothing to compare with: no finished run is known", |session| {
         let changes = session.diff();
         let known = changes.is_some();
         let changes = changes.unwrap_or_default();
@@ -39,12 +35,12 @@ pub(super) fn diff(
     })
 }
 
-pub(super) fn impacted(
+pub(crate) fn impacted(
     sessions: &mut Sessions,
-    options: &Options,
+    view: &View<'_>,
     out: &mut impl Write,
 ) -> Result<i32> {
-    each(sessions, options, out, "everything: no finished run is known", |session| {
+    each(sessions, view, out, "everything: no finished run is known", |session| {
         let types = session.impacted();
         let known = types.is_some();
         let types = types.unwrap_or_default();
@@ -67,7 +63,7 @@ struct Answer {
 /// Writes the answer about each module, as a line of JSON or as text; `unknown` where nothing was compared.
 fn each(
     sessions: &mut Sessions,
-    options: &Options,
+    view: &View<'_>,
     out: &mut impl Write,
     unknown: &str,
     mut answer: impl FnMut(&mut Session) -> Answer,
@@ -75,7 +71,7 @@ fn each(
     let count = sessions.each.len();
     for session in &mut sessions.each {
         let Answer { known, line, text } = answer(session);
-        if options.common.json {
+        if view.json {
             line.write(out)?;
             continue;
         }
@@ -88,34 +84,34 @@ fn each(
     Ok(0)
 }
 
-pub(super) fn selection(
+pub(crate) fn selection(
     selection: &Selection,
     count: usize,
     arguments: &SelectArguments,
-    options: &Options,
-    style: &Style,
+    view: &View<'_>,
     out: &mut impl Write,
 ) -> Result<()> {
     let Selection { module, tests, notes } = selection;
-    if options.common.json {
+    if view.json {
         let (module, notes) = (module.clone(), notes.clone());
         let tests = tests.iter().cloned().map(values::selected).collect();
         Line::StaticSelection(SelectionLine { version: Version, module, tests, notes })
             .write(out)?;
     } else if arguments.plain {
         render::plain(tests, out)?;
-    } else if !options.common.quiet {
+    } else if !view.quiet {
         heading(count, module, out)?;
         for test in tests.iter().filter(|test| arguments.explain || test.run.is_some()) {
             let (word, why) = match &test.run {
-                Some(reason) => (style.paint(Role::Strong, "run "), explain::line(reason)),
-                None => {
-                    (style.paint(Role::Faint, "skip"), "nothing that it can reach changed".into())
-                }
+                Some(reason) => (view.style.paint(Role::Strong, "run "), explain::line(reason)),
+                None => (
+                    view.style.paint(Role::Faint, "skip"),
+                    "nothing that it can reach changed".into(),
+                ),
             };
             write!(out, "{word}  {}", test.name)?;
             if arguments.explain {
-                write!(out, "  {}", style.paint(Role::Faint, &format!("({why})")))?;
+                write!(out, "  {}", view.style.paint(Role::Faint, &format!("({why})")))?;
             }
             writeln!(out)?;
         }
@@ -124,7 +120,7 @@ pub(super) fn selection(
 }
 
 /// Lists of tests, changes and the graph, in files.
-pub(super) fn artifacts(
+pub(crate) fn artifacts(
     sessions: &mut Sessions,
     selections: &[Selection],
     detail: Detail,
@@ -139,7 +135,7 @@ pub(super) fn artifacts(
 }
 
 /// Why tests are selected, most frequent reason first.
-pub(super) fn grouped(selections: &[Selection]) -> String {
+pub(crate) fn grouped(selections: &[Selection]) -> String {
     const MOST: usize = 8;
     let mut counts: BTreeMap<String, usize> = BTreeMap::new();
     for reason in selections.iter().flat_map(|s| &s.tests).filter_map(|test| test.run.as_ref()) {
@@ -156,15 +152,15 @@ pub(super) fn grouped(selections: &[Selection]) -> String {
     text
 }
 
-pub(super) fn graph(
+pub(crate) fn graph(
     sessions: &Sessions,
-    options: &Options,
+    view: &View<'_>,
     dot: bool,
     out: &mut impl Write,
 ) -> Result<i32> {
     for session in &sessions.each {
         let graph = session.graph([]);
-        if options.common.json {
+        if view.json {
             render::for_each_edge(session, &graph, |from, to, kind| {
                 Line::StaticEdge(EdgeLine { version: Version, from, to, kind }).write(out)
             })?;

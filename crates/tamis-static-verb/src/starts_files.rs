@@ -1,8 +1,7 @@
 //! `tamis static export` and `compare`: the files of STARTS.
 
-use crate::args::Options;
-use crate::args::static_words::{CompareArguments, ExportArguments, ExportFormat};
-use crate::terminal;
+use crate::View;
+use crate::words::{CompareArguments, ExportArguments, ExportFormat};
 use anyhow::{Context as _, Result, bail};
 use std::io::Write;
 use std::path::Path;
@@ -12,7 +11,7 @@ use tamis_select_static::Session;
 use tamis_select_static::sessions::of_module;
 use tamis_select_static::starts::{Dependencies, ZlcFormat};
 
-pub(super) fn export(sessions: &[Session], arguments: &ExportArguments) -> Result<i32> {
+pub(crate) fn export(sessions: &[Session], arguments: &ExportArguments) -> Result<i32> {
     let written = |path: &Path| format!("{} could not be written", path.display());
     for session in sessions {
         let dependencies = Dependencies::of(session);
@@ -37,9 +36,9 @@ pub(super) fn export(sessions: &[Session], arguments: &ExportArguments) -> Resul
     Ok(0)
 }
 
-pub(super) fn compare(
+pub(crate) fn compare(
     sessions: &[Session],
-    options: &Options,
+    view: &View<'_>,
     arguments: &CompareArguments,
     out: &mut impl Write,
 ) -> Result<i32> {
@@ -56,7 +55,7 @@ pub(super) fn compare(
     };
     let differences = Dependencies::of(session).compare(&theirs);
     for difference in &differences {
-        if options.common.json {
+        if view.json {
             let line = ComparisonLine {
                 version: Version,
                 name: difference.name.clone(),
@@ -74,8 +73,8 @@ pub(super) fn compare(
             }
         }
     }
-    if !options.common.quiet && !options.common.json {
-        terminal::note(&format!("{} types with different tests", differences.len()));
+    if !view.quiet && !view.json {
+        view.note(&format!("{} types with different tests", differences.len()));
     }
     Ok(0)
 }

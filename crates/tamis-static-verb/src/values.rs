@@ -6,7 +6,7 @@ use tamis_report::json::static_graph::{
 use tamis_select_static::diff::Change;
 use tamis_select_static::{Changed, Reason, Step, TestDecision};
 
-pub(super) fn selected(decision: TestDecision) -> SelectedTest {
+pub(crate) fn selected(decision: TestDecision) -> SelectedTest {
     SelectedTest { name: decision.name, run: decision.run.map(reason) }
 }
 
@@ -32,7 +32,7 @@ fn step(step: Step) -> PathStep {
     PathStep { name: step.name, by: step.by }
 }
 
-pub(super) fn changed(changed: Changed) -> ChangedType {
+pub(crate) fn changed(changed: Changed) -> ChangedType {
     ChangedType { name: changed.name, change: type_change(changed.change) }
 }
 

@@ -4,17 +4,17 @@
 //! its own in a session of its own, so neither the end of the terminal nor that of the caller ends it. While it is at
 //! work, it holds the lock of the state and the next call waits for it.
 
-use crate::args::static_words::PlaceArguments;
+use crate::words::PlaceArguments;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
 /// Away from the terminal that the caller had, where there was one.
-pub(super) fn leave_the_terminal() {
+pub(crate) fn leave_the_terminal() {
     rustix::process::setsid().ok();
 }
 
 /// Starts the worker. Where that is not possible the next call does its work.
-pub(super) fn start(store: &Path, places: &PlaceArguments) {
+pub(crate) fn start(store: &Path, places: &PlaceArguments) {
     let Ok(tamis) = std::env::current_exe() else { return };
     let started = Command::new(tamis)
         .arg("--store")

@@ -228,31 +228,6 @@ pub(crate) enum EngineWord {
     Hybrid,
 }
 
-/// Which graph decides in `tamis static`.
-#[derive(Debug, Clone, Args)]
-pub(crate) struct GraphUnit {
-    /// What the graph is made of: `class`, types; `method`, calls, for which `record` keeps the class
-    /// files as well. `method` can miss tests: it sees neither reflection nor callbacks from libraries
-    /// that are left out [default: class]
-    #[arg(long, value_name = "UNIT", hide_possible_values = true)]
-    granularity: Option<Granularity>,
-    /// The old word for --granularity
-    #[arg(long, value_name = "UNIT", hide = true, conflicts_with = "granularity")]
-    level: Option<Granularity>,
-}
-
-impl GraphUnit {
-    /// Whether a call graph decides.
-    pub(crate) fn calls(&self) -> bool {
-        self.granularity.or(self.level) == Some(Granularity::Method)
-    }
-
-    /// Whether it is given by its old word.
-    pub(crate) fn uses_level(&self) -> bool {
-        self.level.is_some()
-    }
-}
-
 #[derive(Debug, Subcommand)]
 pub(crate) enum Verb {
     /// Run a command or the suites, where a change can affect them (`run` may be left out)
@@ -295,7 +270,7 @@ pub(crate) enum Verb {
     #[command(after_help = teach::MODULES)]
     Modules(ModulesArguments),
     /// Java without running it: what changed in class files, and which test classes can reach it
-    Static(super::static_words::StaticArguments),
+    Static(tamis_static_verb::StaticArguments),
     /// Help about a verb, or about options, exit-codes, engines, strategies or tool-state
     Help(HelpArguments),
     /// Print the completions of a shell: bash, zsh or fish

@@ -5,17 +5,15 @@
 //! what it finds in the world only (no test matches `--only`, no module file is there).
 
 mod behind;
-pub(crate) mod call_graph_words;
 mod low;
 mod resolved;
-pub(crate) mod static_words;
 mod teach;
 #[cfg(test)]
 mod tests;
 
 pub(crate) use behind::{is_rare, misplaced, parse, verb_meant};
 pub(crate) use low::{
-    Arguments, Color, DepsArguments, EngineWord, Granularity, GraphUnit, ModulesArguments,
-    SelectArguments, SelectName, Shell, Verb, WhyNotArguments,
+    Arguments, Color, DepsArguments, EngineWord, Granularity, ModulesArguments, SelectArguments,
+    SelectName, Shell, Verb, WhyNotArguments,
 };
 pub(crate) use resolved::{CommandTraits, Options};
