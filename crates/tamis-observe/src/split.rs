@@ -430,6 +430,10 @@ impl Sink for SplitObserver<'_, '_> {
         {
             self.engaged(event.thread);
         }
+        // Nor is what is there for the session alone: a note that a test read it would be about ourselves.
+        if path_read(&event.action).is_some_and(|path| is_below(path, self.marks.folder)) {
+            return;
+        }
         if !self.hosts.is_empty() {
             self.give(&event);
         } else if self.first.is_none() {
@@ -453,6 +457,11 @@ fn path_read<'e>(action: &'e Action<'_>) -> Option<&'e [u8]> {
         Action::Stat { path, .. } | Action::ReadLink { path } => Some(path),
         _ => None,
     }
+}
+
+/// Whether a path names something in a folder.
+fn is_below(path: &[u8], folder: &[u8]) -> bool {
+    path.strip_prefix(folder).is_some_and(|rest| rest.first() == Some(&b'/'))
 }
 
 /// Whether the file was opened, as far as the engine knows.
