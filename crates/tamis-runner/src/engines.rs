@@ -3,13 +3,15 @@
 //! With `auto`, the cheapest one that works is taken. eBPF reports a call after it was made: a test that
 //! reads a file and rewrites it at once cannot be observed completely by it. Such a test is remembered,
 //! in the store beside the records, and gets an engine that stops the process at each call from then
-//! on: one change costs one run. A command with units inside gets such an engine at once, also where
+//! on: one change costs one run. So do rules by program, which need to know who asks at the moment of the call,
+//! and tests that were over quickly last time: to load eBPF's program takes longer than all of their calls. A command with units inside gets such an engine at once, also where
 //! another one is asked for: builds do that all the time, and the borders of units are exact then.
 
 use crate::cases::Case;
 use crate::options::EngineName;
 use anyhow::{Result, anyhow};
 use std::collections::HashSet;
+use std::time::Duration;
 use tamis_core::record::Run;
 use tamis_core::{Taint, TestKey};
 use tamis_settings::Settings;
@@ -28,6 +30,10 @@ fn name(asked: Option<EngineName>, settings: &Settings) -> &'static str {
     }
 }
 
+/// What all tests of a run took together where loading eBPF's program would be most of the cost: that takes about
+/// 0.1 s of CPU time, and stopping at each call adds a third to a half to what a test takes.
+const BRIEF: Duration = Duration::from_millis(150);
+
 /// The engines of one run. One that records nothing is not observed at all.
 #[derive(Debug)]
 pub(crate) struct Engines {
@@ -43,19 +49,19 @@ impl Engines {
         Self { usual: Some(Box::new(Untraced)), exact: None, stopping: HashSet::new() }
     }
 
-    /// Makes what these tests need.
+    /// Makes what these tests need. `expected`: how long they took last time, if all are known.
     pub(crate) fn new(
         asked: Option<EngineName>,
         settings: &Settings,
         store: Option<&Store>,
         tests: &[&Case],
+        expected: Option<Duration>,
     ) -> Result<Self> {
-        let mut name = name(asked, settings);
-        // Rules by program need to know who asks at the moment of the call.
-        if name == "auto" && settings.rules.iter().any(|r| r.program.is_some()) {
-            name = "notify";
-        }
-        let stopping = stopping(name, store, tests);
+        let name = name(asked, settings);
+        let stopping = match name == "auto" && all_stop(settings, expected) {
+            true => tests.iter().map(|case| case.key.clone()).collect(),
+            false => stopping(name, store, tests),
+        };
         let choose = |name| tamis_trace::choose::choose(name).map_err(|why| anyhow!(why));
         let (mut usual, mut exact) = (None, None);
         if !stopping.is_empty() {
@@ -72,6 +78,12 @@ impl Engines {
         let exact = self.exact.as_deref().filter(|_| self.stopping.contains(&case.key));
         exact.or(self.usual.as_deref()).expect("made for every selected test")
     }
+}
+
+/// Whether the processes of all tests stop at each call, where nothing else is asked for.
+fn all_stop(settings: &Settings, expected: Option<Duration>) -> bool {
+    settings.rules.iter().any(|rule| rule.program.is_some())
+        || expected.is_some_and(|expected| expected < BRIEF)
 }
 
 /// The tests for which the processes have to stop at each call to be observed completely.
@@ -160,6 +172,14 @@ mod tests {
         let is_known = |item: &str| known.contains(&stored_name(&run("", item, vec![]).test));
         assert!(is_known("quick") && is_known("lost"));
         assert!(!is_known("exact") && !is_known("complete") && !is_known("stdin"));
+    }
+
+    #[test]
+    fn for_what_was_over_quickly_no_program_is_loaded() {
+        let settings = Settings::default();
+        assert!(all_stop(&settings, Some(Duration::from_millis(20))));
+        assert!(!all_stop(&settings, Some(Duration::from_millis(400))));
+        assert!(!all_stop(&settings, None), "a first run may be long");
     }
 
     #[test]

@@ -146,7 +146,8 @@ impl<'a> Runner<'a> {
         }
         let selected = cases.iter().zip(planned).filter(|(_, p)| p.decision.is_run());
         let tests: Vec<&Case> = selected.map(|(case, _)| case).collect();
-        Engines::new(self.call.options.engine, &self.call.project.settings, self.store, &tests)
+        let (asked, settings) = (self.call.options.engine, &self.call.project.settings);
+        Engines::new(asked, settings, self.store, &tests, expected(planned, 1))
     }
 
     fn run_selected(
