@@ -2,6 +2,10 @@
 //!
 //! Each step is a short transaction, and others may append between them: what a record that came
 //! meanwhile refers to is taken out of the list of garbage before each step.
+//!
+//! Only a record that went leaves something that is not referred to. Ids of records are never used again, so the
+//! last id less the number of records says how many went since the store was made; where that is as it was after
+//! the last sweep, there is nothing to look for.
 
 use crate::block::{Block, Draft};
 use crate::blocks::{self, Details};
@@ -50,7 +54,9 @@ impl Store {
         let mut report = GcReport { bytes_before: self.size_on_disk(), ..GcReport::default() };
         let doomed = self.with(|conn| too_old_or_many(conn, policy))?;
         self.remove_records(&doomed, &mut report)?;
-        self.sweep(&mut report)?;
+        if self.swept_at()? != Some(self.with(|conn| records_gone(conn))?) {
+            self.sweep(&mut report)?;
+        }
         for _ in 0..ROUNDS {
             let Some(max) = policy.max_bytes else {
                 break;
@@ -75,8 +81,16 @@ impl Store {
         Ok(())
     }
 
+    /// How many records had gone when everything was swept last.
+    fn swept_at(&self) -> Result<Option<u64>, StoreError> {
+        let kept = self.kept(SWEPT.0)?.into_iter().find(|(name, _)| name == SWEPT.1);
+        Ok(kept.and_then(|(_, bytes)| bytes.try_into().ok()).map(u64::from_le_bytes))
+    }
+
     /// Removes what no record refers to and gives the space back to the file system.
     fn sweep(&self, report: &mut GcReport) -> Result<(), StoreError> {
+        // Taken before: what goes meanwhile is for the next time.
+        let gone = self.with(|conn| records_gone(conn))?;
         let (tests, swept) = self.with(|conn| {
             sweep_proofs(conn)?;
             let tests = write(conn, |conn| {
@@ -91,8 +105,18 @@ impl Store {
         report.observations += swept.observations;
         report.questions += swept.questions;
         self.clean_index()?;
-        self.with(|conn| give_space_back(conn))
+        self.with(|conn| give_space_back(conn))?;
+        self.keep(SWEPT.0, SWEPT.1, &gone.to_le_bytes())
     }
+}
+
+/// Under which kind and name the side table has how many records had gone at the last sweep.
+const SWEPT: (&str, &str) = ("gc", "swept");
+
+/// How many records were removed since the store was made.
+fn records_gone(conn: &Connection) -> Result<u64, Failure> {
+    let there: u64 = conn.query_row("SELECT count(*) FROM record", [], |row| row.get(0))?;
+    Ok(u64::from(next_id(conn, "record")? - 1).saturating_sub(there))
 }
 
 /// Pages that an append may leave empty for the next one.

@@ -50,6 +50,24 @@ fn no_limits_remove_nothing_that_is_used() {
     assert!(!runs(&store, "t", &world.with("out", "x")));
 }
 
+/// Where no record went since the last collection, nothing is looked for; what went since is found.
+#[test]
+fn what_went_since_the_last_collection_is_swept() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = open(dir.path());
+    let world = World::new(&[("a", "1"), ("b", "1")]);
+    store.append(&world.run("t", &["a"])).unwrap();
+    store.append(&world.run("u", &["a", "b"])).unwrap();
+    let collect = || store.collect_garbage(&GcPolicy::default()).unwrap();
+    assert_eq!(collect().observations, 0);
+    store.forget(&world.run("u", &[]).test).unwrap();
+    let report = collect();
+    assert_eq!((report.observations, report.questions), (1, 1));
+    store.append(&world.run("u", &["a", "b"])).unwrap();
+    assert_eq!(collect().observations, 0);
+    assert!(!runs(&store, "t", &world) && !runs(&store, "u", &world));
+}
+
 #[test]
 fn a_size_limit_takes_older_records_before_the_newest_of_a_test() {
     let dir = tempfile::tempdir().unwrap();
