@@ -1,6 +1,6 @@
 //! The words of `tamis static` about call graphs.
 
-use crate::words::GraphUnit;
+use crate::graph_unit::GraphUnit;
 use anyhow::{Result, bail};
 use clap::{Args, ValueEnum};
 use tamis_callgraph::{Algorithm, Changes};

@@ -7,6 +7,7 @@
 
 mod call_graph;
 mod call_graph_words;
+mod graph_unit;
 mod printed;
 mod starts_files;
 mod values;
