@@ -8,7 +8,7 @@ import subprocess
 import sys
 from datetime import date
 
-from . import against, first_run, nothing_changed, scale
+from . import against, first_run, instructions, nothing_changed, scale
 from .surroundings import ROOT, WORK, Missing, binary
 
 BENCHMARKS = {
@@ -16,6 +16,7 @@ BENCHMARKS = {
     "nothing-changed": nothing_changed.run,
     "scale": scale.run,
     "against": against.run,
+    "instructions": instructions.run,
 }
 
 
@@ -49,7 +50,8 @@ def parse():
     )
     parser.add_argument("what", choices=[*BENCHMARKS, "all"])
     parser.add_argument("--tamis", help="the binary [default: target/release/tamis]")
-    parser.add_argument("--against", help="against: another build, measured in turn with this one")
+    parser.add_argument("--against", help="against, instructions: another build, measured in turn with this one")
+    parser.add_argument("--write", action="store_true", help="instructions: accept what is counted now")
     parser.add_argument("--rounds", type=int, default=7, help="runs of each kind (default: 7)")
     parser.add_argument(
         "--only",
