@@ -3,12 +3,13 @@
 use crate::model::PytestModel;
 use crate::plugin_files;
 use crate::scope::{self, PYTEST};
-use crate::words::runs_pytest;
+use crate::words::{concerns_pytest, has_pytest, runs_pytest};
 use anyhow::{Context as _, Result};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use tamis_core::{TestKey, Tool};
+use tamis_core::record::Observed;
+use tamis_core::{PortablePath, TestKey, Tool};
 use tamis_project::Project;
 use tamis_session::{
     Claim, Collected, Frontend, Invocation, KnownScope, Model, Session, SessionOptions,
@@ -29,7 +30,7 @@ impl Frontend for PytestFrontend {
     }
 
     fn may_claim(&self, words: &[OsString]) -> bool {
-        self.claims && runs_pytest(words)
+        self.claims && concerns_pytest(words)
     }
 
     fn claim(&self, invocation: &Invocation) -> Option<Box<dyn Claim>> {
@@ -40,8 +41,11 @@ impl Frontend for PytestFrontend {
                 .any(|option| word == option)
                 || word.to_string_lossy().starts_with("--stepwise")
         });
-        self.may_claim(words)
-            .then(|| -> Box<dyn Claim> { Box::new(PytestCommand { chosen_by_cache }) })
+        let names_pytest = runs_pytest(words);
+        let is_ours = self.may_claim(words) && (names_pytest || has_pytest(&invocation.folder));
+        is_ours.then(|| -> Box<dyn Claim> {
+            Box::new(PytestCommand { chosen_by_cache, names_pytest })
+        })
     }
 
     fn restore(&self, project: &Project, store: &Store) -> Vec<Arc<dyn KnownScope>> {
@@ -57,11 +61,22 @@ impl Frontend for PytestFrontend {
     }
 }
 
+const NOT_ENTERED: &str = "WARNING: no test was distinguished: tamis did not get into pytest, so everything ran as one \
+     command (an interpreter with -E, -I or -S, `env -i`, or an environment of tox without \
+     `pass_env = PYTHONPATH, TAMIS_PYTEST` keeps it out)";
+
+/// Whether a file is of pytest itself, which only a process that imports it reads.
+fn is_of_pytest(path: &PortablePath) -> bool {
+    path.to_string().contains("/_pytest/config/")
+}
+
 /// A command that runs pytest.
 #[derive(Debug, Clone, Copy)]
 struct PytestCommand {
     /// What pytest remembers of the last run decides which tests run.
     chosen_by_cache: bool,
+    /// Its words name pytest. Others may start it, or not.
+    names_pytest: bool,
 }
 
 impl Claim for PytestCommand {
@@ -86,13 +101,14 @@ impl Claim for PytestCommand {
     }
 
     fn nothing_seen(&self, collected: &Collected, _: bool) -> Option<String> {
-        let why = match collected.launched {
-            0 => {
-                "no test was distinguished: tamis did not get into pytest (the interpreter may have been \
-                 started with -E, -I or -S, or without this environment), so everything ran as one command"
-            }
-            _ => "no test was collected that could be distinguished",
-        };
-        Some(why.to_owned())
+        let collected_none = "WARNING: no test was collected that could be distinguished; everything ran as one command";
+        (collected.launched > 0).then(|| collected_none.to_owned())
+    }
+
+    /// pytest was read, and did not connect.
+    fn not_entered(&self, collected: &Collected, read: &[Observed]) -> Option<String> {
+        let has_run = || read.iter().filter_map(|read| read.question.path()).any(is_of_pytest);
+        (collected.launched == 0 && (self.names_pytest || has_run()))
+            .then(|| NOT_ENTERED.to_owned())
     }
 }

@@ -23,4 +23,4 @@ mod windows;
 mod words;
 
 pub use frontend::PytestFrontend;
-pub use words::runs_pytest;
+pub use words::concerns_pytest;

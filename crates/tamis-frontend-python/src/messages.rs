@@ -25,6 +25,8 @@ pub(crate) struct Ask {
     pub(crate) folder: String,
     /// Why all of them have to run.
     pub(crate) everything: Option<String>,
+    /// Which run of pytest asks: all workers of one have the same.
+    pub(crate) run: String,
 }
 
 /// What ran in a window of the process.

@@ -1,7 +1,8 @@
 //! A command that runs pytest, while it runs.
 //!
 //! Each pytest process (one, or each worker of xdist) is a host with windows. It asks which of its tests need
-//! to run; the answer about a test is given once in a command, so that all workers get the same. A test's
+//! to run; the answer about a test is given once in a command, so that all workers get the same. Another run
+//! of pytest in the same command, after something that may have changed anything, runs it. A test's
 //! record is made when the tracer has seen the end of its windows. A source that changed since the command
 //! was prepared may not be what was imported: the tests that use it are not recorded as complete.
 
@@ -9,6 +10,7 @@ use crate::messages::{Ask, Message, TestEnded, WindowClosed};
 use crate::plugin_files;
 use crate::scope::{Kind, PytestScope, Sources};
 use crate::windows::Windows;
+use crate::words::runs_pytest;
 use anyhow::Result;
 use rustc_hash::FxHashMap;
 use std::collections::BTreeSet;
@@ -36,6 +38,8 @@ pub(crate) struct PytestModel {
     sources: Arc<Sources>,
     units: Units,
     answers: FxHashMap<TestKey, bool>,
+    /// The run of pytest that asked for a test first.
+    asked_by: FxHashMap<TestKey, String>,
     hosts: FxHashMap<u32, Host>,
     /// Sources with a change after this moment are not known.
     began: (i64, i64),
@@ -126,7 +130,7 @@ fn body_fact(scope: &PytestScope, file: &str, name: &str) -> (Arc<str>, Value) {
 impl PytestModel {
     fn ask(&mut self, services: &mut Services<'_, '_>, pid: u32, ask: Ask) {
         let scope = PytestScope::new(Arc::clone(&self.sources), &ask.folder, &ask.scope);
-        let scope = Arc::new(scope);
+        let scope = Arc::new(scope.running_everything(ask.everything.clone()));
         let known: Arc<dyn KnownScope> = Arc::clone(&scope) as _;
         services.ledger.collected.scopes += 1;
         let key = |node: &String| known.key(PytestScope::unit(node));
@@ -135,6 +139,9 @@ impl PytestModel {
             .map(|node| PytestScope::unit(node))
             .collect();
         let new: Vec<Unit> = new.into_iter().collect();
+        for unit in &new {
+            self.asked_by.insert(known.key(unit.clone()), ask.run.clone());
+        }
         match self.units.decide(services.ledger, &known, &new) {
             Ok(run) => {
                 let decided = new.into_iter().zip(run);
@@ -144,10 +151,12 @@ impl PytestModel {
         }
         if let Some(why) = ask.everything {
             self.remark(services, format!("all tests run: {why}"));
-            self.answers.values_mut().for_each(|run| *run = true);
         }
-        let run: Vec<bool> =
-            ask.ask.iter().map(|n| self.answers.get(&key(n)).copied().unwrap_or(true)).collect();
+        let needs_to_run = |node: &String| {
+            let key = key(node);
+            self.asked_by.get(&key) != Some(&ask.run) || self.answers.get(&key) != Some(&false)
+        };
+        let run: Vec<bool> = ask.ask.iter().map(needs_to_run).collect();
         if let Some(host) = self.hosts.get_mut(&pid) {
             host.scope = Some(scope);
             host.settle(&self.root);
@@ -314,6 +323,9 @@ impl Model for PytestModel {
         let text = parts.join(std::ffi::OsStr::new("\n"));
         let folder = plugin_files::place(session.folder());
         plugin_files::add_to(&mut invocation.environment, &folder, text);
+        if !runs_pytest(&invocation.words) {
+            plugin_files::through_tox(&mut invocation.environment);
+        }
         Ok(Start::Run)
     }
 

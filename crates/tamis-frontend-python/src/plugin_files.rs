@@ -18,6 +18,8 @@ const FILES: [(&str, &str); 8] = [
 /// What the plugin has to know, one per line: the file that makes it a host, socket, token, root.
 pub(crate) const SESSION: &str = "TAMIS_PYTEST";
 const PYTHONPATH: &str = "PYTHONPATH";
+/// tox hands on only what its settings name; the plugin takes this out again.
+const TOX: (&str, &str) = ("TOX_OVERRIDE", "testenv.pass_env+=PYTHONPATH,TAMIS_PYTEST");
 
 /// Writes the plugin below the session's folder.
 pub(crate) fn write(session: &Path) -> Result<()> {
@@ -52,6 +54,13 @@ pub(crate) fn add_to(
     environment.push((SESSION.into(), session));
 }
 
+/// tox, somewhere below the command, is asked to hand both on. What the user asks of it in the same way stays.
+pub(crate) fn through_tox(environment: &mut Vec<(OsString, OsString)>) {
+    if !environment.iter().any(|(name, _)| name == TOX.0) {
+        environment.push((TOX.0.into(), TOX.1.into()));
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -71,6 +80,16 @@ mod tests {
         let mut environment = vec![(PYTHONPATH.into(), "".into())];
         add_to(&mut environment, Path::new("/s"), "x".into());
         assert_eq!(environment[0], (PYTHONPATH.into(), "/s".into()));
+    }
+
+    #[test]
+    fn what_the_user_asks_of_tox_stays() {
+        let mut environment = Vec::new();
+        through_tox(&mut environment);
+        assert_eq!(environment, [(TOX.0.into(), TOX.1.into())]);
+        let mut environment = vec![(TOX.0.into(), "x=y".into())];
+        through_tox(&mut environment);
+        assert_eq!(environment, [(TOX.0.into(), "x=y".into())]);
     }
 
     #[test]

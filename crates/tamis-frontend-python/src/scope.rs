@@ -4,9 +4,11 @@ use crate::fingerprint::SourceFacts;
 use rustc_hash::FxHashMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
+use tamis_core::decide::Demand;
 use tamis_core::{Hash, Module, Scope, Tool, ToolScope, Unit, Value};
 use tamis_project::{Project, ScopeFacts};
 use tamis_session::KnownScope;
+use tamis_settings::Settings;
 use tamis_store::Store;
 
 /// The tool whose scopes these are.
@@ -126,6 +128,8 @@ pub(crate) struct PytestScope {
     /// How its facts begin.
     id: String,
     pub(crate) sources: Arc<Sources>,
+    /// Why all tests of this run have to run.
+    everything: Option<String>,
 }
 
 impl PytestScope {
@@ -140,7 +144,12 @@ impl PytestScope {
 
     fn of(sources: Arc<Sources>, scope: ToolScope, folder: &str) -> Self {
         let id = scope.id();
-        Self { scope, folder: folder.to_owned(), id, sources }
+        Self { scope, folder: folder.to_owned(), id, sources, everything: None }
+    }
+
+    /// All its tests have to run, where there is a reason.
+    pub(crate) fn running_everything(self, everything: Option<String>) -> Self {
+        Self { everything, ..self }
     }
 
     pub(crate) fn unit(node: &str) -> Unit {
@@ -181,6 +190,10 @@ impl KnownScope for PytestScope {
 
     fn folder(&self) -> &str {
         &self.folder
+    }
+
+    fn demand(&self, _: &Settings, _: &Unit) -> Demand {
+        self.everything.clone().map_or(Demand::None, Demand::Effect)
     }
 }
 

@@ -1,4 +1,8 @@
-//! Which command lines run pytest.
+//! Which command lines run pytest, and which may.
+//!
+//! A command whose words name pytest runs it. One that starts other programs (make, tox, a script) may, and
+//! only then if the project has settings for pytest and the words speak of tests: any other command is none of
+//! our business, and its environment stays as it is.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -23,8 +27,13 @@ const STARTERS: [&str; 16] = [
     "xvfb-run",
 ];
 
+/// Whether these words run pytest, or may.
+pub fn concerns_pytest(words: &[OsString]) -> bool {
+    runs_pytest(words) || may_run_pytest(words)
+}
+
 /// Whether these words run pytest, as far as words show it.
-pub fn runs_pytest(words: &[OsString]) -> bool {
+pub(crate) fn runs_pytest(words: &[OsString]) -> bool {
     let names: Vec<&str> = words.iter().filter_map(|word| word.to_str()).map(name).collect();
     let Some((first, rest)) = names.split_first() else { return false };
     if names.len() < words.len() {
@@ -33,6 +42,63 @@ pub fn runs_pytest(words: &[OsString]) -> bool {
     is_pytest(first)
         || (is_python(first) && is_module(rest))
         || (STARTERS.contains(first) && (rest.iter().any(|w| is_pytest(w)) || is_module(rest)))
+}
+
+/// Programs that run tests of many kinds, in most projects.
+const TEST_RUNNERS: [&str; 2] = ["tox", "nox"];
+
+/// Programs that run what a file of the project says under a name.
+const TASK_RUNNERS: [&str; 12] = [
+    "make", "gmake", "just", "task", "ninja", "invoke", "inv", "doit", "poe", "npm", "pnpm", "yarn",
+];
+
+const SHELLS: [&str; 5] = ["sh", "bash", "dash", "zsh", "ksh"];
+
+/// Whether these words may start a program that runs pytest, in a project that has tests for it.
+fn may_run_pytest(words: &[OsString]) -> bool {
+    let words: Vec<&str> = words.iter().filter_map(|word| word.to_str()).collect();
+    let Some((first, rest)) = words.split_first() else { return false };
+    let program = name(first);
+    if TEST_RUNNERS.contains(&program) {
+        return true;
+    }
+    if TASK_RUNNERS.contains(&program) {
+        return rest.iter().any(|word| speaks_of_tests(word));
+    }
+    if is_python(program) || SHELLS.contains(&program) {
+        // The script, not its arguments; not a module or a text.
+        let script = rest.iter().find(|word| !word.starts_with('-'));
+        let other = rest
+            .iter()
+            .take_while(|word| word.starts_with('-'))
+            .any(|word| word.starts_with("-m") || word.starts_with("-c"));
+        let is_tox = other && rest.iter().any(|word| TEST_RUNNERS.contains(word));
+        return is_tox || (!other && script.is_some_and(|word| speaks_of_tests(word)));
+    }
+    if STARTERS.contains(&program) {
+        return rest.iter().any(|word| TEST_RUNNERS.contains(word) || speaks_of_tests(word));
+    }
+    first.contains('/') && speaks_of_tests(program)
+}
+
+fn speaks_of_tests(word: &str) -> bool {
+    let word = name(word).to_lowercase();
+    ["test", "check", "cov"].iter().any(|part| word.contains(part))
+}
+
+/// Whether a folder has settings for pytest.
+pub(crate) fn has_pytest(folder: &Path) -> bool {
+    let says = |file: &str, text: &str| {
+        std::fs::read_to_string(folder.join(file)).is_ok_and(|found| found.contains(text))
+    };
+    ["pytest.ini", ".pytest.ini", "pytest.toml", ".pytest.toml", "conftest.py"]
+        .iter()
+        .chain(&["tests/conftest.py", "test/conftest.py"])
+        .any(|file| folder.join(file).is_file())
+        || says("pyproject.toml", "pytest")
+        || says("tox.ini", "pytest")
+        || says("setup.cfg", "pytest")
+        || says("noxfile.py", "pytest")
 }
 
 fn name(word: &str) -> &str {
@@ -85,6 +151,50 @@ mod tests {
         ] {
             assert!(runs(text), "{text}");
         }
+    }
+
+    #[test]
+    fn programs_that_may_run_pytest() {
+        let may =
+            |text: &str| may_run_pytest(&text.split(' ').map(OsString::from).collect::<Vec<_>>());
+        for text in [
+            "tox -e py312",
+            "python -m tox",
+            "nox",
+            "make test",
+            "make -j2 check",
+            "just unit-tests",
+            "./scripts/run_tests.sh",
+            "bash -e scripts/test",
+            "python runtests.py -v",
+            "uv run tox",
+            "hatch test",
+            "poetry run test-all",
+        ] {
+            assert!(may(text), "{text}");
+        }
+        for text in [
+            "make lint",
+            "make",
+            "python -m unittest",
+            "python -c test",
+            "python manage.py test",
+            "bash build.sh test",
+            "test -f x",
+            "./build",
+            "cargo test",
+        ] {
+            assert!(!may(text), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_project_with_settings_for_pytest() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("pyproject.toml"), "[tool.ruff]\n").unwrap();
+        assert!(!has_pytest(folder.path()));
+        std::fs::write(folder.path().join("tox.ini"), "[testenv]\ncommands = pytest\n").unwrap();
+        assert!(has_pytest(folder.path()));
     }
 
     #[test]

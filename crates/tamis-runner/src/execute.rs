@@ -138,6 +138,9 @@ pub(crate) fn execute(job: Job<'_>) -> Result<Executed> {
         taints.push(Taint::Unobserved(NO_SECOND_TRACER.to_owned()));
     }
     if let Some(claim) = &case.claim {
+        if inside.scopes == 0 && matches!(outcome, Outcome::Passed | Outcome::Failed(_)) {
+            claim.not_entered(&inside, &observed).into_iter().for_each(|text| call.remark(text));
+        }
         forget_places_of(claim.as_ref(), call.project, &mut observed, &mut taints);
     }
     let relied_on = inside.relied_on.into_iter().chain(still_there(call.project, outputs));

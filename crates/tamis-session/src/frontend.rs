@@ -19,6 +19,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tamis_core::decide::Demand;
+use tamis_core::record::Observed;
 use tamis_core::{TestKey, Tool, Unit};
 use tamis_project::{Project, RestoreScopes, ScopeFacts};
 use tamis_store::Store;
@@ -130,6 +131,11 @@ pub trait Claim: fmt::Debug + Send + Sync {
 
     /// What to say of a command in which no unit was seen, if anything.
     fn nothing_seen(&self, _: &Collected, _: bool) -> Option<String> {
+        None
+    }
+
+    /// The same by what the command read: its units ran, and its processes did not connect.
+    fn not_entered(&self, _: &Collected, _read: &[Observed]) -> Option<String> {
         None
     }
 }

@@ -108,7 +108,7 @@ fn traits(words: &[OsString]) -> CommandTraits {
         folder: std::env::current_dir().unwrap_or_default(),
     };
     let functions = || Project::find(None).is_ok_and(|found| found.settings.python.functions);
-    let claims_pytest = tamis_frontend_python::runs_pytest(words) && functions();
+    let claims_pytest = tamis_frontend_python::concerns_pytest(words) && functions();
     let claim = context::frontends(claims_pytest).claim(&invocation);
     let Some(claim) = claim else { return CommandTraits::default() };
     CommandTraits {

@@ -160,7 +160,7 @@ def report(plugin, test, wall):
         message["all"] = _reach(plugin, gathering)
     if process:
         message["process"] = process
-    writes.send(message)
+    plugin.hand_over(test, gathering.fixtures, message)
 
 
 def _message(plugin, test, wall, why):

@@ -4,12 +4,15 @@ import gc
 import logging
 import operator
 import os
+import random
 import signal
 import sys
 import threading
 import types
 import warnings
 
+# Tests put other functions in the place of those of the library: what is used here is taken before.
+_umask, _chances = os.umask, random.getstate
 #: Attributes of pytest's configuration that are its own.
 _PYTESTS = {
     "option", "invocation_params", "pluginmanager", "stash", "trace", "hook", "args", "args_source", "cache",
@@ -18,6 +21,27 @@ _PYTESTS = {
 }  # fmt: skip
 #: Libraries that work on behalf of pytest, and change while it runs.
 _AROUND = ("_pytest", "pytest", "pluggy", "xdist", "execnet", "sys", "builtins", "_tamis", "importlib", "_frozen")
+
+
+#: What changes in `sys` while tests run, or is compared by itself.
+_OF_PYTHON = {
+    "last_type", "last_value", "last_traceback", "last_exc", "stdin", "stdout", "stderr", "path_importer_cache",
+    "modules", "meta_path", "path", "path_hooks", "excepthook", "unraisablehook", "argv",
+}  # fmt: skip
+#: By one of these names code comes to the numbers that modules share.
+_BY_CHANCE = frozenset(("random", "Random", "seed", *(name for name in dir(random.Random) if name[0] != "_")))
+
+
+def _is_of_library(value):
+    """Whether a plugin that is installed keeps this for itself."""
+    home = sys.modules.get(type(value).__module__)
+    file = getattr(home, "__file__", None) or ""
+    return any(part.endswith("-packages") for part in file.split(os.sep))
+
+
+def _is_put_in(module):
+    """Whether this is among the modules without having been imported."""
+    return not isinstance(module, types.ModuleType) or vars(module).get("__spec__") is None
 
 
 class ProcessState:
@@ -45,18 +69,23 @@ class ProcessState:
             "warnings": list(map(repr, warnings.filters)),
             "locale": self._quietly(lambda: locale.setlocale(locale.LC_ALL)),
             "decimal": repr(decimal.getcontext()) if decimal else None,
-            "sockets": socket.getdefaulttimeout() if socket else None,
+            "sockets": (socket.getdefaulttimeout(),) if socket else None,
             "signals": [id(signal.getsignal(number)) for number in range(1, 32)],
             "context": [(id(key), id(value)) for key, value in contextvars.copy_context().items()],
             "logging": self._logging(),
             "modules": [(name, id(sys.modules.get(name))) for name in self.known],
+            "put in": [(name, id(module)) for name, module in list(sys.modules.items()) if _is_put_in(module)],
             "configuration": [(name, id(vars(self.config)[name])) for name in self.own_attributes()],
+            "interpreter": [(name, id(value)) for name, value in vars(sys).items() if name not in _OF_PYTHON],
+            "arguments": list(sys.argv),
+            "mask": self._mask(),
             "limits": (sys.getrecursionlimit(), sys.getswitchinterval()),
         }
 
     def own_attributes(self):
         """What the project keeps in pytest's configuration."""
-        return [name for name in vars(self.config) if name not in _PYTESTS and not name.startswith("_")]
+        named = [name for name in vars(self.config) if name not in _PYTESTS and not name.startswith("_")]
+        return [name for name in named if not _is_of_library(vars(self.config)[name])]
 
     @staticmethod
     def _quietly(function):
@@ -64,6 +93,15 @@ class ProcessState:
             return function()
         except Exception:
             return None
+
+    @staticmethod
+    def _mask():
+        """Which permissions new files do not get; asking for it sets it, which other threads could notice."""
+        if threading.active_count() > 1:
+            return None
+        mask = _umask(0o77)
+        _umask(mask)
+        return mask
 
     def _folder(self):
         return self._quietly(os.getcwd)
@@ -94,7 +132,7 @@ class ForeignState:
     """The names of libraries: what a test put in the place of one of their functions, and left there."""
 
     def __init__(self, modules):
-        self.modules = modules
+        self.modules, self.chances = modules, _chances()
         self.look()
 
     def look(self):
@@ -107,6 +145,10 @@ class ForeignState:
 
     def changes(self):
         """Sets of labels; names that are new, and modules in modules, are no change."""
+        before, self.chances = self.chances, _chances()
+        return self._names() + ([] if before == self.chances else [_BY_CHANCE])
+
+    def _names(self):
         now = gc.get_referents(*self.spaces)
         if len(now) == len(self.refs) and all(map(operator.is_, now, self.refs)):
             if len(sys.modules) != self.count:

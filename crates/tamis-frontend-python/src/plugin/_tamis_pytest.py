@@ -11,7 +11,7 @@ import sys
 import time
 
 import pluggy
-from _tamis_evidence import Test
+from _tamis_evidence import Gathering, Test
 from _tamis_evidence import report as report_test
 from _tamis_imports import Imports
 from _tamis_link import Link
@@ -24,6 +24,7 @@ _abspath = os.path.abspath
 _now, _frame = time.perf_counter, sys._getframe
 hookimpl = pluggy.HookimplMarker("pytest")
 
+_FOR_TOX = "testenv.pass_env+=PYTHONPATH,TAMIS_PYTEST"
 #: Options that change which tests run, where, or what is printed, and not what a test does.
 NEUTRAL = {
     "file_or_dir", "keyword", "markexpr", "verbose", "maxfail", "tbstyle", "showlocals", "show_locals", "color",
@@ -36,6 +37,8 @@ NEUTRAL = {
     "loadscopereorder", "keepduplicates", "collect_in_virtualenv", "continue_on_collection_errors", "rsyncdirs",
     "no_showlocals", "plugins", "loadgroup", "quiet",
 }  # fmt: skip
+#: Plugins whose fixtures hold what they run tests with: event loops, and what pytest keeps for itself.
+RUNNERS = {"_pytest", "pytest_asyncio", "anyio", "xdist"}
 #: With these nothing of a test runs, or not as usual.
 OTHER_PURPOSE = ("collectonly", "setuponly", "setupplan", "showfixtures", "show_fixtures_per_test", "markers")
 
@@ -54,13 +57,14 @@ class Plugin:
         self.config = None
         self.collected = {}
         self.fixtures = {}
+        self.waiting = []
         self.making = []
         self.writers = {}
         self.wrote = {}
         self.test = None
         self.deselected = 0
         self.asked = False
-        self.is_complete = False
+        self.is_complete = self.is_over = False
         self.began, self.spent, self.is_too_slow = _now(), 0.0, False
 
     # The beginning.
@@ -68,6 +72,7 @@ class Plugin:
     def begin(self):
         self.watch.start()
         self._look_at_what_was_before()
+        self._take_modules_of_before()
         self.imports.install()
         self.imports.on_imported = self.imported
         sys.addaudithook(self.audit)
@@ -101,31 +106,60 @@ class Plugin:
                 except OSError:
                     pass
 
+    def _take_modules_of_before(self):
+        """Modules of the project that the program around pytest imported: who imported what is not known.
+
+        They count by their text for every test, and each of them leads to all others.
+        """
+        found = {}
+        for name, module in list(sys.modules.items()):
+            file = self.watch.file(_abspath(getattr(module, "__file__", None) or ""))
+            if file is not None:
+                found[name] = file
+        for name, file in found.items():
+            self.imports.files[name] = file
+            self.imports.edges.setdefault(name, set()).update(found)
+            self.watch.owner.read.add(file)
+            self.state.add_module(name)
+
     def _around_fixtures(self, kind):
         execute, used = kind.execute, self.used
+        finish, finishes, has_finished = kind.finish, self.finishes, self.has_finished
 
         def around(self, request):
             __tracebackhide__ = True
             used(self)
             return execute(self, request)
 
-        kind.execute = around
+        def around_finish(self, request):
+            __tracebackhide__ = True
+            owner = finishes(self)
+            if owner is None:
+                return finish(self, request)
+            try:
+                return finish(self, request)
+            finally:
+                has_finished(self, owner)
+
+        kind.execute, kind.finish = around, around_finish
 
     @guarded
     def audit(self, event, args):
         if event == "open":
-            path = args[0]
-            if self.test is not None and type(path) is str and isinstance(args[2], int):
+            path = _text(args[0])
+            if path is None:
+                return
+            if self.test is not None and isinstance(args[2], int):
                 self.opened(path, bool(args[2] & _WRITES))
-            if type(path) is str and path.endswith(".py") and not _is_import():
-                file = self.watch.file(path)
+            if path.endswith(".py") and not _is_import():
+                file = self.watch.file(_abspath(path))
                 if file is not None:
                     self.watch.owner.read.add(file)
         elif event == "sqlite3.connect":
             if self.test is not None and isinstance(args[0], str) and args[0] != ":memory:":
                 self.opened(args[0], True)
         elif event in ("os.listdir", "os.scandir"):
-            folder = self.watch.folder(args[0])
+            folder = self.watch.folder(_text(args[0]) if args[0] is not None else None)
             if folder is not None:
                 lists = self.watch.owner.lists
                 lists[folder] = lists.get(folder, False) or not _is_search()
@@ -166,6 +200,8 @@ class Plugin:
     def leave_environment(self):
         """Tests and their children see the environment that the user made."""
         os.environ.pop("TAMIS_PYTEST", None)
+        if os.environ.get("TOX_OVERRIDE") == _FOR_TOX:
+            del os.environ["TOX_OVERRIDE"]
         entries = os.environ.get("PYTHONPATH", "").split(os.pathsep)
         if self.here in entries:
             entries.remove(self.here)
@@ -200,7 +236,7 @@ class Plugin:
             return
         self.asked = True
         everything = None
-        if getattr(option, "cov_source", None):
+        if getattr(option, "cov_source", None) or _is_covered():
             everything = "coverage is measured, and what tests that do not run cover would be missing"
         folder = os.path.realpath(str(self.config.rootpath)) + os.sep
         inside = folder.startswith(self.watch.root)
@@ -209,6 +245,7 @@ class Plugin:
             "scope": self.scope(),
             "folder": folder[len(self.watch.root) :].rstrip(os.sep) or "." if inside else ".",
             "everything": everything,
+            "run": os.environ.get("PYTEST_XDIST_TESTRUNUID") or str(self.link.pid),
         }
         answer = self.link.ask(question)
         if not isinstance(answer, list) or len(answer) != len(items):
@@ -276,6 +313,10 @@ class Plugin:
         began = _now()
         for root, changed in self.state.changes(besides=(name,)).items():
             self.write(root, changed, owner)
+            if self.test is not None:
+                # Without this test it may not have been imported.
+                self.write(root, changed, self.test)
+                self.test.has_written = True
         self.state.add_module(name)
         self.spend(_now() - began)
 
@@ -297,8 +338,51 @@ class Plugin:
     def made(self, definition, owner):
         self.fixtures[id(definition)] = (definition, owner)
         result = getattr(definition, "cached_result", None)
-        if result is not None and result[0] is not None:
+        home = str(getattr(definition.func, "__module__", "")).partition(".")[0]
+        if result is not None and result[0] is not None and home not in RUNNERS:
             self.state.add(id(definition), result[0])
+
+    @guarded
+    def finishes(self, definition):
+        """What a fixture of a wider scope does at its end counts for all tests that used it."""
+        if id(definition) not in self.fixtures or getattr(definition, "cached_result", None) is None:
+            return None
+        owner = Owner("fixture")
+        owner.uses = set()
+        self.watch.push(owner)
+        return owner
+
+    @guarded
+    def has_finished(self, definition, owner):
+        self.watch.pop()
+        found = Gathering(self, None)
+        found.visit(owner)
+        found.close()
+        for _, message, unfinished in self.waiting:
+            if id(definition) in unfinished:
+                unfinished.discard(id(definition))
+                message["windows"] = sorted(found.windows.union(message["windows"]))
+                message["modules"] = sorted(found.files.union(message["modules"]))
+        self.send_finished()
+
+    def hand_over(self, test, fixtures, message):
+        """A test is recorded when the fixtures that it used have ended."""
+        unfinished = {known for known in fixtures if self.fixtures[known][0].cached_result is not None}
+        self.waiting.append((test, message, unfinished))
+        self.send_finished()
+
+    def send_finished(self):
+        ready = [message for _, message, unfinished in self.waiting if not unfinished]
+        self.waiting = [waiting for waiting in self.waiting if waiting[2]]
+        for message in ready:
+            self.link.send(message)
+
+    @guarded
+    def send_rest(self):
+        for _, message, unfinished in self.waiting:
+            message["incomplete"] = message["incomplete"] or "a fixture that it used has not ended"
+            unfinished.clear()
+        self.send_finished()
 
     @guarded
     def after_test(self, test):
@@ -328,6 +412,23 @@ def connect(here, session):
         raise
     the = plugin
     return True
+
+
+def _is_covered():
+    """Whether coverage.py measures this process, whoever started it."""
+    coverage = sys.modules.get("coverage")
+    kind = getattr(coverage, "Coverage", None)
+    return kind is not None and kind.current() is not None
+
+
+def _text(path):
+    """A path as a text; None for an open file."""
+    if type(path) is str:
+        return path
+    try:
+        return os.fsdecode(path)
+    except TypeError:
+        return None
 
 
 def _is_import():
@@ -379,7 +480,7 @@ def pytest_addoption():
 
 @hookimpl(tryfirst=True)
 def pytest_load_initial_conftests(early_config):
-    if the is not None and the.config is None:
+    if the is not None and the.config is None and not the.is_over:
         the.configured(early_config)
 
 
@@ -480,7 +581,8 @@ def pytest_sessionfinish(session, exitstatus):
 @hookimpl(trylast=True)
 def pytest_unconfigure(config):
     if the is not None and the.config is config:
+        the.send_rest()
         the.watch.end()
         the.watch.stop()
         the.link.bye()
-        the.config = None
+        the.config, the.is_over = None, True

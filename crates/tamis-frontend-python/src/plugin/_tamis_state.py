@@ -9,6 +9,7 @@ What cannot be looked into counts as changed in each window. What libraries keep
 of the project refers to it, is not seen.
 """
 
+import _abc
 import _io
 import collections
 import functools
@@ -166,6 +167,8 @@ class Root:
                     self.special.append((child, digest, _safely(digest, child), path))
                 if is_class:
                     self.special.append((child, _subclasses, _subclasses(child), ("__subclasses__",)))
+                    if "_abc_impl" in vars(child):
+                        self.special.append((child, _registered, _registered(child), path))
                 if kind == 1 or type(child) in _RESUMED:
                     todo.append((child, path))
         self.refs = _referents(*self.objects)
@@ -193,15 +196,15 @@ class Root:
         closed = [frozenset(path) for path in self.closed]
         if self.is_same():
             return closed
-        before, special = self.slots, {id(s[0]): s for s in self.special}
+        before, special = self.slots, {(id(s[0]), s[1]): s for s in self.special}
         self.look()
         changed = list(closed)
         for number, (thing, labels, now) in self.slots.items():
             was = before.get(number)
             if was is not None and was[0] is thing:
                 changed.extend(_differences(thing, labels, was[2], now))
-        for thing, _, digest, labels in self.special:
-            was = special.get(id(thing))
+        for thing, how, digest, labels in self.special:
+            was = special.get((id(thing), how))
             if was is not None and was[2] != digest:
                 changed.append(frozenset(labels))
         return changed
@@ -216,6 +219,11 @@ def _keys(dicts):
 
 def _subclasses(kind):
     return list(map(id, type.__subclasses__(kind)))
+
+
+def _registered(kind):
+    """The classes that count as subclasses of an abstract one."""
+    return sorted(map(id, _abc._get_dump(kind)[0]))
 
 
 def _safely(digest, thing):

@@ -18,5 +18,8 @@ mod paper_cases;
 mod property;
 mod pytest;
 mod pytest_kept;
+mod pytest_kinds;
+mod pytest_launchers;
+mod pytest_traps;
 mod static_select;
 mod truth;
