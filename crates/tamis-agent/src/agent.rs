@@ -15,10 +15,11 @@ use crate::probes::Probes;
 use std::collections::BTreeSet;
 use std::ffi::CString;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use tamis_jvm_wire::Mark;
 use tamis_jvm_wire::{
-    ClassSeen, FromJvm, Hits, Lookup, Lookups, Options, Role, StaticState, ToJvm, Window,
+    ClassSeen, Covered, FromJvm, Hits, Lookup, Lookups, Options, Role, StaticState, ToJvm, Window,
 };
 
 /// Deeper stacks are not looked at to their end.
@@ -37,6 +38,8 @@ pub(crate) struct Agent {
     pub(crate) lookups: lookups::Lookups,
     pub(crate) prepared: Prepared,
     pub(crate) late: Late,
+    /// JaCoCo measures coverage in this JVM.
+    pub(crate) measures: AtomicBool,
     /// Not in a build tool.
     pub(crate) jdk: Option<Jdk>,
     /// A global reference; set before the program's first class is loaded.
@@ -93,6 +96,7 @@ impl Agent {
             lookups: lookups::Lookups::default(),
             prepared: Prepared::default(),
             late: Late::default(),
+            measures: AtomicBool::new(false),
             jdk,
             platform_loader: OnceLock::new(),
             desk: Mutex::new(Desk {
@@ -142,6 +146,7 @@ impl Agent {
     }
 
     pub(crate) fn test_begins(&self, jni: Jni, framework: &str, class: &str) -> u32 {
+        self.tell_covered(jni);
         let mut desk = self.desk();
         let (test, boundaries) = desk.tests.begin(framework, class);
         if !boundaries.is_empty() {
@@ -186,12 +191,14 @@ impl Agent {
     }
 
     pub(crate) fn test_ends(&self, jni: Jni, test: u32, failed: bool) {
+        self.tell_covered(jni);
         let mut desk = self.desk();
         let boundaries = desk.tests.end(test, failed);
         self.pass(jni, &mut desk, boundaries);
     }
 
     pub(crate) fn class_ends(&self, jni: Jni, class: &str, failed: bool) {
+        self.tell_covered(jni);
         let mut desk = self.desk();
         let boundaries = desk.tests.end_class(class, failed);
         self.pass(jni, &mut desk, boundaries);
@@ -205,6 +212,7 @@ impl Agent {
     /// The static initialiser with this probe begins. Others that run now are around it, or on other
     /// threads and cannot be distinguished.
     pub(crate) fn initialiser_begins(&self, jni: Jni, probe: u32) {
+        self.tell_covered(jni);
         let Some(threads) = self.jvmti.threads(jni) else { return };
         let mut desk = self.desk();
         let open = desk.tests.open();
@@ -214,6 +222,7 @@ impl Agent {
     }
 
     pub(crate) fn initialiser_ends(&self, jni: Jni, probe: u32) {
+        self.tell_covered(jni);
         let now = self.jvmti.threads(jni);
         let mut desk = self.desk();
         let open = desk.tests.open();
@@ -245,6 +254,7 @@ impl Agent {
 
     /// Whether a test of this class that begins now is the only one.
     pub(crate) fn is_idle_for(&self, jni: Jni, class: &str) -> bool {
+        self.tell_covered(jni);
         let mut desk = self.desk();
         let boundaries = desk.tests.settle(class);
         self.pass(jni, &mut desk, boundaries);
@@ -273,6 +283,7 @@ impl Agent {
     }
 
     pub(crate) fn group_member(&self, jni: Jni, framework: &str, class: &str) {
+        self.tell_covered(jni);
         let mut desk = self.desk();
         let boundaries = desk.tests.settle(class);
         self.pass(jni, &mut desk, boundaries);
@@ -281,6 +292,7 @@ impl Agent {
     }
 
     pub(crate) fn group_ends(&self, jni: Jni, framework: &str, failed: bool) {
+        self.tell_covered(jni);
         let mut desk = self.desk();
         desk.tests.group_end(framework, failed);
         loop {
@@ -303,6 +315,25 @@ impl Agent {
             let pid = std::process::id();
             let mark = Mark { pid, test: boundary.test, begins: boundary.begins };
             look_at(&mark.path(&self.options.token));
+        }
+    }
+
+    /// What JaCoCo counted since the last boundary. Asked for before the desk is taken: Java code runs for it.
+    fn tell_covered(&self, jni: Jni) {
+        if !self.measures.load(Ordering::Relaxed) {
+            return;
+        }
+        let drained = || {
+            let class = jni.find_class(c"java/lang/TamisCoverage")?;
+            let bytes = jni.call_static(class, c"drain", c"()[B", &[])?;
+            jni.bytes(bytes)
+        };
+        let data = drained();
+        if data.as_ref().is_none_or(|data| !data.is_empty()) {
+            let mut desk = self.desk();
+            let open = desk.tests.open();
+            let initialisers = desk.initialisers.iter().map(|open| open.probe).collect();
+            desk.link.tell(&FromJvm::Covered(Covered { open, initialisers, data }));
         }
     }
 
@@ -330,6 +361,7 @@ impl Agent {
 
     /// The JVM ends. Tests that are still open stay without an end.
     pub(crate) fn farewell(&self, jni: Jni) {
+        self.tell_covered(jni);
         let mut desk = self.desk();
         let boundaries = desk.tests.settle("");
         self.pass(jni, &mut desk, boundaries);

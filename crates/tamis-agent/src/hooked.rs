@@ -8,6 +8,7 @@ use tamis_classfile::rewrite::Argument;
 pub(crate) const HOOKS: &str = "java/lang/TamisHooks";
 pub(crate) const LAUNCHER: &str = "java/lang/TamisLauncher";
 const ANT: &str = "java/lang/TamisAnt";
+const COVERAGE: &str = "java/lang/TamisCoverage";
 const MAVEN: &str = "java/lang/TamisMaven";
 
 #[derive(Debug, Clone, Copy)]
@@ -67,6 +68,11 @@ pub(crate) fn of_tests(class: &[u8], name: &[u8], descriptor: &[u8]) -> Option<H
                 (matches!(name, b"run" | b"launch") && descriptor == b"()V")
                     .then_some(Hook::AtStart { owner: ANT, name: "testsBegin", arguments: &[] })
             }
+            _ if is_jacoco(class) => match name {
+                b"getExecutionData" => of_jacoco("asked"),
+                b"collect" | b"reset" => of_jacoco("collects"),
+                _ => None,
+            },
             _ if is_ant_task(class) => (name == b"execute" && descriptor == b"()V")
                 .then_some(Hook::AtStart { owner: ANT, name: "taskBegins", arguments: &[] }),
             b"org/testng/TestRunner" | b"org/testng/SuiteRunner" => {
@@ -108,6 +114,15 @@ pub(crate) fn may_be_in_tests(class: &[u8], file: &[u8]) -> bool {
     class.starts_with(b"org/junit/")
         || class.starts_with(b"org/testng/")
         || NAMED.iter().any(|name| file.windows(name.len()).any(|w| w == *name))
+}
+
+/// Where JaCoCo keeps what it counts; its agent has it in a package of each version's own.
+fn is_jacoco(class: &[u8]) -> bool {
+    class.starts_with(b"org/jacoco/") && class.ends_with(b"/core/runtime/RuntimeData")
+}
+
+fn of_jacoco(name: &'static str) -> Option<Hook> {
+    Some(Hook::AtStart { owner: COVERAGE, name, arguments: &[Argument::Local(0)] })
 }
 
 /// Ant's tasks that run tests.

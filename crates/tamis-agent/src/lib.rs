@@ -31,6 +31,7 @@ mod instrument;
 mod jdk;
 mod jvm;
 mod late;
+mod left_files;
 mod link;
 mod load;
 mod lookups;
@@ -54,7 +55,7 @@ use std::panic::catch_unwind;
 use tamis_jvm_wire::{Options, Role};
 
 /// The classes of `java/`, compiled; in the order in which they can be defined.
-const CLASSES: [(&CStr, &[u8]); 18] = [
+const CLASSES: [(&CStr, &[u8]); 20] = [
     (c"java/lang/TamisMarks", include_bytes!("../java/classes/java/lang/TamisMarks.class")),
     (c"java/lang/TamisRunners", include_bytes!("../java/classes/java/lang/TamisRunners.class")),
     (c"java/lang/TamisMaven", include_bytes!("../java/classes/java/lang/TamisMaven.class")),
@@ -67,6 +68,11 @@ const CLASSES: [(&CStr, &[u8]); 18] = [
     (c"java/lang/TamisChildren", include_bytes!("../java/classes/java/lang/TamisChildren.class")),
     (c"java/lang/TamisGlobals", include_bytes!("../java/classes/java/lang/TamisGlobals.class")),
     (c"java/lang/TamisLookups", include_bytes!("../java/classes/java/lang/TamisLookups.class")),
+    (
+        c"java/lang/TamisCoverage$Known",
+        include_bytes!("../java/classes/java/lang/TamisCoverage$Known.class"),
+    ),
+    (c"java/lang/TamisCoverage", include_bytes!("../java/classes/java/lang/TamisCoverage.class")),
     (
         c"java/lang/TamisHeap$Layout",
         include_bytes!("../java/classes/java/lang/TamisHeap$Layout.class"),

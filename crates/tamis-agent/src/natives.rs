@@ -2,6 +2,7 @@
 
 use crate::agent::{Agent, guarded};
 use crate::jvm::{Jni, Object};
+use crate::left_files;
 use crate::lookups::LookupKind;
 use std::ffi::CString;
 use tamis_jvm_wire::{FromJvm, Goal, Scanned, ToJvm};
@@ -274,7 +275,14 @@ extern "system" fn Java_java_lang_TamisMaven_goalEnds(
 ) {
     guarded((), |agent| {
         let error = jni.text(error);
-        agent.tell_now(&FromJvm::GoalEnded { goal: goal.cast_unsigned(), error });
+        let ended = FromJvm::GoalEnded { goal: goal.cast_unsigned(), error };
+        if let Some(ToJvm::Files(files)) = agent.ask(&ended) {
+            for file in files {
+                if let Err(problem) = left_files::write(&file) {
+                    agent.trouble(&format!("{} could not be written: {problem}", file.path));
+                }
+            }
+        }
     });
 }
 

@@ -4,6 +4,7 @@ use crate::agent::guarded;
 use crate::jvm::{Jni, Object};
 use crate::prepared::can_change;
 use std::ffi::CString;
+use std::sync::atomic::Ordering;
 use tamis_classfile::{flags, mutf8};
 
 /// Where JaCoCo counts what a class ran, in the class itself: nothing that the program can see.
@@ -119,6 +120,15 @@ extern "system" fn Java_java_lang_TamisGlobals_tell(
         } else {
             agent.trouble("the state of the JVM could not be read");
         }
+    });
+}
+
+/// `private static native void measures()`
+#[unsafe(no_mangle)]
+extern "system" fn Java_java_lang_TamisCoverage_measures(_: Jni, _: Object) {
+    guarded((), |agent| {
+        // A runner that is not observed reports no borders.
+        agent.measures.store(agent.watches_code(), Ordering::Relaxed);
     });
 }
 

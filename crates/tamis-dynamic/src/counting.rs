@@ -10,6 +10,7 @@ use crate::seen::{Counted, Depends, Place, Seen};
 use crate::tests_seen::TestsSeen;
 use roaring::RoaringBitmap;
 use rustc_hash::FxHashSet;
+use std::collections::BTreeSet;
 use tamis_classfile::mutf8;
 use tamis_classpath::names::{NameId, Names};
 
@@ -46,6 +47,10 @@ impl Jvm {
         // What a test asked for by name that this one relies on may have been for this one, too. Of static
         // initialisers it is known what they asked for.
         let inherited = &hits - &seen.hits;
+        // Which way it took through code that meets it depends on what was left, also where it ran that code.
+        let others = self.tests.ended.iter().filter(|did| !did.hits.is_disjoint(&left));
+        depends.left_by = others.map(|did| did.test).collect();
+        depends.initialisers = self.told_initialisers(&touched);
         let left = left - &seen.hits;
         for did in self.tests.ended.iter().filter(|did| !did.hits.is_disjoint(&inherited)) {
             depends.relies_on.insert(did.test);
@@ -62,6 +67,12 @@ impl Jvm {
         self.add_bodies(&hits, &mut facts);
         depends.facts = self.answers.facts(facts);
         Counted { depends, hits, objects, stranger }
+    }
+
+    /// The static initialisers of these classes of which it is known what they did.
+    fn told_initialisers(&self, touched: &FxHashSet<NameId>) -> BTreeSet<u32> {
+        let all = touched.iter().filter_map(|&class| self.calls.initialiser(class));
+        all.filter(|probe| self.statics.initialised.contains_key(probe)).collect()
     }
 
     /// Who reads a class file without loading it depends on all of it, and on its absence. Those of the

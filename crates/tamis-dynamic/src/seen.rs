@@ -15,6 +15,11 @@ pub struct Depends {
     pub facts: Facts,
     /// Earlier tests of this JVM that ran code which this test relies on: their files count.
     pub relies_on: BTreeSet<u32>,
+    /// Earlier tests that ran code which can leave something where this one meets it, other than in static
+    /// initialisers: without them it may have run other code.
+    pub left_by: BTreeSet<u32>,
+    /// The static initialisers, by their probes, that ran before it and would have run in it otherwise.
+    pub initialisers: BTreeSet<u32>,
     /// Classes that were loaded meanwhile.
     pub loaded: BTreeSet<String>,
     /// It may use resource bundles, which the JDK keeps: those that earlier tests of this JVM read

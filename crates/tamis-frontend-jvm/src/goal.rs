@@ -1,7 +1,7 @@
 //! One test goal of a build: its name, classpath and configuration.
 
 use crate::commands::MAVEN;
-use crate::coverage;
+use crate::coverage::{self, Exec, Measured};
 use crate::unbuilt::Unbuilt;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -33,23 +33,28 @@ pub(crate) struct GoalFacts {
     /// Which tests of a test class the runner chose, where it tells.
     pub(crate) choices: Arc<BTreeMap<String, Value>>,
     /// What measures coverage in its JVM.
-    pub(crate) measured_by: Option<String>,
+    pub(crate) measured: Option<Measured>,
     /// What is not built yet; nothing while a build runs, which compiles before it asks.
     pub(crate) unbuilt: Arc<Unbuilt>,
 }
 
 impl GoalFacts {
-    pub(crate) fn new(project: &Project, goal: &Goal, java_home: &str, words: &[String]) -> Self {
+    /// With the file that coverage is written into.
+    pub(crate) fn new(
+        project: &Project,
+        goal: &Goal,
+        java_home: &str,
+        words: &[String],
+    ) -> (Self, Option<Exec>) {
         let class_path: Vec<PathBuf> = goal.class_path.iter().map(PathBuf::from).collect();
         let folder = project.paths.to_portable(Path::new(&goal.folder)).to_string();
         let index = Arc::new(ClassIndex::load(&class_path, &caches(project)));
         let modules = module_descriptors(&class_path, &index, Path::new(&goal.classes));
         let scope = scope(goal, &folder);
         let artifact: Vec<&str> = goal.artifact.split(':').take(2).collect();
-        let mut arguments = coverage::of_environment();
-        arguments.extend(goal.configuration.iter().map(|(_, value)| value.clone()));
-        Self {
-            measured_by: coverage::measured_by(arguments.iter().map(String::as_str), &index),
+        let (measured, exec) = coverage::of_goal(goal, &index).unzip();
+        let facts = Self {
+            measured,
             id: scope.id(),
             scope,
             artifact: Some(artifact.join(":")),
@@ -61,7 +66,8 @@ impl GoalFacts {
             configuration: configuration(project, goal, java_home, modules),
             choices: Arc::default(),
             unbuilt: Arc::default(),
-        }
+        };
+        (facts, exec.flatten())
     }
 
     /// The answer to a question about this goal's classes; `None` for other questions.

@@ -8,6 +8,7 @@
 mod children;
 mod deciding;
 mod finishing;
+mod left_out;
 mod parts;
 mod runner_scope;
 mod state;
@@ -20,6 +21,7 @@ use crate::goal::{GoalFacts, refusal};
 use crate::launch;
 use crate::saved_goals;
 use anyhow::Result;
+use left_out::{JvmCover, LeftOut};
 use state::{
     Build, ClassReport, Division, GoalState, Host, Jvms, MethodReport, MethodReports, Unit,
 };
@@ -150,6 +152,9 @@ impl Model for JvmModel {
                 end.looked_at.extend(host.loaded);
             }
             end.ran_outside.append(&mut host.jvm.ran_outside());
+            if host.ended_well {
+                self.note_outside(pid, host.goal, host.cover.outside);
+            }
         }
     }
 
@@ -191,8 +196,10 @@ impl JvmModel {
                 let blind = !hello.blind.is_empty();
                 let (units, loaded) = (HashMap::new(), HashSet::new());
                 let stretches = HashMap::new();
+                let cover = JvmCover::default();
+                let ended_well = false;
                 let host =
-                    Host { goal, jvm, units, blind, ended_well: false, loaded, answers, stretches };
+                    Host { goal, jvm, units, blind, ended_well, loaded, answers, stretches, cover };
                 self.jvms.hosts.insert(hello.pid, host);
                 self.goals[goal].end.jvms += 1;
             }
@@ -216,14 +223,7 @@ impl JvmModel {
                 FromJvm::Trouble(why) => {
                     services.ledger.remark(format!("the agent in Maven: {why}"))
                 }
-                FromJvm::GoalEnded { goal, error } => {
-                    if let Some(&number) = self.jvms.builds[&pid].goals.get(&goal) {
-                        let end = &mut self.goals[number].end;
-                        end.green = error.is_none();
-                        // Anything else than failed tests may have kept classes from running.
-                        end.well = error.is_none_or(|e| e.contains("There are test failures"));
-                    }
-                }
+                FromJvm::GoalEnded { goal, error } => self.goal_ended(services, pid, goal, error),
                 _ => {}
             }
             return;
@@ -259,6 +259,11 @@ impl JvmModel {
             FromJvm::Initialised { probe, hits, lookups } => {
                 host.jvm.initialised(probe, &hits, &lookups);
             }
+            FromJvm::Covered(covered) => {
+                let open =
+                    covered.open.iter().copied().filter(|test| host.units.contains_key(test));
+                host.cover.covered(&open.collect::<Vec<u32>>(), &covered);
+            }
             FromJvm::State(state) => host.jvm.state(&state),
             FromJvm::Globals(globals) => host.jvm.globals(&globals),
             FromJvm::Undivided { class, why } => host.undivided(Some(&class), &why),
@@ -287,10 +292,29 @@ impl JvmModel {
         }
     }
 
+    fn goal_ended(
+        &mut self,
+        services: &mut Services<'_, '_>,
+        pid: u32,
+        goal: u32,
+        error: Option<String>,
+    ) {
+        let mut files = Vec::new();
+        if let Some(&number) = self.jvms.builds[&pid].goals.get(&goal) {
+            let end = &mut self.goals[number].end;
+            end.green = error.is_none();
+            // Anything else than failed tests may have kept classes from running.
+            end.well = error.is_none_or(|e| e.contains("There are test failures"));
+            files = self.files_left_out(services.ledger, number);
+        }
+        let build = self.jvms.builds.get_mut(&pid).expect("asked by this build");
+        answer(build, &ToJvm::Files(files));
+    }
+
     fn goal(&mut self, services: &mut Services<'_, '_>, pid: u32, goal: &Goal) {
         let java_home = self.jvms.builds[&pid].java_home.clone();
         let project = services.ledger.project();
-        let facts = GoalFacts::new(project, goal, &java_home, &self.words);
+        let (facts, exec) = GoalFacts::new(project, goal, &java_home, &self.words);
         let number = self.goals.len();
         let mut refusal = refusal(goal, &facts.index);
         let mut arguments = None;
@@ -310,6 +334,9 @@ impl JvmModel {
                 .remark(format!("{scope}: {why}: all its tests run and none is recorded"));
         } else {
             self.covered.add(goal, &facts.index);
+            if let Some(exec) = &exec {
+                self.covered.add_own(&exec.file, &[]);
+            }
             // Without it explanations are poorer, nothing else.
             let _ = saved_goals::save(project, &facts);
             if commands::compiles(self.launcher, &self.words) {
@@ -319,6 +346,7 @@ impl JvmModel {
         services.ledger.collected.scopes += 1;
         let mut state = GoalState::new(facts, CoveredClasses::own_folders(goal));
         state.refusal = refusal;
+        state.left_out = LeftOut::of(goal, exec);
         state.retries = retries(goal);
         self.goals.push(state);
         let build = self.jvms.builds.get_mut(&pid).expect("asked by this build");
@@ -375,15 +403,17 @@ impl JvmModel {
             }
         }
         let Some(host) = self.jvms.hosts.get_mut(&pid) else { return };
+        let (depends, blind) = (host.jvm.ended(ended.test), host.blind);
+        self.note_cover(pid, ended.test, &unit.class, &depends);
         let report = ClassReport {
             goal,
             class: unit.class,
             method: None,
             began: unit.began,
-            depends: host.jvm.ended(ended.test),
+            depends,
             verdict: ended.verdict,
             wall_us: ended.wall_us,
-            blind: host.blind,
+            blind,
         };
         let both = self.joiner.reported(pid, ended.test, (report, methods));
         if let Some((reports, seen)) = both {

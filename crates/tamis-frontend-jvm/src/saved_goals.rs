@@ -2,6 +2,7 @@
 //! answered without starting the build: for `why`, `select`, `status`.
 
 use crate::commands::JAVA;
+use crate::coverage::Measured;
 use crate::goal::{GoalFacts, caches};
 use crate::sources;
 use crate::unbuilt::{Place, Unbuilt};
@@ -26,10 +27,10 @@ struct Saved {
     class_path: Vec<PortablePath>,
     configuration: Value,
     choices: BTreeMap<String, Value>,
-    measured_by: Option<String>,
+    measured: Option<Measured>,
 }
 
-const VERSION: u32 = 3;
+const VERSION: u32 = 4;
 
 /// What goals are kept as, beside the records.
 const KIND: &str = "goal";
@@ -47,7 +48,7 @@ pub(crate) fn save(project: &Project, goal: &GoalFacts) -> Option<()> {
         class_path: goal.class_path.iter().map(portable).collect(),
         configuration: goal.configuration,
         choices: (*goal.choices).clone(),
-        measured_by: goal.measured_by.clone(),
+        measured: goal.measured.clone(),
     };
     let key = Hash::of_parts([goal.id.as_bytes(), goal.folder.as_bytes()]);
     let store = project.existing_store(&Silent).ok()??;
@@ -137,7 +138,7 @@ fn facts(project: &Project, saved: Saved) -> GoalFacts {
         class_path,
         configuration: saved.configuration,
         choices: Arc::new(saved.choices),
-        measured_by: saved.measured_by,
+        measured: saved.measured,
         unbuilt: Arc::default(),
     }
 }

@@ -3,15 +3,17 @@
 use crate::always_run::always_run;
 use crate::coverage;
 use crate::goal::GoalFacts;
+use crate::kept_coverage;
 use crate::methods;
 use crate::static_strategy;
 use anyhow::Result;
 use tamis_core::decide::Demand;
-use tamis_core::{PortablePath, Question, TestKey, ToolScope, Unit, Value};
+use tamis_core::{Planned, PortablePath, Question, TestKey, ToolScope, Unit, Value};
 use tamis_dynamic::Fact;
 use tamis_project::{Project, ScopeFacts};
 use tamis_session::{GraphDecision, KnownScope};
 use tamis_settings::Settings;
+use tamis_store::Store;
 
 impl ScopeFacts for GoalFacts {
     fn answer(&self, fact: &str) -> Option<Value> {
@@ -40,8 +42,22 @@ impl KnownScope for GoalFacts {
         if let Some(pattern) = always_run(&settings.jvm, unit, &self.index) {
             return Demand::AlwaysRun(pattern);
         }
-        let measured = self.measured_by.as_deref().map(coverage::reason);
-        measured.map_or(Demand::None, Demand::Effect)
+        let measured = self.measured.as_ref().filter(|measured| !measured.keeps);
+        measured.map_or(Demand::None, |measured| Demand::Effect(coverage::reason(&measured.by)))
+    }
+
+    fn decides_together(&self) -> bool {
+        self.measured.is_some()
+    }
+
+    fn wanted_besides(&self, store: Option<&Store>, planned: &[Planned]) -> Vec<(usize, String)> {
+        let measured = self.measured.as_ref().filter(|measured| measured.keeps);
+        measured.map(|m| kept_coverage::wanted(self, &m.by, store, planned)).unwrap_or_default()
+    }
+
+    fn may_divide(&self) -> bool {
+        // What a method covers is not known.
+        self.measured.is_none()
     }
 
     fn wholes_of(&self, part: &Unit) -> Vec<Unit> {

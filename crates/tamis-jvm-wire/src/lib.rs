@@ -20,7 +20,7 @@ use std::io::Read;
 use tamis_wire::{FrameError, FromProcess, Payload};
 
 /// Both sides are of one build; this tells a stale agent file.
-pub const VERSION: u32 = 6;
+pub const VERSION: u32 = 7;
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum FromJvm {
@@ -37,6 +37,8 @@ pub enum FromJvm {
         hits: Hits,
         lookups: Lookups,
     },
+    /// What JaCoCo counted since the last such message.
+    Covered(Covered),
     /// Reported right before a test begins while none is open.
     State(StaticState),
     /// What of the JVM itself is not as it was before the first test, each with a number that is the same
@@ -60,7 +62,7 @@ pub enum FromJvm {
         class: String,
         why: String,
     },
-    /// The goal ended; `error` is what it threw.
+    /// The goal ended; `error` is what it threw. Answered by [`ToJvm::Files`].
     GoalEnded {
         goal: u32,
         error: Option<String>,
@@ -130,6 +132,37 @@ pub enum ToJvm {
     Skip { classes: Vec<u32> },
     /// For each of [`FromJvm::Choose`] or [`FromJvm::Methods`] why it need not run, or nothing if it has to.
     Chosen { skipped: Vec<Option<String>> },
+    /// Files that would be there if nothing had been skipped.
+    Files(Vec<LeftFile>),
+}
+
+/// A file that a build tool is to write.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LeftFile {
+    pub path: String,
+    pub mode: Mode,
+    #[serde(with = "serde_bytes_vec")]
+    pub bytes: Vec<u8>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Mode {
+    /// In place of what is there.
+    Replace,
+    /// At the end of what is there.
+    Append,
+}
+
+/// What JaCoCo counted in a stretch of time.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Covered {
+    /// The tests that were open; empty outside of tests.
+    pub open: Vec<u32>,
+    /// The probes of the static initialisers that ran.
+    pub initialisers: Vec<u32>,
+    /// Class by class: number, name, how many probes, the probes that were passed as bits; as
+    /// `TamisCoverage.drain` writes it. `None` if it is not known.
+    pub data: Option<Vec<u8>>,
 }
 
 /// The first message of every JVM.

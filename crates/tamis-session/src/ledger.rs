@@ -35,6 +35,8 @@ pub struct Collected {
     pub relied_on: Vec<Observed>,
     /// Records among them that could not be read again: the command relies on something unknown.
     pub unread: usize,
+    /// The newest record of each unit of this command, where it was written.
+    pub written: HashMap<TestKey, RecordId>,
     /// Scopes that were seen.
     pub scopes: usize,
     /// A graph decided about units.
@@ -328,7 +330,12 @@ impl<'e> Ledger<'e> {
         if runs.is_empty() {
             return;
         }
-        if let Some(Err(error)) = self.store.as_ref().map(|store| store.append_many(&runs)) {
+        let written = self.store.as_ref().map(|store| store.append_many(&runs));
+        if let Some(Ok(ids)) = &written {
+            let keys = runs.iter().map(|run| run.test.clone());
+            self.collected.written.extend(keys.zip(ids.iter().copied()));
+        }
+        if let Some(Err(error)) = written {
             let which = match runs.as_slice() {
                 [one] => format!("{} was", one.test),
                 many => format!("{} and {} more were", many[0].test, many.len() - 1),
@@ -338,6 +345,12 @@ impl<'e> Ledger<'e> {
                 self.collected.reports[report].inputs = None;
             }
         }
+    }
+
+    /// The record of a unit that ran in this command, if it passed and was written.
+    pub fn passed_record(&self, key: &TestKey) -> Option<RecordId> {
+        let passed = self.runs.get(key).is_some_and(|run| run.outcome.passed());
+        self.collected.written.get(key).copied().filter(|_| passed)
     }
 
     /// Everything was reported.

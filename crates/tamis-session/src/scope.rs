@@ -6,6 +6,7 @@ use tamis_core::decide::Demand;
 use tamis_core::{Planned, Question, TestKey, ToolScope, Unit};
 use tamis_project::{Project, ScopeFacts};
 use tamis_settings::Settings;
+use tamis_store::Store;
 
 /// A scope of a tool whose facts can be asked for now.
 pub trait KnownScope: ScopeFacts {
@@ -22,6 +23,22 @@ pub trait KnownScope: ScopeFacts {
     /// What the settings, or the unit itself, want of it before any evidence.
     fn demand(&self, _: &Settings, _: &Unit) -> Demand {
         Demand::None
+    }
+
+    /// Whether it can matter for one unit what is decided about others.
+    fn decides_together(&self) -> bool {
+        false
+    }
+
+    /// Units that the records let be skipped, but of which something else than their outcome is wanted that
+    /// would be missing: by position, with the reason. Without a store nothing is known of any.
+    fn wanted_besides(&self, _: Option<&Store>, _: &[Planned]) -> Vec<(usize, String)> {
+        Vec::new()
+    }
+
+    /// Whether parts of a unit may be left out while others run.
+    fn may_divide(&self) -> bool {
+        true
     }
 
     /// The units that one which is a part can belong to; none for whole units.

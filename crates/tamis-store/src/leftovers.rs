@@ -11,8 +11,8 @@ use crate::store::{RecordCounts, Store, newest_records};
 use crate::summary::RecordRow;
 use roaring::RoaringBitmap;
 use rusqlite::Connection;
-use std::collections::BTreeMap;
-use tamis_core::{PortablePath, TestKey};
+use std::collections::{BTreeMap, BTreeSet};
+use tamis_core::{PortablePath, TestKey, Tool, Unit};
 
 /// A test that asked about a file which another test leaves behind.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -54,7 +54,33 @@ fn left_by(conn: &Connection, row: &RecordRow) -> Result<Vec<PortablePath>, Fail
     Ok(part_of(conn, "left_behind", row.summary.id.0)?.unwrap_or_default())
 }
 
+/// Whether a test is the other one, or a command or test class that it is a part of: what that wrote for it, a
+/// build its classes, is always there before it begins. Commands of one build tool make the same things anew.
+fn is_around(writer: &TestKey, reader: &TestKey, tools: &BTreeSet<&Tool>) -> bool {
+    if writer == reader {
+        return true;
+    }
+    if let (Unit::Class(class), Unit::Method { class: of, .. }) = (&writer.unit, &reader.unit) {
+        let is_nested = of.strip_prefix(class.as_str()).is_some_and(|rest| rest.starts_with('$'));
+        return writer.scope == reader.scope && (of == class || is_nested);
+    }
+    let Some(started) = tool_of(writer, tools) else { return false };
+    reader.scope.tool().or_else(|| tool_of(reader, tools)) == Some(started)
+}
+
+/// The tool that a command starts, of those that have tests of their own: `mvn`, `./mvnw`,
+/// `/opt/maven/bin/mvn`, `python -m pytest`.
+fn tool_of<'t>(key: &TestKey, tools: &BTreeSet<&'t Tool>) -> Option<&'t Tool> {
+    let (Unit::Command(words) | Unit::Item(words)) = &key.unit else { return None };
+    let is_of = |word: &str, tool: &Tool| {
+        word.rsplit('/').next().is_some_and(|program| program.starts_with(tool.name()))
+    };
+    let mut words = words.split_whitespace();
+    words.find_map(|word| tools.iter().find(|tool| is_of(word, tool)).copied())
+}
+
 fn readers(conn: &Connection, newest: &Newest) -> Result<Vec<LeftoverReader>, Failure> {
+    let tools: BTreeSet<&Tool> = newest.iter().filter_map(|(key, ..)| key.scope.tool()).collect();
     let mut writers: BTreeMap<PortablePath, Vec<&TestKey>> = BTreeMap::new();
     for (key, _, row) in newest {
         for path in left_by(conn, row)? {
@@ -73,7 +99,8 @@ fn readers(conn: &Connection, newest: &Newest) -> Result<Vec<LeftoverReader>, Fa
         };
         for observation in set & &about {
             let path = &paths[&observation];
-            for &writer in writers[path].iter().filter(|&&writer| writer != reader) {
+            let others = writers[path].iter().filter(|&&writer| !is_around(writer, reader, &tools));
+            for &writer in others {
                 let [reader, writer] = [reader, writer].map(Clone::clone);
                 found.push(LeftoverReader { reader, path: path.clone(), writer });
             }

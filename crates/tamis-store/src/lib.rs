@@ -51,6 +51,7 @@ mod schema;
 mod side_table;
 mod store;
 mod summary;
+mod with_record;
 
 pub use error::{SetAside, StoreError};
 pub use evidence::Evidence;
@@ -61,6 +62,7 @@ pub use leftovers::LeftoverReader;
 pub use savings::{Saved, Savings};
 pub use store::Store;
 pub use summary::TestSummary;
+pub use with_record::WithRecord;
 
 /// How the world answers: one value for each question, in the same order. It must not use the
 /// store that is asking.

@@ -1,15 +1,16 @@
 //! Small things that the caller keeps beside the records, in few bytes: what a test printed when it
-//! failed, and facts under a kind and a name.
+//! failed, facts under a kind and a name, and what belongs to one record.
 //!
-//! All of it is for showing. What is damaged is not there, and a message goes with its test.
+//! What is damaged is not there. A message goes with its test, and what belongs to a record goes with that.
 
 use crate::codec::{blob, seal, text, unseal};
 use crate::error::StoreError;
 use crate::key::StoredKey;
 use crate::packed::{expand, squeeze};
 use crate::store::{Store, test_id};
+use crate::with_record::WithRecord;
 use rusqlite::{OptionalExtension, params};
-use tamis_core::TestKey;
+use tamis_core::{RecordId, TestKey};
 use xxhash_rust::xxh3::xxh3_64;
 
 impl Store {
@@ -55,6 +56,49 @@ impl Store {
             )?
             .execute(params![kind, name, sealed])?;
             Ok(())
+        })
+    }
+
+    /// Keeps bytes with records, in one transaction. A record that is not there any more keeps nothing.
+    pub fn keep_with(
+        &self,
+        what: WithRecord,
+        kept: &[(RecordId, Vec<u8>)],
+    ) -> Result<(), StoreError> {
+        if kept.is_empty() {
+            return Ok(());
+        }
+        self.write(|conn| {
+            let sql = "INSERT OR REPLACE INTO kept (kind, name, bytes) \
+                       SELECT ?1, ?2, ?3 WHERE EXISTS (SELECT 1 FROM record WHERE id = ?4)";
+            let mut statement = conn.prepare_cached(sql)?;
+            for (record, bytes) in kept {
+                let name = record.0.to_string();
+                let sealed = seal(xxh3_64(name.as_bytes()), &squeeze(bytes));
+                statement.execute(params![what.kind(), name, sealed, record.0])?;
+            }
+            Ok(())
+        })
+    }
+
+    /// What was kept with a record.
+    pub fn kept_with(
+        &self,
+        what: WithRecord,
+        record: RecordId,
+    ) -> Result<Option<Vec<u8>>, StoreError> {
+        let name = record.0.to_string();
+        self.with(|conn| {
+            let sql = "SELECT bytes FROM kept WHERE kind = ?1 AND name = ?2";
+            let bytes = conn
+                .prepare_cached(sql)?
+                .query_row(params![what.kind(), name], |row| {
+                    let sealed =
+                        blob(row.get_ref(0)?).and_then(|b| unseal(xxh3_64(name.as_bytes()), b));
+                    Ok(sealed.and_then(expand))
+                })
+                .optional()?;
+            Ok(bytes.flatten())
         })
     }
 

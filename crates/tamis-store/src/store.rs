@@ -5,6 +5,7 @@ use crate::error::{Failure, SetAside, StoreError};
 use crate::files::{self, FILE, Open};
 use crate::key::{KeyColumns, StoredKey};
 use crate::summary::{RECORD_COLUMNS, RecordRow, TestSummary};
+use crate::with_record::drop_with;
 use roaring::RoaringBitmap;
 use rusqlite::{Connection, Row, TransactionBehavior};
 use std::collections::{BTreeSet, HashMap};
@@ -316,7 +317,7 @@ pub(crate) fn delete_record(conn: &Connection, record: u32) -> Result<(), Failur
     for sql in ["DELETE FROM record_detail WHERE record = ?1", "DELETE FROM record WHERE id = ?1"] {
         conn.prepare_cached(sql)?.execute([record])?;
     }
-    Ok(())
+    drop_with(conn, record)
 }
 
 /// Visits all records, newest first; those that cannot be read as `None`.

@@ -378,6 +378,22 @@ impl Jni {
         }
     }
 
+    /// All of a `byte[]`.
+    pub(crate) fn bytes(self, array: Object) -> Option<Vec<u8>> {
+        let length = self.length(array);
+        let mut bytes = vec![0; usize::try_from(length).ok()?];
+        // SAFETY: an array of bytes that has this length, and there is room for all of them.
+        unsafe {
+            call!(
+                self.0,
+                slot::GET_BYTE_ARRAY_REGION,
+                (Object, i32, i32, *mut u8) -> (),
+                (array, 0, length, bytes.as_mut_ptr())
+            );
+        }
+        (!self.clear_exception()).then_some(bytes)
+    }
+
     /// Elements of an `int[]`, from one of them on.
     pub(crate) fn copy_ints(self, array: Object, from: i32, into: &mut [u32]) -> Option<()> {
         let length = i32::try_from(into.len()).ok()?;

@@ -41,6 +41,7 @@ pub(crate) mod jni {
         GET_OBJECT_ARRAY_ELEMENT = 173 => "GetObjectArrayElement";
         SET_OBJECT_ARRAY_ELEMENT = 174 => "SetObjectArrayElement";
         NEW_INT_ARRAY = 179 => "NewIntArray";
+        GET_BYTE_ARRAY_REGION = 200 => "GetByteArrayRegion";
         GET_INT_ARRAY_REGION = 203 => "GetIntArrayRegion";
         GET_LONG_ARRAY_REGION = 204 => "GetLongArrayRegion";
         SET_INT_ARRAY_REGION = 211 => "SetIntArrayRegion";

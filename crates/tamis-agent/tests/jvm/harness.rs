@@ -74,6 +74,9 @@ fn accept(listener: &UnixListener, told: &Arc<Mutex<Vec<(usize, FromJvm)>>>, ans
                     FromJvm::Scanned(_) => {
                         answer(&message).or(Some(ToJvm::Skip { classes: Vec::new() }))
                     }
+                    FromJvm::GoalEnded { .. } => {
+                        answer(&message).or(Some(ToJvm::Files(Vec::new())))
+                    }
                     _ => None,
                 };
                 told.lock().expect("no panic").push((jvm, message));
@@ -227,6 +230,7 @@ impl Told {
                 | FromJvm::State(_)
                 | FromJvm::Undivided { .. }
                 | FromJvm::Globals(_)
+                | FromJvm::Covered(_)
                 | FromJvm::GoalEnded { .. } => {}
             }
         }

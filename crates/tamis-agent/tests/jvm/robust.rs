@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use tamis_jvm_wire::Mark;
 use tamis_jvm_wire::Verdict::Passed;
-use tamis_jvm_wire::{FromJvm, Options, Role};
+use tamis_jvm_wire::{Covered, FromJvm, Options, Role};
 use tamis_testkit::runner::JUNIT4;
 use tamis_testkit::{class_files, classpath_of, jars, jdk, need};
 
@@ -418,6 +418,14 @@ fn jacoco_beside_the_agent() {
         let (_, bytes) = class_files(&classes).remove(0);
         let class = told.classes.iter().find(|class| class.name == b"a/OneTest").expect("told");
         assert_eq!(class.hash, xxhash_rust::xxh3::xxh3_128(&bytes));
+        // What the test passed is said for it alone.
+        let of_the_test = told.messages.iter().any(|message| match message {
+            FromJvm::Covered(Covered { open, data: Some(data), .. }) => {
+                open.len() == 1 && data.windows(9).any(|name| name == b"a/OneTest")
+            }
+            _ => false,
+        });
+        assert!(of_the_test, "{:?}", told.messages);
         let under_the_agent = executed(&data);
         std::fs::remove_file(&data).expect("it is there");
         let mut alone = program.command("-Dwithout=agent");

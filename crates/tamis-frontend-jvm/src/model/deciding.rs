@@ -53,8 +53,11 @@ impl JvmModel {
                     if planned.skips() {
                         skip.push(n as u32);
                     }
-                    proofs.extend(proof_of(&planned));
+                    let proof = proof_of(&planned);
+                    proofs.extend(proof);
                     let goal = &mut self.goals[number];
+                    let record = proof.map(|(record, _)| (class.clone(), record));
+                    goal.left_out.skipped.extend(record);
                     if let Some(parts) = parts {
                         goal.methods.plans.insert(class.clone(), parts);
                     }

@@ -17,6 +17,7 @@ impl JvmModel {
         }
         self.record_classes_without_tests(ledger);
         ledger.write_records();
+        self.keep_with_records(ledger);
         self.add_messages(ledger);
         self.remark_missing_agents(ledger);
         self.remark_undivided(ledger);

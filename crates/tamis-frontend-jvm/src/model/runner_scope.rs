@@ -10,7 +10,7 @@
 
 use super::{ClassReport, GoalState, Host, JvmModel};
 use crate::commands::{self, JAVA};
-use crate::coverage;
+use crate::coverage::{self, Measured};
 use crate::goal::{GoalFacts, caches, module_descriptors};
 use crate::saved_goals;
 use std::collections::{HashMap, HashSet};
@@ -197,6 +197,7 @@ impl JvmModel {
             loaded: HashSet::new(),
             answers,
             stretches: HashMap::new(),
+            cover: super::left_out::JvmCover::default(),
         };
         self.jvms.hosts.insert(pid, host);
         self.cover(launch, &facts);
@@ -524,7 +525,7 @@ fn facts(project: &Project, launch: &Launch, hello: &Hello) -> GoalFacts {
     parts.extend(module_descriptors(&class_path, &index, Path::new("")));
     let scope = scope(&hello.command, &folder);
     let arguments = hello.vm_arguments.iter().map(String::as_str);
-    let measured_by = coverage::measured_by(arguments, &index);
+    let by = coverage::measured_by(arguments, &index);
     GoalFacts {
         id: scope.id(),
         scope,
@@ -536,7 +537,7 @@ fn facts(project: &Project, launch: &Launch, hello: &Hello) -> GoalFacts {
         class_path,
         configuration: Value::Text(Hash::of_parts(parts.iter().map(Vec::as_slice))),
         choices: Arc::default(),
-        measured_by,
+        measured: by.map(|by| Measured { by, keeps: false }),
         unbuilt: Arc::default(),
     }
 }

@@ -1,5 +1,6 @@
 //! What the collector knows of builds, goals, JVMs and the tests in them.
 
+use super::left_out::{JvmCover, LeftOut};
 use super::{children, parts, runner_scope};
 use crate::goal::GoalFacts;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
@@ -46,6 +47,8 @@ pub(super) struct GoalState {
     /// Where its runner may write reports.
     pub(super) reports: Vec<PathBuf>,
     pub(super) methods: GoalMethods,
+    /// What is missing where test classes are skipped.
+    pub(super) left_out: LeftOut,
 }
 
 impl GoalState {
@@ -60,6 +63,7 @@ impl GoalState {
             retries: false,
             reports,
             methods: GoalMethods::default(),
+            left_out: LeftOut::nothing(),
         }
     }
 }
@@ -107,6 +111,8 @@ pub(super) struct Host {
     pub(super) answers: UnixStream,
     /// Parts of test classes that are open.
     pub(super) stretches: HashMap<u32, parts::StretchSeen>,
+    /// What JaCoCo counts in it.
+    pub(super) cover: JvmCover,
 }
 
 pub(super) struct Unit {

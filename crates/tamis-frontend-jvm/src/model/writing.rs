@@ -164,6 +164,7 @@ impl JvmModel {
                 continue;
             }
             for class in silent {
+                self.goals[number].left_out.silent.push(class.clone());
                 let report = without_tests(&self.goals[number].facts, number, class);
                 self.write(ledger, 0, report, &nothing_seen(), None);
             }

@@ -162,15 +162,21 @@ fn decided(
 ) -> Result<Option<(Planned, Option<PartsPlan>)>> {
     let mut options = call.options.session(true);
     options.parts = parts;
+    let mut units = vec![key.unit.clone()];
+    if scope.decides_together() {
+        let is_beside = |other: &TestKey| other.scope == key.scope && other.folder == key.folder;
+        let beside = existing(call, store)?.into_iter().filter(|o| is_beside(o) && o != key);
+        units.extend(beside.map(|o| o.unit).filter(|unit| scope.wholes_of(unit).is_empty()));
+    }
     let plan = UnitPlanner(call).plan(Request {
         store,
         scope,
-        units: std::slice::from_ref(&key.unit),
+        units: &units,
         demand: &call.options.demand(),
         choice: chosen_for_all(call)?.as_ref(),
         options: &options,
     })?;
-    Ok(plan.units.into_iter().find_map(|unit| match unit {
+    Ok(plan.units.into_iter().next().and_then(|unit| match unit {
         PlannedUnit::Decided(planned, parts) => Some((*planned, parts)),
         PlannedUnit::Done | PlannedUnit::NotAskedFor => None,
     }))

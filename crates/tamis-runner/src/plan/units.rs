@@ -9,6 +9,7 @@ use tamis_core::decide::Demand;
 use tamis_core::{Cause, Decision, Evidence, Planned, Strategy, TestKey, Value};
 use tamis_project::ScopeFacts;
 use tamis_session::{KnownScope, ModuleTests, Plan, PlannedUnit, Request, SessionOptions};
+use tamis_store::Store;
 
 pub(super) fn plan(call: Call<'_>, request: Request<'_>) -> Result<Plan> {
     let keys: Vec<TestKey> =
@@ -57,7 +58,9 @@ fn by_graph(
     let Some(decided) = request.scope.by_graph(call.project, keys, calls) else {
         anyhow::bail!("no graph of its classes is known");
     };
-    let decided = decided?;
+    let mut decided = decided?;
+    // A graph has no records that anything was kept with.
+    run_for_more(request.scope.as_ref(), None, &mut decided.planned);
     let wanted = request.options.wanted(decided.planned.iter().map(|planned| &planned.key));
     let unit = |(mut planned, wanted): (Planned, bool)| {
         if let Some(filtered) = filtered(request.options, &planned.key, wanted) {
@@ -91,7 +94,8 @@ fn by_evidence(
     let world = call.world().with_scope(facts);
     let mut planned = by_records(call.project, call.notices(), store, &world, &asked)?;
     planned.iter_mut().for_each(|planned| before_building(scope.as_ref(), planned));
-    let divided = store.filter(|_| options.parts && !options.failed);
+    run_for_more(scope.as_ref(), store, &mut planned);
+    let divided = store.filter(|_| options.parts && !options.failed && scope.may_divide());
     let mut plans = match divided {
         Some(store) => parts::plans(call, store, &world, scope.as_ref(), &asked, &planned)?,
         None => Default::default(),
@@ -108,6 +112,13 @@ fn by_evidence(
     };
     let units = planned.into_iter().zip(wanted).map(unit).collect();
     Ok(Plan { units, ..Plan::default() })
+}
+
+/// Some run although their outcome is proven.
+fn run_for_more(scope: &dyn KnownScope, store: Option<&Store>, planned: &mut [Planned]) {
+    for (at, why) in scope.wanted_besides(store, planned) {
+        planned[at].decision = Decision::Run(Cause::Effect(why));
+    }
 }
 
 /// A difference that is only that nothing was built yet has words of its own.

@@ -4,9 +4,11 @@ use crate::common::{World, content, evidence, file, key, open, runs, tainted};
 use std::num::NonZeroUsize;
 use tamis_core::RecordSummary;
 use tamis_core::decide::{Cause, Decision};
-use tamis_core::record::{Access, Detail, Note, Observed};
-use tamis_core::{Outcome, PortablePath, Question, Scheme, TestKey, Value};
-use tamis_store::Store;
+use tamis_core::record::{Access, Detail, Note, Observed, Run};
+use tamis_core::{
+    Module, Outcome, PortablePath, Question, Scheme, TestKey, Tool, ToolScope, Unit, Value,
+};
+use tamis_store::{Store, WithRecord};
 
 #[test]
 fn a_test_is_skipped_while_nothing_changed() {
@@ -386,6 +388,60 @@ fn leftovers_and_their_readers_are_named() {
     store.append(&world.run("writer", &["a"])).unwrap();
     assert_eq!(store.left_behind().unwrap(), []);
     assert_eq!(store.readers_of_leftovers().unwrap(), []);
+}
+
+#[test]
+fn what_a_build_made_for_its_own_tests_is_no_leftover_of_others() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = open(dir.path());
+    let world = World::new(&[]);
+    let scope = ToolScope {
+        tool: Tool::new("mvn"),
+        module: Module::Root("a".into()),
+        execution: String::new(),
+    };
+    let unit = |unit| TestKey { scope: scope.clone().into(), unit, folder: ".".into() };
+    let [one, two] = ["p.OneTest", "p.TwoTest"].map(|class| unit(Unit::Class(class.into())));
+    let of_one = unit(Unit::Method { class: "p.OneTest$In".into(), method: "m".into() });
+    let add = |key: &TestKey, path: &str, leaves: bool| {
+        let mut run = Run { test: key.clone(), ..world.run("t", &[path]) };
+        run.left_behind.extend(leaves.then(|| PortablePath::from_stored(path)));
+        store.append(&run).unwrap();
+    };
+    for command in ["./mvnw -B test", "/opt/bin/mvn verify"] {
+        add(&TestKey::command(command, "."), "target", true);
+    }
+    add(&two, "target", false);
+    assert_eq!(store.readers_of_leftovers().unwrap(), []);
+    // Another command is not around it, and another test class is not, either.
+    add(&TestKey::command("./generate.sh", "."), "target", true);
+    add(&one, "out", true);
+    add(&of_one, "out", false);
+    let readers = || store.readers_of_leftovers().unwrap();
+    let of_two: Vec<String> =
+        readers().iter().filter(|r| r.reader == two).map(|r| r.writer.to_string()).collect();
+    assert_eq!(of_two, ["./generate.sh"]);
+    assert!(readers().iter().all(|r| r.reader != of_one));
+    add(&two, "out", false);
+    assert_eq!(readers().iter().filter(|r| r.reader == two && r.writer == one).count(), 1);
+}
+
+#[test]
+fn what_is_kept_with_a_record_goes_with_it() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = open(dir.path());
+    let world = World::new(&[("a", "1")]);
+    let [one, two] = ["one", "two"].map(|test| store.append(&world.run(test, &["a"])).unwrap());
+    let kept = [(one, b"of one".to_vec()), (two, b"of two".to_vec())];
+    store.keep_with(WithRecord::Coverage, &kept).unwrap();
+    let coverage = |record| store.kept_with(WithRecord::Coverage, record).unwrap();
+    assert_eq!(coverage(one).as_deref(), Some(&b"of one"[..]));
+    assert_eq!(store.kept_with(WithRecord::Reports, one).unwrap(), None);
+    store.forget(&key("one")).unwrap();
+    assert_eq!((coverage(one), coverage(two).is_some()), (None, true));
+    // For a record that is gone nothing is kept any more.
+    store.keep_with(WithRecord::Coverage, &kept[..1]).unwrap();
+    assert_eq!(coverage(one), None);
 }
 
 #[test]

@@ -37,10 +37,25 @@ fn testng_failsafe_and_classes_at_the_same_time() {
     maven.replace("ng/src/main/java/k/NgOne.java", "one of ng", "1");
     maven.replace("it/src/main/java/k/ItTwo.java", "two of it", "2");
     maven.replace("mod/src/main/java/k/mod/ModOne.java", "One in", "1 in");
+    for reports in
+        ["it/target/failsafe-reports", "it/target/surefire-reports", "ng/target/surefire-reports"]
+    {
+        std::fs::remove_dir_all(maven.path(reports)).unwrap();
+    }
     let build = verify(&maven, "one of each");
     build.assert_ran("one of each", &["NgOneTest", "ItTwoIT", "ModOneTest"]);
     assert!(build.ran["k.NgOneTest"].contains("k.NgOne#run()"), "{build:?}");
     assert!(build.ran["k.ItTwoIT"].contains("k.ItTwo"), "{build:?}");
+
+    // Reports of those that were skipped are there again, also where TestNG writes one about all.
+    for report in [
+        "it/target/failsafe-reports/TEST-k.ItOneIT.xml",
+        "it/target/surefire-reports/TEST-k.UnitOneTest.xml",
+        "ng/target/surefire-reports/TEST-k.NgTwoTest.xml",
+    ] {
+        let xml = maven.read(report);
+        assert!(xml.contains("<testcase") && xml.contains("\"tamis.record\""), "{report}: {xml}");
+    }
 
     maven.replace("ng/src/main/java/k/NgTwo.java", "two of ng", "2");
     maven.replace("it/src/main/java/k/UnitOne.java", "one of units", "1");

@@ -8,6 +8,7 @@ mod again;
 mod by_graph;
 mod children;
 mod choices;
+mod coverage;
 mod generated;
 mod generated_methods;
 mod kinds;
