@@ -30,6 +30,7 @@ mod agreement;
 mod append;
 mod block;
 mod blocks;
+mod checks;
 mod codec;
 mod error;
 mod evidence;
@@ -51,7 +52,10 @@ mod schema;
 mod side_table;
 mod store;
 mod summary;
+mod times;
+mod weekly;
 
+pub use checks::{CheckNumbers, LastChecked};
 pub use error::{SetAside, StoreError};
 pub use evidence::Evidence;
 pub use explain::{Difference, StoredRecord};

@@ -18,5 +18,7 @@ mod paper_cases;
 mod property;
 mod pytest;
 mod pytest_kept;
+mod replay;
+mod shadow;
 mod static_select;
 mod truth;
