@@ -15,9 +15,14 @@ pub(crate) struct Place {
 }
 
 impl Place {
-    /// Beside the store, so that a store that travels does not take a work tree along.
-    pub(crate) fn beside(store: &Path) -> Self {
-        let mut name = store.file_name().unwrap_or_default().to_os_string();
+    /// Beside the store, so that a store that travels does not take a work tree along; but outside of tamis's own
+    /// cache, in which nothing is an input of a test.
+    pub(crate) fn of(store: &Path, cache: Option<&Path>) -> Self {
+        let name = store.file_name().unwrap_or_default();
+        if let Some(cache) = cache.filter(|cache| store.starts_with(cache)) {
+            return Self { folder: cache.with_file_name("tamis-replay").join(name) };
+        }
+        let mut name = name.to_os_string();
         name.push(".replay");
         Self { folder: store.with_file_name(name) }
     }
@@ -150,4 +155,18 @@ fn copy(from: &Path, to: &Path) -> std::io::Result<()> {
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_work_tree_is_never_in_our_own_cache() {
+        let cache = Path::new("/h/.cache/tamis");
+        let folder = |store: &str| Place::of(Path::new(store), Some(cache)).folder;
+        assert_eq!(folder("/h/.cache/tamis/projects/p-1"), Path::new("/h/.cache/tamis-replay/p-1"));
+        assert_eq!(folder("/s/mine"), Path::new("/s/mine.replay"));
+        assert_eq!(Place::of(Path::new("/s/mine"), None).folder, Path::new("/s/mine.replay"));
+    }
 }

@@ -23,7 +23,9 @@ pub struct Setting {
     pub folder: PathBuf,
     /// The store of the project; the folder of its replays stands beside it.
     pub store: PathBuf,
-    /// The settings of the project as they are now, with their place from the top of the repository.
+    /// The folder in which tamis keeps things for itself: no place for a work tree.
+    pub cache: Option<PathBuf>,
+    /// The settings of the project as they are now, with their place.
     pub settings: Option<(PathBuf, Vec<u8>)>,
     /// Whether tests inside this command are distinguished.
     pub has_units: bool,
@@ -51,7 +53,7 @@ struct Kept {
 
 /// The newest result of a project.
 pub fn last_result(setting: &Setting) -> Result<Replayed> {
-    let place = Place::beside(&setting.store);
+    let place = Place::of(&setting.store, setting.cache.as_deref());
     let (file, mut found) = place.last()?;
     // Of a replay that was ended early.
     if found.summaries.is_empty() {
@@ -67,7 +69,7 @@ pub fn replay(
     tell: &dyn Fn(&Progress<'_>),
 ) -> Result<Replayed> {
     let git = Git::find(&setting.folder)?;
-    let place = Place::beside(&setting.store);
+    let place = Place::of(&setting.store, setting.cache.as_deref());
     let (file, mut found, kept) =
         if arguments.resume { resumed(&place)? } else { begun(setting, arguments, &git, &place)? };
     let words: Vec<OsString> = kept.words.iter().map(OsString::from).collect();
@@ -110,21 +112,22 @@ fn begun(
     place: &Place,
 ) -> Result<(PathBuf, Replayed, Kept)> {
     let strategies = arguments.strategies()?;
-    if arguments.range.is_none() && arguments.last.is_none() {
+    let which = &arguments.revisions;
+    if which.range.is_none() && which.last.is_none() {
         bail!("say which revisions: --last 20, or a range such as v1.2..main");
     }
     let wanted = Wanted {
-        range: arguments.range.as_deref(),
-        last: arguments.last.map(std::num::NonZeroUsize::get),
-        every: arguments.every.map_or(1, std::num::NonZeroUsize::get),
-        only_changed: &arguments.only_changed,
-        all_parents: arguments.all_parents,
+        range: which.range.as_deref(),
+        last: which.last.map(std::num::NonZeroUsize::get),
+        every: which.every.map_or(1, std::num::NonZeroUsize::get),
+        only_changed: &which.only_changed,
+        all_parents: which.all_parents,
     };
     let revisions = git.revisions(&wanted)?;
     let words: Vec<String> =
         arguments.command.iter().map(|word| word.to_string_lossy().into_owned()).collect();
     let command = shlex::try_join(words.iter().map(String::as_str)).unwrap_or_default();
-    let range = match (&arguments.range, arguments.last) {
+    let range = match (&which.range, which.last) {
         (Some(range), _) => range.clone(),
         (None, last) => format!("the last {}", last.map_or(0, std::num::NonZeroUsize::get)),
     };

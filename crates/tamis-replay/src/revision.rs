@@ -5,7 +5,7 @@ use crate::git::Git;
 use crate::place::Place;
 use crate::replay::Setting;
 use crate::selection::{self, Before};
-use anyhow::Result;
+use anyhow::{Context as _, Result};
 use serde::{Deserialize, Serialize};
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -169,9 +169,13 @@ impl Stage<'_> {
 
     /// The settings of now, whatever the revision has: one way of choosing is judged, not many.
     fn put_settings(&self) -> Result<()> {
-        let Some((relative, text)) = &self.setting.settings else { return Ok(()) };
+        let Some((file, text)) = &self.setting.settings else { return Ok(()) };
+        let below = Path::new(&self.git.prefix).components().count();
+        let top = self.setting.folder.ancestors().nth(below);
+        let Some(relative) = top.and_then(|top| file.strip_prefix(top).ok()) else { return Ok(()) };
         let file = self.place.tree().join(relative);
-        Ok(std::fs::write(file, text)?)
+        let written = std::fs::write(&file, text);
+        written.with_context(|| format!("{} cannot be written", file.display()))
     }
 
     fn set_up(

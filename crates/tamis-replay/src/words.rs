@@ -6,8 +6,9 @@ use std::ffi::OsString;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
+/// Which revisions.
 #[derive(Debug, Clone, Default, Args)]
-pub struct ReplayArguments {
+pub struct Revisions {
     /// Revisions in git's words, for instance v1.2..main; with A..B, A is the first
     #[arg(value_name = "RANGE", conflicts_with = "last")]
     pub range: Option<String>,
@@ -23,6 +24,12 @@ pub struct ReplayArguments {
     /// All commits of a history with merges; without it, the first parent of each
     #[arg(long)]
     pub all_parents: bool,
+}
+
+#[derive(Debug, Clone, Default, Args)]
+pub struct ReplayArguments {
+    #[command(flatten)]
+    pub revisions: Revisions,
     /// Run this first in the first revision, and wherever a file that names dependencies changes
     #[arg(long, value_name = "COMMAND")]
     pub setup: Option<String>,
@@ -82,10 +89,8 @@ impl ReplayArguments {
     /// Whether only the last result is asked for.
     pub fn only_shows(&self) -> bool {
         let asks = self.report.is_some() || self.csv;
-        asks && !self.resume
-            && self.range.is_none()
-            && self.last.is_none()
-            && self.command.is_empty()
+        let Revisions { range, last, .. } = &self.revisions;
+        asks && !self.resume && range.is_none() && last.is_none() && self.command.is_empty()
     }
 
     /// The strategies, records first: they are what needlessness is judged by.

@@ -143,6 +143,7 @@ pub fn open_text(open: &[OpenMiss], style: Style) -> String {
 /// `1.2%`, with as many digits as say something.
 pub fn percent(percent: f64) -> String {
     match percent {
+        p if p <= 0.0 => "0%".into(),
         p if p >= 10.0 => format!("{p:.0}%"),
         p if p >= 1.0 => format!("{p:.1}%"),
         p if p >= 0.1 => format!("{p:.2}%"),

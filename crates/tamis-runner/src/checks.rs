@@ -250,7 +250,7 @@ fn miss(store: Option<&Store>, test: &TestReport, around: Option<&TestReport>) -
         outcome: outcome.unwrap_or_default(),
         believed,
         record: record.map(|record| record.0),
-        message: test.output.as_deref().map(excerpt::excerpt),
+        message: test.output.as_deref().map(excerpt::excerpt).filter(|text| !text.is_empty()),
         besides: besides
             .and_then(|(s, record)| besides_of(s, &test.key, record))
             .unwrap_or_default(),
@@ -273,11 +273,14 @@ fn besides_of(store: &Store, key: &TestKey, believed: RecordId) -> Option<Vec<St
             .extend([Some(observed.before), observed.after].into_iter().flatten());
     }
     let new = now.run.observed.iter().filter_map(|observed| match known.get(&observed.question) {
-        None => Some(format!("{} (not looked at then)", observed.question)),
+        None => Some((observed.question.to_string(), "not looked at then")),
         Some(values) if values.contains(&observed.before) => None,
-        Some(_) => Some(format!("{} (otherwise then)", observed.question)),
+        Some(_) => Some((observed.question.to_string(), "otherwise then")),
     });
-    Some(new.take(MOST_BESIDES).collect())
+    let mut new: Vec<(String, &str)> = new.collect();
+    // What differs first, then the project's own files.
+    new.sort_by_key(|(what, how)| (*how == "not looked at then", what.starts_with('/')));
+    Some(new.into_iter().take(MOST_BESIDES).map(|(what, how)| format!("{what} ({how})")).collect())
 }
 
 /// What all checks of a project say together.
@@ -342,7 +345,7 @@ mod tests {
                 chosen(TWENTIETH, LastChecked::new(), 400, seed).iter().filter(|c| **c).count();
             assert!((20..=21).contains(&many), "{many}");
         }
-        assert_eq!(chosen(TWENTIETH, LastChecked::new(), 0, 1), []);
+        assert!(chosen(TWENTIETH, LastChecked::new(), 0, 1).is_empty());
         let whole = CheckOption::Audit { share: 1.0, seed: None };
         assert!(chosen(whole, LastChecked::new(), 9, 3).iter().all(|chosen| *chosen));
     }

@@ -378,11 +378,11 @@ impl<'a> Runner<'a> {
         }
         let shape = self.with_inside(&mut report);
         report.checked = checks::finish(call, self.store, &report);
-        report.wall = call.times.elapsed();
-        report.phases = Some(call.times.times());
+        let phases = call.times.times();
+        (report.wall, report.phases) = (phases.total(), Some(phases));
         call.reporters.emit(&Event::Summary { report: &report, shape })?;
         if let Some(store) = self.store {
-            savings::add_times(store, report.phases.unwrap_or_default());
+            savings::add_times(store, phases);
         }
         if let Some(store) = self.store.filter(|_| !report.interrupted) {
             savings::add(store, report.counts().saved);

@@ -4,7 +4,7 @@ use crate::args::Options;
 use crate::{CommandTraits, terminal};
 use anyhow::{Context as _, Result, anyhow};
 use std::ffi::OsString;
-use tamis_project::Project;
+use tamis_project::{Project, cache_folder};
 use tamis_replay::{Form, Progress, ReplayArguments, Setting, last_result};
 use tamis_report::json::Line;
 use tamis_report::json::replay::Replayed;
@@ -17,15 +17,13 @@ pub(crate) fn replay(
 ) -> Result<i32> {
     let project = Project::find(options.common.store.as_deref())?;
     let form = arguments.report.as_deref().map(Form::of).transpose()?;
-    let relative = |file: &std::path::Path| file.strip_prefix(project.root()).map(Into::into);
-    let settings = match &project.settings_file {
-        Some(file) => relative(file).ok().zip(std::fs::read(file).ok()),
-        None => None,
-    };
+    let settings = project.settings_file.clone();
+    let settings = settings.and_then(|file| std::fs::read(&file).ok().map(|text| (file, text)));
     let setting = Setting {
         tamis: std::env::current_exe().context("tamis cannot find itself")?,
         folder: project.folder.clone(),
         store: project.store_folder.clone().map_err(|why| anyhow!(why))?,
+        cache: cache_folder(),
         settings,
         has_units: !arguments.command.is_empty() && traits(&arguments.command).units,
     };

@@ -41,10 +41,9 @@ fn selected(got: &Ended) -> Vec<(u64, u64)> {
 
 /// The folder beside the store of a project.
 fn place(project: &Project) -> PathBuf {
-    let cache = project.beside("home/.cache/tamis");
-    let entries = std::fs::read_dir(&cache).into_iter().flatten().flatten();
-    let mut found = entries.map(|entry| entry.path());
-    found.find(|path| path.extension().is_some_and(|e| e == "replay")).expect("a folder of replays")
+    let entries = std::fs::read_dir(project.beside("home/.cache/tamis-replay"));
+    let mut found = entries.into_iter().flatten().flatten().map(|entry| entry.path());
+    found.next().expect("a folder of replays")
 }
 
 #[test]
@@ -283,4 +282,29 @@ fn a_bare_repository_is_fine() {
     let failed: Vec<Value> =
         got.events("revision").into_iter().map(|l| l["failed"].clone()).collect();
     assert_eq!(failed, [serde_json::json!(["sh a.sh"]), serde_json::json!([])]);
+}
+
+/// What tamis keeps in its cache is no input, but a project that stands there has inputs like any other.
+#[test]
+fn a_project_inside_the_cache_is_observed() {
+    let project = Project::new();
+    let inside = project.beside("home/.cache/tamis/here");
+    std::fs::create_dir_all(&inside).unwrap();
+    let call = || {
+        let mut call = project.seen_from(&inside);
+        ended(call.args([
+            "--engine",
+            "notify",
+            "--store",
+            "../../../store",
+            "grep",
+            "-q",
+            "ok",
+            "data",
+        ]))
+    };
+    std::fs::write(inside.join("data"), "ok\n").unwrap();
+    assert_eq!(call().code, 0);
+    std::fs::write(inside.join("data"), "bad\n").unwrap();
+    assert_eq!(call().code, 1, "it looked at the file that changed");
 }

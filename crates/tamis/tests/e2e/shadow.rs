@@ -240,8 +240,13 @@ fn packages_of_go_are_checked_one_by_one() {
         ("a/a_test.go", &test("a", blind)),
         ("b/b_test.go", &test("b", "\t_ = os.Args")),
     ]);
-    project.set("GOFLAGS", "-mod=mod");
-    project.set("GOCACHE", project.beside("gocache"));
+    // The standard library is compiled once for all tests.
+    let beside = project.beside("go-cache");
+    let all = beside.parent().and_then(|own| own.parent()).expect("a folder of all tests");
+    project.set("GOCACHE", all.join("go-cache"));
+    for (name, value) in [("GOFLAGS", "-mod=mod"), ("GOPROXY", "off"), ("GOTOOLCHAIN", "local")] {
+        project.set(name, value);
+    }
     let words = ["go", "test", "./..."];
     assert_eq!(project.tamis(&words).code, 0);
     let shadow = |project: &Project| {
