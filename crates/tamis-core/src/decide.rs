@@ -60,6 +60,20 @@ impl Decision {
     pub fn is_run(&self) -> bool {
         matches!(self, Self::Run(_))
     }
+
+    /// Whether it could be skipped and runs to check that.
+    pub fn is_checked(&self) -> bool {
+        matches!(self, Self::Run(Cause::Checked(..)))
+    }
+
+    /// The proof of a skip, also of one that is checked or not done.
+    pub fn proof(&self) -> Option<(RecordId, ProofId)> {
+        match self {
+            Self::Skip { record, proof } => Some((*record, *proof)),
+            Self::Run(Cause::Checked(_, proof)) => *proof,
+            _ => None,
+        }
+    }
 }
 
 /// Why a test runs.
@@ -88,6 +102,29 @@ pub enum Cause {
     Changed(RecordId),
     /// The user had it forgotten, or this test inside it. Never the answer of [`decide`].
     Forgotten(Option<TestKey>),
+    /// It could be skipped, and runs all the same to see whether that is true. Never the answer of [`decide`].
+    Checked(Check, Option<(RecordId, ProofId)>),
+    /// It could be skipped, but a check has shown that a skip was wrong: nothing is skipped. Never the answer of
+    /// [`decide`].
+    Tripped,
+}
+
+/// Why a test runs that could be skipped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Check {
+    /// `--shadow`: everything runs.
+    Shadow,
+    /// `--audit`: some of what could be skipped.
+    Audit,
+}
+
+impl std::fmt::Display for Check {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Shadow => "shadow",
+            Self::Audit => "audit",
+        })
+    }
 }
 
 /// Decides about one test. `holds` says whether all answers of a proof are still the same; it is

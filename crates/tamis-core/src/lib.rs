@@ -23,7 +23,7 @@ pub mod strategy;
 pub mod taints;
 pub mod value;
 
-pub use decide::{Cause, Decision};
+pub use decide::{Cause, Check, Decision};
 pub use key::{Module, Scope, TestKey, Tool, ToolScope, Unit};
 pub use mark::Mark;
 pub use notice::{Notice, Notices, Silent, Step, Weight};

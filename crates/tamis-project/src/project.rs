@@ -80,7 +80,13 @@ impl Project {
 
     /// The rules as the observer asks for them.
     pub fn observer_rules(&self) -> ObserverRules<'_> {
-        ObserverRules { rules: &self.rules, commands: &self.commands, cache: cache_folder() }
+        // What tamis keeps for itself is no input; the files of a project that stands there are.
+        let is_around = |cache: &PathBuf| {
+            let real = cache.canonicalize();
+            self.root().starts_with(cache) || real.is_ok_and(|real| self.root().starts_with(real))
+        };
+        let cache = cache_folder().filter(|cache| !is_around(cache));
+        ObserverRules { rules: &self.rules, commands: &self.commands, cache }
     }
 
     /// What users' commands failed at, each command once.

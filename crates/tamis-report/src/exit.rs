@@ -8,6 +8,8 @@
 pub const SUCCESS: i32 = 0;
 /// A test of a suite failed; for verbs that answer a question, that there is something.
 pub const FAILED: i32 = 1;
+/// `replay`: a test that would have been skipped failed.
+pub const MISSED: i32 = 3;
 /// A suite has no test, and its settings do not allow that.
 pub const EMPTY_SUITE: i32 = 123;
 /// A command ran longer than `--timeout`.
@@ -36,6 +38,7 @@ pub fn rows() -> Vec<(String, &'static str)> {
             "suites: a test failed or did not end; `select --quiet`: something would run; `doctor`: \
              there is a problem",
         ),
+        (MISSED, "`replay`: a test that would have been skipped failed"),
         (
             EMPTY_SUITE,
             "a suite has no test: its `each` gives nothing, and allow-empty is not set; nothing was run",

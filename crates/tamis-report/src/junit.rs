@@ -13,7 +13,7 @@ use crate::model::{RunReport, StillFailing, TestReport};
 use crate::savings::wall;
 use crate::text::{failure_text, known_failure_text};
 use quick_junit::{
-    NonSuccessKind, Report, TestCase, TestCaseStatus, TestRerun, TestSuite, XmlString,
+    NonSuccessKind, Property, Report, TestCase, TestCaseStatus, TestRerun, TestSuite, XmlString,
 };
 use std::collections::HashSet;
 use std::io::{self, Write};
@@ -35,10 +35,32 @@ pub fn write(report: &RunReport, out: &mut dyn Write) -> io::Result<()> {
     let mut xml = Report::new("tamis");
     xml.set_time(total(report.tests.iter()));
     xml.add_test_suites(suites.into_iter().map(|suite| test_suite(report, suite)));
+    // The schema has no place for properties of all suites together.
+    if let Some(first) = xml.test_suites.first_mut() {
+        for (name, value) in properties(report) {
+            first.add_property(Property::new(name, value));
+        }
+    }
     let text = xml.to_string().map_err(io::Error::other)?;
     // The schema has this number for each suite, and not for all of them together.
     let text = text.replacen(&format!(" skipped=\"{}\"", xml.skipped), "", 1);
     out.write_all(text.as_bytes())
+}
+
+/// What is true of the run as a whole.
+fn properties(report: &RunReport) -> Vec<(String, String)> {
+    let Some(phases) = report.phases else { return Vec::new() };
+    let text = |time: Duration| format!("{:.6}", time.as_secs_f64());
+    let phases = phases.named().into_iter();
+    let mut all: Vec<(String, String)> =
+        phases.map(|(name, time)| (format!("tamis.{name}-seconds"), text(time))).collect();
+    all.push(("tamis.wall-seconds".into(), text(report.wall)));
+    all.push(("tamis.saved-seconds".into(), text(report.counts().saved)));
+    if let Some(checked) = &report.checked {
+        all.push((format!("tamis.{}-checked", checked.check), checked.checked.to_string()));
+        all.push((format!("tamis.{}-missed", checked.check), checked.missed.len().to_string()));
+    }
+    all
 }
 
 /// Known failures of tests that the run knows nothing else of.

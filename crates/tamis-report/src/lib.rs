@@ -14,13 +14,18 @@
 //! | [`markdown`] | the job summary of GitHub Actions |
 //! | [`nearest`](mod@nearest) | names that somebody may have meant |
 //! | [`savings`] | how much time a call saved |
+//! | [`phases`] | what the time of a call was spent on |
+//! | [`sums`] | what all calls took and saved, for `status` |
 //! | [`excerpt`] | what failed, out of all that a test printed |
+//! | [`checks`] | what `--shadow` and `--audit` found |
+//! | [`replay`] | the result of a replay |
 //! | [`exit`] | the exit codes |
 //!
 //! Names and outputs come from foreign programs. On a terminal control characters are shown
 //! escaped, in XML and JSON what the format forbids is replaced.
 
 mod bottom;
+pub mod checks;
 pub mod event;
 pub mod excerpt;
 pub mod exit;
@@ -31,12 +36,15 @@ pub mod junit;
 pub mod markdown;
 mod model;
 pub mod nearest;
+pub mod phases;
 pub mod progress;
 pub mod reason;
 pub mod records;
+pub mod replay;
 pub mod reporters;
 pub mod savings;
 pub mod style;
+pub mod sums;
 pub mod text;
 mod watch;
 

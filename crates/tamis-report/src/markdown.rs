@@ -2,6 +2,7 @@
 //!
 //! A summary may have one MiB, so tables are cut after a number of rows; failures come first.
 
+use crate::checks;
 use crate::excerpt;
 use crate::human;
 use crate::model::{Mode, RunReport, StillFailing, TestReport};
@@ -19,6 +20,12 @@ const LONGEST_CELL: usize = 300;
 pub fn write(report: &RunReport, out: &mut dyn Write) -> io::Result<()> {
     let counts = report.counts();
     writeln!(out, "### tamis: {}\n", escape(&headline(report, &counts, Style::plain())))?;
+    if let Some(checked) = &report.checked {
+        writeln!(out, "{}\n", escape(&checks::headline(report, checked)))?;
+    }
+    if let Some(phases) = report.phases {
+        writeln!(out, "Took {}: {}\n", human::duration(report.wall), phases.text())?;
+    }
     let mut run: Vec<&TestReport> =
         report.tests.iter().filter(|test| test.decision.is_run()).collect();
     // Stable: within a group the order of the report.

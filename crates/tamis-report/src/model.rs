@@ -1,6 +1,8 @@
 //! The values that reports are made of.
 
 use crate::excerpt;
+use crate::json::replay::Checked;
+use crate::phases::PhaseTimes;
 use crate::reason;
 use crate::savings::{Span, wall};
 use std::collections::BTreeMap;
@@ -71,10 +73,12 @@ impl TestReport {
     /// What was decided, in words.
     pub fn of(planned: &Planned) -> Self {
         let Planned { key, decision, evidence } = planned;
-        let proof = evidence.record.as_ref().filter(|_| matches!(decision, Decision::Skip { .. }));
+        let proof = evidence.record.as_ref().filter(|_| decision.proof().is_some());
         Self {
             way: evidence.way.clone(),
-            saved: proof.map_or(Duration::ZERO, |proof| Duration::from_micros(proof.wall_us)),
+            saved: proof
+                .filter(|_| !decision.is_run())
+                .map_or(Duration::ZERO, |proof| Duration::from_micros(proof.wall_us)),
             span: proof.map(span_of).unwrap_or_default(),
             proof: proof.map(reason::proof),
             inputs: proof.map(|proof| u64::from(proof.inputs)),
@@ -139,7 +143,7 @@ pub enum Mode {
 }
 
 /// A whole run.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct RunReport {
     pub tests: Vec<TestReport>,
     /// From start to end.
@@ -153,6 +157,10 @@ pub struct RunReport {
     pub still_failing: Vec<StillFailing>,
     /// The command that the tests are inside of. It is among the tests only where it says more than they do.
     pub around: Option<TestReport>,
+    /// What the wall time was spent on; nothing for `select`.
+    pub phases: Option<PhaseTimes>,
+    /// What was checked by running it although it could be skipped.
+    pub checked: Option<Checked>,
 }
 
 /// A known failure of a test that was not run.

@@ -117,10 +117,20 @@ pub fn outcome(key: &TestKey, outcome: Outcome) -> String {
 pub fn decision(key: &TestKey, decision: &Decision, evidence: &Evidence) -> String {
     match decision {
         Decision::Skip { .. } => "nothing it looked at has changed".into(),
-        Decision::OutOfReach => {
-            evidence.out_of_reach.clone().unwrap_or_else(|| "it reaches no change".into())
-        }
+        Decision::OutOfReach => out_of_reach(evidence),
         Decision::Run(cause) => cause_text(key, cause, evidence),
+    }
+}
+
+fn out_of_reach(evidence: &Evidence) -> String {
+    evidence.out_of_reach.clone().unwrap_or_else(|| "it reaches no change".into())
+}
+
+/// Why it was believed that a test need not run, of one that runs to check that.
+pub fn believed(test: &crate::TestReport) -> String {
+    match &test.proof {
+        Some(proof) => format!("nothing it looked at has changed ({proof})"),
+        None => test.reason.clone(),
     }
 }
 
@@ -160,6 +170,11 @@ fn cause_text(key: &TestKey, cause: &Cause, evidence: &Evidence) -> String {
         },
         Cause::Forgotten(None) => "it was forgotten (`tamis forget`)".into(),
         Cause::Forgotten(Some(inside)) => format!("{inside} was forgotten (`tamis forget`)"),
+        Cause::Checked(check, Some(_)) => format!("{check}: it could be skipped"),
+        Cause::Checked(check, None) => {
+            format!("{check}: it could be skipped ({})", out_of_reach(evidence))
+        }
+        Cause::Tripped => "a check found a wrong skip: everything runs (`tamis audit`)".into(),
     }
 }
 

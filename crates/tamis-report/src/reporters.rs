@@ -183,6 +183,7 @@ impl Reporter for TerminalReporter {
                     (Shape::Command, Some(test)) => {
                         text::single(test, report.counts().saved, style, out)
                             .and_then(|()| text::still_failing(report, style, out))
+                            .and_then(|()| text::after(report, style, out))
                     }
                     _ => text::summary(report, style, out),
                 }

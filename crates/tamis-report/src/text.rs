@@ -3,6 +3,7 @@
 //! First line: what happened and what was saved. Then, each only where there is something to say:
 //! why tests ran (grouped), what failed, what was not completely observed, what else was noticed.
 
+use crate::checks;
 use crate::excerpt;
 use crate::human;
 use crate::model::{Counts, Mode, Reruns, RunReport, StillFailing, TestReport};
@@ -46,7 +47,23 @@ pub fn summary(report: &RunReport, style: Style, out: &mut dyn Write) -> io::Res
     tests("not completely observed (will run again)", report, Role::Warning, style, out, |test| {
         if test.outcome.is_some() { taint_text(test) } else { None }
     })?;
-    groups("noticed", "note", &report.notes(), |_| None, out)
+    groups("noticed", "note", &report.notes(), |_| None, out)?;
+    after(report, style, out)
+}
+
+/// What a check found, and what the time was spent on.
+pub fn after(report: &RunReport, style: Style, out: &mut dyn Write) -> io::Result<()> {
+    if let Some(checked) = &report.checked {
+        checks::summary(report, checked, style, out)?;
+    }
+    let ran = report.tests.iter().chain(&report.around).any(|test| test.outcome.is_some());
+    match report.phases.filter(|_| ran) {
+        Some(phases) => {
+            let (wall, phases) = (human::duration(report.wall), phases.text());
+            writeln!(out, "  {}", style.paint(Role::Faint, &format!("took {wall}: {phases}")))
+        }
+        None => Ok(()),
+    }
 }
 
 /// The figures in one line, without the leading `tamis:`.

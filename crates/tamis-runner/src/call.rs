@@ -1,10 +1,12 @@
 //! What one call of tamis works with.
 
+use crate::checks::Checker;
 use crate::options::RunOptions;
 use anyhow::Result;
 use tamis_core::Notices;
 use tamis_project::{Project, World};
 use tamis_report::Reporters;
+use tamis_report::phases::Timeline;
 use tamis_session::Frontends;
 use tamis_store::Store;
 
@@ -14,6 +16,10 @@ pub struct Call<'a> {
     pub frontends: &'a Frontends,
     pub options: &'a RunOptions,
     pub reporters: &'a Reporters,
+    /// What the time of the call is spent on.
+    pub times: &'a Timeline,
+    /// Chooses what runs although it could be skipped; only in runs.
+    pub check: Option<&'a Checker>,
 }
 
 impl<'a> Call<'a> {

@@ -2,6 +2,7 @@
 
 use crate::call::Call;
 use crate::cases::{self, Case};
+use crate::checks::Checker;
 use crate::failures::{self, LeftOut};
 use crate::modules;
 use crate::run::{NO_FAILURE, run};
@@ -10,6 +11,7 @@ use std::ffi::OsString;
 use tamis_core::decide::Demand;
 use tamis_core::{Strategy, TestKey};
 use tamis_report::Shape;
+use tamis_report::phases::Phase;
 
 /// The tests of the suites that the user asks for, and the others; with the next step where
 /// there is none.
@@ -54,7 +56,14 @@ pub fn suites(call: Call<'_>) -> Result<i32> {
 /// Runs a command; gives the exit code.
 pub fn command(call: Call<'_>, words: &[OsString]) -> Result<i32> {
     if matches!(call.options.strategy, Strategy::Modules | Strategy::Hybrid) {
-        return match modules::narrowed(call, words)? {
+        if Checker::new(call).is_some() {
+            bail!(
+                "shadow is on (tamis.toml or TAMIS_SHADOW), and --select modules and hybrid leave modules \
+                 out of the build; turn one of them off"
+            );
+        }
+        let narrowed = call.times.measure(Phase::Analyse, || modules::narrowed(call, words))?;
+        return match narrowed {
             modules::Narrowed::Case(case) => {
                 run(call, &[*case], Shape::Command, &LeftOut::default())
             }

@@ -11,11 +11,13 @@ use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use tamis_core::record::{Access, Observed, Run};
 use tamis_core::{Outcome, PortablePath, Question, Scheme, Taint};
 use tamis_observe::{Context, Observations, Observer, SplitObserver};
 use tamis_project::{Input, Project, STANDARD_INPUT, World, given, standard_input};
+use tamis_report::phases::Phase;
+use tamis_report::savings::Span;
 use tamis_report::{Reruns, TestReport};
 use tamis_session::{
     Claim, Collected, Invocation, Ledger, NOT_COLLECTED, Session, SessionOptions, Start,
@@ -88,6 +90,8 @@ pub(crate) struct Job<'a> {
     /// About the units inside the command.
     pub(crate) session: &'a SessionOptions,
     pub(crate) stop: &'a AtomicBool,
+    /// It could have been skipped.
+    pub(crate) checked: bool,
 }
 
 /// What a debugger inside a test fails with under ptrace, in words.
@@ -110,11 +114,12 @@ pub(crate) fn execute(job: Job<'_>) -> Result<Executed> {
         _ => None,
     };
     let command = command(case, streams, input.as_ref(), collector.as_ref())?;
-    let started = SystemTime::now();
-    let Watched { finish, mut observer, inside } = match &case.claim {
+    let Watched { started, finish, mut observer, inside } = match &case.claim {
         Some(claim) => watch_units(job, claim.as_ref(), context, command)?,
         None => watch(job, Observer::new(context), command)?,
     };
+    let ended = Instant::now();
+    keep_times(job, started, &finish, &inside);
     let output = collector.map(Collector::finish);
     let outcome = match finish.ending {
         Ending::NotStarted(errno) => return Ok(Executed::NotStarted(errno)),
@@ -160,6 +165,7 @@ pub(crate) fn execute(job: Job<'_>) -> Result<Executed> {
         notes,
         left_behind,
     };
+    call.times.add(Phase::Collect, ended);
     Ok(Executed::Ended(Box::new(Ended {
         run,
         output,
@@ -169,6 +175,16 @@ pub(crate) fn execute(job: Job<'_>) -> Result<Executed> {
         failure_output: None,
         is_reported: false,
     })))
+}
+
+/// A command around tests is a build while none of them runs.
+fn keep_times(job: Job<'_>, started: SystemTime, finish: &Finish, inside: &Collected) {
+    let times = job.call.times;
+    let began_ms = started.duration_since(UNIX_EPOCH).unwrap_or_default().as_millis() as u64;
+    let whole = Span { began_ms, length: finish.wall };
+    let units = inside.reports.iter().filter(|unit| unit.outcome.is_some());
+    times.add_span(if inside.reports.is_empty() { Phase::Run } else { Phase::Build }, whole);
+    units.for_each(|unit| times.add_span(Phase::Run, unit.span));
 }
 
 fn command(
@@ -284,14 +300,16 @@ fn still_there(project: &Project, outputs: Vec<PathBuf>) -> Vec<Observed> {
 
 /// A command that has ended, with the observer of its files.
 struct Watched<'a> {
+    started: SystemTime,
     finish: Finish,
     observer: Observer<'a>,
     inside: Collected,
 }
 
 fn watch<'a>(job: Job<'_>, mut observer: Observer<'a>, command: Command) -> Result<Watched<'a>> {
+    let started = SystemTime::now();
     let finish = run_under(job, command, &mut observer)?;
-    Ok(Watched { finish, observer, inside: Collected::default() })
+    Ok(Watched { started, finish, observer, inside: Collected::default() })
 }
 
 fn run_under(job: Job<'_>, command: Command, sink: &mut dyn Sink) -> Result<Finish> {
@@ -333,9 +351,19 @@ fn watch_session<'a>(
         environment: std::mem::take(&mut command.environment),
         folder: command.folder.clone(),
     };
-    if session.prepare(model.as_mut(), &mut ledger, &mut invocation)? == Start::NothingToRun {
+    let times = job.call.times;
+    let start = times.measure(Phase::Analyse, || {
+        session.prepare(model.as_mut(), &mut ledger, &mut invocation)
+    })?;
+    let started = SystemTime::now();
+    if start == Start::NothingToRun {
         let inside = session.finish_unstarted(model, ledger);
-        return Ok(Watched { finish: nothing_to_run(), observer: Observer::new(context), inside });
+        return Ok(Watched {
+            started,
+            finish: nothing_to_run(),
+            observer: Observer::new(context),
+            inside,
+        });
     }
     command.words = invocation.words;
     command.environment = invocation.environment;
@@ -346,10 +374,12 @@ fn watch_session<'a>(
         let windows = running.windows(scope);
         let mut split = SplitObserver::new(context, session.marks(covered.as_ref()), windows);
         let finish = run_under(job, command, &mut split);
+        let ended = Instant::now();
         session.close();
         whole = Some(split.into_whole());
         let passed = finish.as_ref().is_ok_and(|finish| finish.ending == Ending::Exited(0));
         let inside = running.finish(passed)?;
+        times.add(Phase::Collect, ended);
         Ok::<_, anyhow::Error>((finish?, inside))
     })?;
     let observer = whole.unwrap_or_else(|| Observer::new(context));
@@ -357,7 +387,7 @@ fn watch_session<'a>(
         let passed = finish.ending == Ending::Exited(0);
         claim.nothing_seen(&inside, passed).into_iter().for_each(|text| job.call.remark(text));
     }
-    Ok(Watched { finish, observer, inside })
+    Ok(Watched { started, finish, observer, inside })
 }
 
 /// A command that did not have to be started.

@@ -8,6 +8,7 @@
 //!   engines     how processes are watched
 //!   execute     one test under an engine, and its record
 //!   rerun       again where it did not pass
+//! checks        runs what could be skipped, to see whether that is right
 //! savings       what skipping saves, over all calls
 //! failures      what is known to fail and was not run
 //! modules       changed files to affected modules to a smaller command
@@ -20,6 +21,7 @@
 mod always_run;
 mod call;
 pub mod cases;
+pub mod checks;
 mod collect_every;
 mod command;
 mod engines;
@@ -32,12 +34,13 @@ mod options;
 pub mod plan;
 mod rerun;
 mod run;
-mod savings;
+pub mod savings;
 mod schedule;
 mod selected;
 pub mod words;
 
 pub use call::Call;
+pub use checks::CheckOption;
 pub use command::{command, suites};
 pub use forget::{ForgottenTest, forget};
 pub use options::{EngineName, Output, RunOptions, Which};

@@ -1,5 +1,6 @@
 //! What a call asks for, checked and resolved.
 
+use crate::checks::CheckOption;
 use std::num::{NonZeroU32, NonZeroUsize};
 use std::time::Duration;
 use tamis_core::Strategy;
@@ -30,6 +31,7 @@ pub struct RunOptions {
     pub rerun_failed: Option<u32>,
     pub flaky_ok: bool,
     pub output: Output,
+    pub check: Option<CheckOption>,
 }
 
 /// Which of the tests are asked for.

@@ -23,12 +23,14 @@ pub(crate) use variables::by_variable;
 
 use crate::call::Call;
 use crate::cases::Case;
+use crate::checks;
 use anyhow::Result;
 use tamis_core::decide::Demand;
 use tamis_core::{
     Cause, Decision, Difference, Evidence, Note, Notices, Planned, RecordId, RecordSummary, TestKey,
 };
 use tamis_project::{Project, World, notice_set_aside};
+use tamis_report::phases::Phase;
 use tamis_session::{Plan, Planner, Request};
 use tamis_settings::Contact;
 use tamis_store::{Evidence as StoreEvidence, Store};
@@ -50,7 +52,11 @@ pub(crate) fn of_cases(
 ) -> Result<Vec<Planned>> {
     let asked = |case: &Case| Asked { key: case.key.clone(), demand: case.demand.clone() };
     let asked: Vec<Asked> = cases.iter().map(asked).collect();
-    by_records(call.project, call.notices(), store, world, &asked)
+    let mut planned = by_records(call.project, call.notices(), store, world, &asked)?;
+    if let Some(checker) = call.check {
+        checker.cases(store, cases, &mut planned);
+    }
+    Ok(planned)
 }
 
 /// Decides about the units of a session.
@@ -59,7 +65,8 @@ pub(crate) struct UnitPlanner<'a>(pub(crate) Call<'a>);
 
 impl Planner for UnitPlanner<'_> {
     fn plan(&self, request: Request<'_>) -> Result<Plan> {
-        units::plan(self.0, request)
+        let times = self.0.times;
+        times.measure(Phase::Analyse, || units::plan(self.0, request))
     }
 }
 
@@ -85,7 +92,7 @@ fn by_records(
     let open = asked.iter().any(|asked| asked.demand == Demand::None);
     let complete = |record: &RecordSummary| open && refused_by_settings(project, record).is_none();
     let found = store.evidence(&keys, &complete, &|questions| world.ask(questions));
-    let planned = match &found {
+    let mut planned = match &found {
         Ok(found) => {
             let mut variables = NewVariables::default();
             let mut decide = |(n, asked): (usize, &Asked)| {
@@ -101,6 +108,7 @@ fn by_records(
             without_store(asked)
         }
     };
+    checks::where_tripped(Some(store), &mut planned.iter_mut());
     notice_set_aside(notices, store.take_set_aside());
     project.notice_troubles(notices);
     Ok(planned)

@@ -9,6 +9,7 @@
 //! first call did not reach (Maven stops after the first module with a failure) is decided about as usual.
 //! A build that failed outside of its tests is not started again.
 
+use crate::checks;
 use crate::execute::{Ended, Executed, Job, execute};
 use anyhow::Result;
 use std::collections::HashMap;
@@ -44,6 +45,7 @@ pub(crate) fn execute_and_rerun(
         Executed::Ended(ended) => *ended,
         other => return Ok(other),
     };
+    let most = most.max(tries_of_checks(job, &ended));
     if most == 0 || job.stop.load(Ordering::Relaxed) {
         return Ok(Executed::Ended(Box::new(ended)));
     }
@@ -59,6 +61,18 @@ pub(crate) fn execute_and_rerun(
         return Ok(Executed::Ended(Box::new(ended)));
     }
     whole(job, most, ended, report)
+}
+
+/// A failure of what could have been skipped is tried again before it is called a miss. Parts are not: a unit
+/// can only run again as a whole.
+fn tries_of_checks(job: Job<'_>, ended: &Ended) -> u32 {
+    let failed =
+        |test: &TestReport| is_failure(test) && (job.checked || test.decision.is_checked());
+    let missed = match ended.inside.is_empty() {
+        true => job.checked && !ended.run.outcome.passed(),
+        false => ended.inside.iter().any(failed),
+    };
+    if missed && !job.session.parts { checks::TRIES } else { 0 }
 }
 
 fn is_failure(report: &TestReport) -> bool {

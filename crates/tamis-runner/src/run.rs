@@ -2,6 +2,7 @@
 
 use crate::call::Call;
 use crate::cases::{self, Case};
+use crate::checks::{self, Checker};
 use crate::collect_every;
 use crate::engines::{self, Engines};
 use crate::execute::{Executed, Job, Streams};
@@ -20,6 +21,7 @@ use tamis_core::record::Run;
 use tamis_core::taints::{self, TaintGroup};
 use tamis_core::{Note, Outcome, Planned, Taint, TestKey};
 use tamis_project::{Project, World};
+use tamis_report::phases::Phase;
 use tamis_report::{Event, Mode, RunReport, Shape, TestReport, exit};
 use tamis_session::{SessionOptions, messages, names};
 use tamis_settings::{Contact, NameFilter, Names};
@@ -30,10 +32,14 @@ pub(crate) const NO_FAILURE: &str = "nothing is known to fail now";
 
 /// Decides, runs and reports; gives the exit code.
 pub(crate) fn run(call: Call<'_>, cases: &[Case], shape: Shape, left_out: &LeftOut) -> Result<i32> {
-    let began = Instant::now();
+    let checker = Checker::new(call);
+    let call = Call { check: checker.as_ref(), ..call };
+    let deciding = Instant::now();
     let store = call.open_store();
     let world = cases::world(call, cases);
     let planned = plan::of_cases(call, store.as_ref(), &world, cases)?;
+    call.times.add(Phase::Analyse, deciding);
+    checks::say_tripped(call, store.as_ref());
     let (cases, planned) = asked_for(call, cases.to_vec(), planned);
     if cases.is_empty() && call.options.which.failed {
         call.remark(NO_FAILURE);
@@ -49,7 +55,7 @@ pub(crate) fn run(call: Call<'_>, cases: &[Case], shape: Shape, left_out: &LeftO
         runner.run_selected(&engines, &world, &cases, &planned, &stop)?;
     }
     let interrupted = stop.load(Ordering::Relaxed);
-    runner.finish(&cases, left_out, Finished { began, interrupted, selected: selected > 0 })
+    runner.finish(&cases, left_out, Finished { interrupted, selected: selected > 0 })
 }
 
 /// With `--failed`, only tests that did not pass. Which units of a command failed is asked inside it.
@@ -109,7 +115,6 @@ struct Runner<'a> {
 
 /// How a run ended.
 struct Finished {
-    began: Instant,
     interrupted: bool,
     /// Whether anything had to run.
     selected: bool,
@@ -186,7 +191,9 @@ impl<'a> Runner<'a> {
                         let case = &cases[n];
                         let engine = engines.of(case);
                         let session = if is_suite && named[n] { whole } else { session };
-                        let job = Job { call, world, engine, case, streams, session, stop };
+                        let checked = planned[n].decision.is_checked();
+                        let job =
+                            Job { call, world, engine, case, streams, session, stop, checked };
                         let failed = |failed| drop(send.send(News::Failed(n, Box::new(failed))));
                         let result = execute_and_rerun(job, most_reruns, failed);
                         queue.done(n);
@@ -266,7 +273,8 @@ impl<'a> Runner<'a> {
         // A run that was not observed counts only if it did not pass: no older record may hide that.
         let counts = self.collects || !run.outcome.passed();
         let store = self.store.filter(|store| counts && store.read_only().is_none());
-        let recorded = match store.map(|store| store.append(run)) {
+        let append = |store: &Store| self.call.times.measure(Phase::Collect, || store.append(run));
+        let recorded = match store.map(append) {
             Some(Ok(_)) => true,
             Some(Err(error)) => {
                 // What keeps one test from being recorded mostly keeps all of them.
@@ -334,12 +342,11 @@ impl<'a> Runner<'a> {
         let (call, options) = (self.call, self.call.options);
         let mut report = RunReport {
             tests: std::mem::take(&mut self.reports),
-            wall: how.began.elapsed(),
+            wall: call.times.elapsed(),
             interrupted: how.interrupted,
             mode: Mode::Run,
             flaky_ok: options.flaky_ok || call.project.settings.flaky_ok,
-            still_failing: Vec::new(),
-            around: None,
+            ..RunReport::default()
         };
         // What a graph decides about has outcomes of its own.
         if !options.is_static() {
@@ -349,7 +356,9 @@ impl<'a> Runner<'a> {
                 failures::still_failing(call, self.store, cases, left_out, &reports);
         }
         call.project.notice_troubles(call.notices());
-        finish_store(call.project, self.store, self.recorded);
+        call.times.measure(Phase::Collect, || {
+            finish_store(call.project, self.store, self.recorded);
+        });
         let code = match self.not_started.take() {
             Some((problem, code)) => {
                 call.notices().warn(problem);
@@ -368,7 +377,13 @@ impl<'a> Runner<'a> {
             );
         }
         let shape = self.with_inside(&mut report);
+        report.checked = checks::finish(call, self.store, &report);
+        let phases = call.times.times();
+        (report.wall, report.phases) = (phases.total(), Some(phases));
         call.reporters.emit(&Event::Summary { report: &report, shape })?;
+        if let Some(store) = self.store {
+            savings::add_times(store, phases);
+        }
         if let Some(store) = self.store.filter(|_| !report.interrupted) {
             savings::add(store, report.counts().saved);
         }

@@ -7,8 +7,11 @@
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use tamis_core::{Decision, Planned, RecordId, TestKey};
 use tamis_report::TestReport;
+use tamis_report::json::status::{SavingsLine, TimesLine, WeekOfSavings};
+use tamis_report::json::{Version, seconds};
+use tamis_report::phases::PhaseTimes;
 use tamis_report::savings::wall;
-use tamis_store::Store;
+use tamis_store::{Saved, Store};
 
 /// What full times are kept as, beside the records; by the number of the record.
 const KIND: &str = "full-time";
@@ -63,10 +66,44 @@ fn name(record: RecordId) -> String {
     format!("{:010}", record.0)
 }
 
+/// Adds what a call took.
+pub(crate) fn add_times(store: &Store, times: PhaseTimes) {
+    store.add_times(now_ms(), times.named().map(|(_, time)| time));
+}
+
+/// What all calls saved together; nothing where there was no run.
+pub fn saved(store: &Store) -> Option<SavingsLine> {
+    let savings = store.savings();
+    let total = savings.total();
+    let week = |(week, saved): (&String, &Saved)| WeekOfSavings {
+        week: week.clone(),
+        saved_seconds: seconds(saved.time),
+        calls: saved.calls,
+    };
+    Some(SavingsLine {
+        version: Version,
+        since_ms: savings.since_ms?,
+        saved_seconds: seconds(total.time),
+        calls: total.calls,
+        weeks: savings.weeks.iter().map(week).collect(),
+    })
+}
+
+/// What all calls took together; nothing where there was no run.
+pub fn took(store: &Store) -> Option<TimesLine> {
+    let (calls, [analyse, build, run, collect, overhead]) = store.times();
+    let phases = PhaseTimes { analyse, build, run, collect, overhead };
+    (calls > 0).then(|| TimesLine { version: Version, calls, phases: phases.into() })
+}
+
 /// Adds what a call saved.
 pub(crate) fn add(store: &Store, saved: Duration) {
+    store.add_saving(now_ms(), saved);
+}
+
+fn now_ms() -> u64 {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    store.add_saving(u64::try_from(now.as_millis()).unwrap_or_default(), saved);
+    u64::try_from(now.as_millis()).unwrap_or_default()
 }
 
 #[cfg(test)]

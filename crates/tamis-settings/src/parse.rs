@@ -26,7 +26,7 @@ const PYTHON: &str = "[python]";
 const RULE: &str = "[[rule]]";
 const SUITE: &str = "[[suite]]";
 
-const TAMIS_KEYS: [&str; 16] = [
+const TAMIS_KEYS: [&str; 17] = [
     "store",
     "engine",
     "jobs",
@@ -43,6 +43,7 @@ const TAMIS_KEYS: [&str; 16] = [
     "default-rules",
     "always-run",
     "run-all-on",
+    "shadow",
 ];
 const MOST_RERUNS: u32 = 6;
 const CONDITION: &str = "if = \"name ends-with '.log' and not program = 'logrotate'\"";
@@ -244,6 +245,7 @@ fn read_tamis<'t>(mut section: Section<'t>, settings: &mut Settings, found: &'t 
             ),
         }
     }
+    settings.everywhere.shadow = section.boolean("shadow").unwrap_or_default();
     settings.flaky_ok = section.boolean("flaky-ok").unwrap_or(settings.flaky_ok);
     let contacts =
         [("warn", Contact::Warn), ("always-run", Contact::AlwaysRun), ("ignore", Contact::Ignore)];

@@ -40,7 +40,7 @@ pub struct Settings {
     pub ignore: Vec<String>,
     /// `default-ignore`, `default-rules`: what is built in.
     pub built_in: BuiltIn,
-    /// `always-run` and `run-all-on`, for all tests.
+    /// `always-run`, `run-all-on` and `shadow`, for all tests.
     pub everywhere: Everywhere,
     /// `[tamis.environment]`: which variables count.
     pub environment: EnvironmentPolicy,
@@ -106,6 +106,8 @@ pub struct Everywhere {
     pub always_run: NameGlobs,
     /// `run-all-on`: a change in any file that matches runs every test.
     pub run_all_on: Vec<String>,
+    /// `shadow`: everything runs, and what could be skipped is only reported. Default: false.
+    pub shadow: bool,
 }
 
 /// How processes are observed.

@@ -30,6 +30,7 @@ mod agreement;
 mod append;
 mod block;
 mod blocks;
+mod checks;
 mod codec;
 mod error;
 mod evidence;
@@ -52,7 +53,10 @@ mod side_table;
 mod store;
 mod summary;
 mod with_record;
+mod times;
+mod weekly;
 
+pub use checks::{CheckNumbers, LastChecked};
 pub use error::{SetAside, StoreError};
 pub use evidence::Evidence;
 pub use explain::{Difference, StoredRecord};

@@ -96,7 +96,7 @@ fn call(line: &str) -> Option<(u64, Duration)> {
 }
 
 /// The week of ISO 8601: it belongs to the year that its Thursday is in.
-fn week_of(ms: u64) -> String {
+pub(crate) fn week_of(ms: u64) -> String {
     let days = ms / 86_400_000;
     // 1970-01-01 was a Thursday.
     let thursday = days + 3 - (days + 3) % 7;

@@ -29,7 +29,7 @@ pub struct Project {
 }
 
 /// Verbs and options that have no use for an engine.
-const WITHOUT_ENGINE: [&str; 18] = [
+const WITHOUT_ENGINE: [&str; 20] = [
     "help",
     "completions",
     "man",
@@ -45,6 +45,8 @@ const WITHOUT_ENGINE: [&str; 18] = [
     "clean",
     "doctor",
     "init",
+    "audit",
+    "replay",
     "--engine",
     "--version",
     "--help",

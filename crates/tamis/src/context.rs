@@ -10,6 +10,7 @@ use tamis_frontend_python::PytestFrontend;
 use tamis_project::Project;
 use tamis_report::Reporters;
 use tamis_report::event::Reporter;
+use tamis_report::phases::Timeline;
 use tamis_report::reporters::{JsonReporter, JunitReporter, MarkdownReporter, TerminalReporter};
 use tamis_runner::{Call, RunOptions};
 use tamis_session::Frontends;
@@ -20,6 +21,7 @@ pub(crate) struct Context {
     frontends: Frontends,
     options: RunOptions,
     reporters: Reporters,
+    times: Timeline,
 }
 
 impl Context {
@@ -45,12 +47,14 @@ impl Context {
     }
 
     fn with(options: &Options, reporters: Vec<Box<dyn Reporter>>) -> Result<Self> {
+        let times = Timeline::new();
         let project = Project::find(options.common.store.as_deref())?;
         Ok(Self {
             frontends: frontends(project.settings.python.functions),
             project,
             options: options.run_options()?,
             reporters: Reporters::new(reporters),
+            times,
         })
     }
 
@@ -60,6 +64,8 @@ impl Context {
             frontends: &self.frontends,
             options: &self.options,
             reporters: &self.reporters,
+            times: &self.times,
+            check: None,
         }
     }
 }

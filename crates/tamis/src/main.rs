@@ -73,6 +73,8 @@ fn dispatch(arguments: Arguments) -> anyhow::Result<i32> {
         Some(Verb::History(name)) => commands::status::history(options, &name.name),
         Some(Verb::Forget(name)) => commands::clean::forget(options, &name.name),
         Some(Verb::Clean(clean)) => commands::clean::clean(options, clean.old),
+        Some(Verb::Replay(replay)) => commands::replay::replay(options, &replay, &traits),
+        Some(Verb::Audit(audit)) => commands::audit::audit(options, audit.resolve),
         Some(Verb::Doctor) => commands::doctor::doctor(options),
         Some(Verb::Init(init)) => commands::init::init(init.print),
         Some(Verb::Modules(arguments)) => commands::modules::modules(options, &arguments),

@@ -12,6 +12,7 @@ pub mod clean;
 pub mod deps;
 pub mod doctor;
 pub mod modules;
+pub mod replay;
 mod run;
 pub mod static_graph;
 pub mod status;
@@ -23,7 +24,7 @@ pub use run::{
 };
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::{Serialize, Serializer};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::borrow::Cow;
 use std::io::{self, Write};
 use std::time::Duration;
@@ -47,6 +48,11 @@ pub enum Line {
     Test(status::TestLine),
     Record(status::RecordLine),
     Savings(status::SavingsLine),
+    Times(status::TimesLine),
+    Audit(replay::AuditLine),
+    Replay(replay::ReplayLine),
+    Revision(replay::RevisionLine),
+    ReplaySummary(replay::ReplaySummaryLine),
     Check(doctor::CheckLine),
     Forgotten(clean::ForgottenLine),
     Cleaned(clean::CleanedLine),
@@ -76,12 +82,22 @@ impl Line {
 }
 
 /// Is [`VERSION`] in every line that has it.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Version;
 
 impl Serialize for Version {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_u32(VERSION)
+    }
+}
+
+/// Another version is an error: its lines may mean something else.
+impl<'de> Deserialize<'de> for Version {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        match u32::deserialize(deserializer)? {
+            VERSION => Ok(Self),
+            other => Err(serde::de::Error::custom(format!("version {other} is not known"))),
+        }
     }
 }
 

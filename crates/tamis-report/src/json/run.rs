@@ -1,12 +1,14 @@
 //! The lines of `tamis --json COMMAND`, of the suites, and of `select`.
 
+use super::replay::Checked;
 use super::{Line, Version, seconds};
 use crate::excerpt;
 use crate::model::{Mode, Reruns, RunReport, StillFailing, TestReport};
+use crate::phases::PhaseSeconds;
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::io::{self, Write};
-use tamis_core::{Cause, Decision, Outcome, RecordId, TestKey};
+use tamis_core::{Cause, Check, Decision, Outcome, RecordId, TestKey};
 
 /// The first line.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -108,6 +110,12 @@ enum CauseName {
     Changed,
     /// `tamis forget`.
     Forgotten,
+    /// `--shadow`: it could be skipped.
+    Shadow,
+    /// `--audit`: it could be skipped.
+    Audit,
+    /// A check found a wrong skip: nothing is skipped.
+    Tripped,
 }
 
 fn cause(cause: &Cause) -> (CauseName, Option<&RecordId>) {
@@ -124,6 +132,9 @@ fn cause(cause: &Cause) -> (CauseName, Option<&RecordId>) {
         Cause::Incomplete(record) => (CauseName::Incomplete, Some(record)),
         Cause::Changed(record) => (CauseName::Changed, Some(record)),
         Cause::Forgotten(_) => (CauseName::Forgotten, None),
+        Cause::Checked(Check::Shadow, proof) => (CauseName::Shadow, proof.as_ref().map(|p| &p.0)),
+        Cause::Checked(Check::Audit, proof) => (CauseName::Audit, proof.as_ref().map(|p| &p.0)),
+        Cause::Tripped => (CauseName::Tripped, None),
     }
 }
 
@@ -236,6 +247,12 @@ pub struct SummaryLine {
     wall_seconds: f64,
     /// Whether the user ended the run early.
     interrupted: bool,
+    /// The wall time by phase; not for `select`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    phases: Option<PhaseSeconds>,
+    /// With `--shadow` and `--audit`: what was checked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    checked: Option<Checked>,
 }
 
 /// The figures of tests that ran; not for `select`.
@@ -349,6 +366,8 @@ pub fn summary(report: &RunReport, out: &mut dyn Write) -> io::Result<()> {
         saved_seconds: seconds(counts.saved),
         wall_seconds: seconds(report.wall),
         interrupted: report.interrupted,
+        phases: report.phases.map(PhaseSeconds::from),
+        checked: report.checked.clone(),
     })
     .write(out)
 }

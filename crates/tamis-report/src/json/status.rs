@@ -1,6 +1,7 @@
 //! The lines of `status`, one per test and one for what calls saved, and of `history`, one per record.
 
 use super::Version;
+use crate::phases::PhaseSeconds;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -46,6 +47,15 @@ pub struct WeekOfSavings {
     pub saved_seconds: f64,
     /// Calls that saved something.
     pub calls: u64,
+}
+
+/// How long all calls took, by phase; where there was a run.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct TimesLine {
+    pub version: Version,
+    /// Calls that are in the sum.
+    pub calls: u64,
+    pub phases: PhaseSeconds,
 }
 
 /// A recorded run.

@@ -3,6 +3,7 @@
 use super::{Asked, Found, kind_of_program, maven, others, text_words};
 use crate::call::Call;
 use crate::cases::{self, Case};
+use crate::checks;
 use anyhow::{Context as _, Result, bail};
 use std::ffi::OsString;
 use std::sync::Arc;
@@ -30,6 +31,9 @@ pub fn narrowed(call: Call<'_>, words: &[OsString]) -> Result<Narrowed> {
         bail!(
             "--select modules and hybrid are for mvn, gradle, cargo, go, npm, pnpm and yarn commands"
         );
+    }
+    if call.existing_store()?.is_some_and(|store| store.is_tripped(checks::VERSION)) {
+        return Ok(Narrowed::Case(Box::new(cases::of_command(call, words, call.options.demand()))));
     }
     let alone = project.settings.modules.downstream == When::AsTold
         && !maven::words(project, &tamis_modules::Tree::new(project.root()), &given)

@@ -3,6 +3,7 @@
 use super::{Asked, by_records, parts};
 use crate::always_run;
 use crate::call::Call;
+use crate::checks;
 use anyhow::Result;
 use std::sync::Arc;
 use tamis_core::decide::Demand;
@@ -15,15 +16,26 @@ pub(super) fn plan(call: Call<'_>, request: Request<'_>) -> Result<Plan> {
     let keys: Vec<TestKey> =
         request.units.iter().map(|unit| request.scope.key(unit.clone())).collect();
     let mut demand = request.demand.clone();
+    let mut left_out = None;
     match chosen(&request) {
-        Some((ModuleTests::None, why)) => return Ok(out_of_reach(call, &request, &keys, &why)),
+        Some((ModuleTests::None, why)) => left_out = Some(why),
         Some((ModuleTests::All, why)) => demand = Demand::Module(why),
         Some((ModuleTests::ByRecords, _)) | None => {}
     }
-    match request.options.strategy {
-        Strategy::Static { calls } => by_graph(call, &request, &keys, &demand, calls),
-        _ => by_evidence(call, &request, keys, &demand),
+    let mut plan = match (left_out, request.options.strategy) {
+        (Some(why), _) => out_of_reach(call, &request, &keys, &why),
+        (None, Strategy::Static { calls }) => by_graph(call, &request, &keys, &demand, calls)?,
+        (None, _) => by_evidence(call, &request, keys, &demand)?,
+    };
+    let decided = plan.units.iter_mut().filter_map(|unit| match unit {
+        PlannedUnit::Decided(planned, _) => Some(planned.as_mut()),
+        PlannedUnit::Done | PlannedUnit::NotAskedFor => None,
+    });
+    checks::where_tripped(request.store, &mut { decided });
+    if let Some(checker) = call.check {
+        checker.units(request.store, &mut plan);
     }
+    Ok(plan)
 }
 
 /// What was chosen for the module of a scope.

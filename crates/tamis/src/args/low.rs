@@ -131,6 +131,17 @@ pub(crate) struct Running {
     /// With --rerun-failed: flaky tests do not make the exit code a failure
     #[arg(long)]
     pub(crate) flaky_ok: bool,
+    /// Run everything, and report what would have been skipped, and whether that would have been right
+    /// [also: TAMIS_SHADOW=1]
+    #[arg(long, conflicts_with = "audit")]
+    pub(crate) shadow: bool,
+    /// Of what may be skipped, run a random share all the same, for instance 5%; a failure among it turns
+    /// skipping off (`tamis audit`)
+    #[arg(long, value_name = "SHARE")]
+    pub(crate) audit: Option<String>,
+    /// With --audit: choose as the run that printed this number did, with the same records
+    #[arg(long, value_name = "SEED", requires = "audit")]
+    pub(crate) audit_seed: Option<u64>,
 }
 
 impl Selecting {
@@ -169,6 +180,9 @@ impl Running {
             collect_every: other.collect_every.or(self.collect_every),
             rerun_failed: other.rerun_failed.or(self.rerun_failed),
             flaky_ok: self.flaky_ok || other.flaky_ok,
+            shadow: self.shadow || other.shadow,
+            audit: other.audit.clone().or(self.audit),
+            audit_seed: other.audit_seed.or(self.audit_seed),
         }
     }
 }
@@ -260,6 +274,12 @@ pub(crate) enum Verb {
     /// Drop all records of this project, or only the old ones
     #[command(after_help = teach::CLEAN)]
     Clean(CleanArguments),
+    /// Run the tests of earlier commits again: what would have been saved, and missed
+    #[command(after_help = teach::REPLAY)]
+    Replay(tamis_replay::ReplayArguments),
+    /// What runs with --shadow and --audit have checked, and what that proves
+    #[command(after_help = teach::AUDIT)]
+    Audit(AuditArguments),
     /// Check that tamis works here, and name tests that leave files behind or read such files
     #[command(after_help = teach::DOCTOR)]
     Doctor,
@@ -385,6 +405,13 @@ pub(crate) struct CleanArguments {
     /// Drop only records that are old or too many (tamis does that once a day by itself)
     #[arg(long)]
     pub(crate) old: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct AuditArguments {
+    /// Acknowledge all misses, and turn skipping on again
+    #[arg(long)]
+    pub(crate) resolve: bool,
 }
 
 #[derive(Debug, Args)]

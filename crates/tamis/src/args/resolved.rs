@@ -10,7 +10,7 @@ use std::ffi::OsString;
 use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::PathBuf;
 use tamis_core::Strategy;
-use tamis_runner::{EngineName, Output, RunOptions, Which};
+use tamis_runner::{CheckOption, EngineName, Output, RunOptions, Which};
 use tamis_settings::NameFilter;
 
 /// Which of the tests are asked for.
@@ -36,6 +36,7 @@ pub(crate) struct Running {
     pub(crate) collect_every: Option<NonZeroU32>,
     pub(crate) rerun_failed: Option<u32>,
     pub(crate) flaky_ok: bool,
+    check: Option<CheckOption>,
 }
 
 /// All options of a call, wherever they stood, checked.
@@ -94,8 +95,16 @@ impl Options {
             collect_every: running.collect_every,
             rerun_failed: running.rerun_failed,
             flaky_ok: running.flaky_ok,
+            check: running.check.or(self.shadow_by_variable()),
             output: Output { as_errors: self.common.json, kept: running.junit.is_some() },
         })
+    }
+
+    /// `TAMIS_SHADOW=1`; not where everything runs anyway, or only what failed.
+    fn shadow_by_variable(&self) -> Option<CheckOption> {
+        let set = std::env::var_os("TAMIS_SHADOW").is_some_and(|v| !v.is_empty() && v != "0");
+        let free = !self.selecting.all && !self.selecting.failed && !self.in_any_case;
+        (set && free).then_some(CheckOption::Shadow)
     }
 
     /// Whether class files alone decide.
@@ -179,6 +188,7 @@ impl Arguments {
                 collect_every: running.collect_every,
                 rerun_failed: running.rerun_failed,
                 flaky_ok: running.flaky_ok,
+                check: check(running)?,
             },
             strategy,
             in_any_case: matches!(self.verb, Some(Verb::Record(_))),
@@ -236,6 +246,17 @@ fn strategy(choice: &Choice, running: &low::Running) -> Result<Strategy> {
     })
 }
 
+/// What runs although it could be skipped.
+fn check(running: &low::Running) -> Result<Option<CheckOption>> {
+    let Some(share) = &running.audit else {
+        return Ok(running.shadow.then_some(CheckOption::Shadow));
+    };
+    let number = share.strip_suffix('%').and_then(|n| n.trim().parse::<f64>().ok());
+    let number = number.filter(|n| *n > 0.0 && *n <= 100.0);
+    let number = number.ok_or_else(|| anyhow!("--audit {share}: give a share such as 5%"))?;
+    Ok(Some(CheckOption::Audit { share: number / 100.0, seed: running.audit_seed }))
+}
+
 /// One line about all old words of the call.
 fn advice(running: &low::Running, level_in_static: bool) -> Option<String> {
     let old = running.engine.and_then(|word| engine(word).err()).map(word);
@@ -268,6 +289,8 @@ fn given(selecting: &low::Selecting, running: &low::Running, common: &Common) ->
         ("--collect-every", running.collect_every.is_some()),
         ("--rerun-failed", running.rerun_failed.is_some()),
         ("--flaky-ok", running.flaky_ok),
+        ("--shadow", running.shadow),
+        ("--audit", running.audit.is_some()),
         ("--json", common.json),
     ];
     all.into_iter().filter(|(_, given)| *given).map(|(name, _)| name).collect()
@@ -306,6 +329,8 @@ fn takes(verb: &Verb) -> (&'static str, Option<&'static [&'static str]>) {
         Verb::History(_) => ("history", JSON),
         Verb::Forget(_) => ("forget", JSON),
         Verb::Clean(_) => ("clean", JSON),
+        Verb::Replay(_) => ("replay", JSON),
+        Verb::Audit(_) => ("audit", JSON),
         Verb::Doctor => ("doctor", JSON),
         Verb::Init(_) => ("init", NONE),
         Verb::Static(_) => ("static", JSON),
@@ -337,6 +362,17 @@ fn together(options: &Options, verb: Option<&Verb>) -> Result<()> {
     }
     if selecting.by_methods() && running.rerun_failed.is_some() {
         bail!("--rerun-failed tries test classes again; leave out --granularity method");
+    }
+    let everything = selecting.all || options.in_any_case;
+    if running.check.is_some() && (everything || selecting.failed) {
+        let what =
+            if selecting.failed { "--failed asks for what failed" } else { "everything runs" };
+        bail!("{what}, so there is no skip that --shadow or --audit could check; leave one out");
+    }
+    if running.check.is_some() && by_modules {
+        bail!(
+            "--shadow and --audit check records and static; leave out --select modules and hybrid"
+        );
     }
     if options.is_static() && selecting.failed {
         bail!("--failed needs records of outcomes, which --select static has not");

@@ -1,42 +1,7 @@
 //! What help says besides the list of options: the overview, and for each verb what it is good for.
 
 /// What `tamis help` and `tamis --help` print.
-pub(super) const OVERVIEW: &str = "\
-tamis runs only the tests that a change can affect, and explains why the others
-need not run.
-
-Usage: tamis [OPTIONS] COMMAND ...   run any command, or skip it
-       tamis [OPTIONS]               run the suites of tamis.toml
-       tamis VERB ...
-
-Run:
-  run          run a command or the suites (`run` may be left out)
-  select       show what would run now, and why; runs nothing
-  record       run and record, even if nothing has changed
-Explain:
-  why          why a test would run now: what changed, and who read it
-  why-not      why a test may be skipped: everything that it read
-  deps         what a test reads, by kind
-  status       all known tests, and what would happen to each now
-  history      earlier runs
-  modules      which modules of a build a change can affect
-  static       Java: which test classes a change can reach, by class files alone
-Keep in order:
-  init         write a tamis.toml for this project
-  doctor       check that tamis works here
-  forget       drop the records of one test, so that it runs next time
-  clean        drop all records of this project, or the old ones
-More:
-  help         help VERB; options, exit-codes, engines, strategies, tool-state
-  completions  for bash, zsh and fish
-  man          the manual page
-
-Examples:
-  tamis ./check.sh               any command, in any language
-  tamis mvn test                 Maven, Gradle, Ant, Go: each test by itself
-  tamis --only FooTest mvn test  options of tamis stand before the command
-  tamis run -- status            a program that has the name of a verb
-";
+pub(super) const OVERVIEW: &str = include_str!("overview.txt");
 
 pub(super) const RUN: &str = "\
 tamis runs the command and notes which files, folders, programs and variables it
@@ -119,3 +84,19 @@ file, change what you like, then run `tamis`.
 pub(super) const MODULES: &str = "\
   tamis modules --since main            what differs from the branch main
   tamis --select modules --since main mvn test      run the tests of those modules";
+
+pub(super) const AUDIT: &str = "\
+  tamis --shadow mvn test       everything runs; says what would have been skipped
+  tamis --audit 5% mvn test     a twentieth of what may be skipped runs all the same
+  tamis audit                   what was checked so far, and what that proves
+  tamis audit --resolve         acknowledge the misses; skipping is on again";
+
+pub(super) const REPLAY: &str = "\
+Each commit is checked out into a work tree of its own, all tests run there, and
+tamis says what it would have skipped. Exit code 3 if one of these failed.
+
+  tamis replay --last 50 -- mvn -q test       the last 50 commits, oldest first
+  tamis replay v1.2..main --setup 'pip install -e .' -- pytest
+  tamis replay --last 200 --estimate -- pytest     run only what is selected
+  tamis replay --resume                       go on after Ctrl-C
+  tamis replay --report result.md             the last result; also .csv, .json";

@@ -68,6 +68,7 @@ pub(crate) fn clean(options: &Options, only_old: bool) -> Result<i32> {
     store.collect_garbage(&tamis_store::GcPolicy::default())?;
     store.drop_marks()?;
     store.forget_savings();
+    store.forget_times();
     let text = format!(
         "dropped {} of {} from {}",
         counted(records as u64, "record", "records"),

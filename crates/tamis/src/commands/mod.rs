@@ -1,11 +1,13 @@
 //! One module per verb.
 
+pub(crate) mod audit;
 pub(crate) mod clean;
 pub(crate) mod deps;
 pub(crate) mod doctor;
 pub(crate) mod help;
 pub(crate) mod init;
 pub(crate) mod modules;
+pub(crate) mod replay;
 pub(crate) mod run;
 pub(crate) mod select;
 pub(crate) mod static_verb;

@@ -9,11 +9,12 @@ use std::ffi::OsString;
 use std::fmt::Write as _;
 use tamis_core::{Planned, TestKey};
 use tamis_project::Project;
-use tamis_report::json::status::{RecordLine, SavingsLine, TestLine, WeekOfSavings};
-use tamis_report::json::{Line, Version, seconds};
-use tamis_report::{TestReport, human, records};
-use tamis_runner::cases;
-use tamis_store::{Saved, Savings, Store, TestSummary};
+use tamis_report::json::status::{RecordLine, TestLine};
+use tamis_report::json::{Line, Version};
+use tamis_report::{TestReport, checks, human, records, sums};
+use tamis_runner::checks::audit;
+use tamis_runner::{cases, savings};
+use tamis_store::{Store, TestSummary};
 
 pub(crate) fn status(options: &Options) -> Result<i32> {
     let context = Context::new(options)?;
@@ -30,8 +31,12 @@ pub(crate) fn status(options: &Options) -> Result<i32> {
             let line = planned_json(p, flaky.get(&p.key).copied().unwrap_or(0));
             let _ = writeln!(text, "{}", line.text()?);
         }
-        if let Some(line) = store.as_ref().and_then(|store| savings_json(&store.savings())) {
-            let _ = writeln!(text, "{}", line.text()?);
+        if let Some(store) = &store {
+            let lines =
+                [savings::took(store).map(Line::Times), savings::saved(store).map(Line::Savings)];
+            for line in lines.iter().flatten() {
+                let _ = writeln!(text, "{}", line.text()?);
+            }
         }
         terminal::print(&text);
         return Ok(0);
@@ -46,7 +51,11 @@ pub(crate) fn status(options: &Options) -> Result<i32> {
     let place =
         project.store_folder.as_ref().map_or_else(Clone::clone, |f| f.display().to_string());
     let _ = writeln!(text, "store     {place} ({size})");
-    text += &store.as_ref().map(|store| savings_text(&store.savings())).unwrap_or_default();
+    if let Some(store) = &store {
+        text += &savings::saved(store).map(|line| sums::savings(&line)).unwrap_or_default();
+        text += &savings::took(store).map(|line| sums::times(&line)).unwrap_or_default();
+        text += &checks::open_text(&audit(Some(store)).open, terminal::output_style(options));
+    }
     if planned.is_empty() {
         let none = match options.selecting.only.is_empty() && !options.selecting.failed {
             true => "none yet; try `tamis ./check.sh`",
@@ -63,50 +72,6 @@ pub(crate) fn status(options: &Options) -> Result<i32> {
     }
     terminal::print(&text);
     Ok(0)
-}
-
-/// Weeks that are listed.
-const MOST_WEEKS: usize = 6;
-
-/// What all calls saved together, and in the last weeks.
-fn savings_text(savings: &Savings) -> String {
-    let Some(since) = savings.since_ms else { return String::new() };
-    let figures = |saved: &Saved| {
-        let calls = human::counted(saved.calls, "call", "calls");
-        format!("{} in {calls}", human::duration(saved.time))
-    };
-    let total = savings.total();
-    if total.calls == 0 {
-        return format!("saved     nothing since the first run, {}\n", human::ago(since));
-    }
-    let since = human::ago(since);
-    let mut text = format!("saved     {} since the first run, {since}\n", figures(&total));
-    for (week, saved) in savings.weeks.iter().rev().take(MOST_WEEKS) {
-        let _ = writeln!(text, "  {week}  {}", figures(saved));
-    }
-    let older = savings.weeks.iter().rev().skip(MOST_WEEKS);
-    let older: u64 = older.count() as u64;
-    if older > 0 {
-        let weeks = human::counted(older, "older week", "older weeks");
-        let _ = writeln!(text, "  ... and {weeks}");
-    }
-    text
-}
-
-fn savings_json(savings: &Savings) -> Option<Line> {
-    let total = savings.total();
-    let week = |(week, saved): (&String, &Saved)| WeekOfSavings {
-        week: week.clone(),
-        saved_seconds: seconds(saved.time),
-        calls: saved.calls,
-    };
-    Some(Line::Savings(SavingsLine {
-        version: Version,
-        since_ms: savings.since_ms?,
-        saved_seconds: seconds(total.time),
-        calls: total.calls,
-        weeks: savings.weeks.iter().map(week).collect(),
-    }))
 }
 
 /// The tests with flaky runs among their records.

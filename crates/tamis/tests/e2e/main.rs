@@ -21,5 +21,7 @@ mod pytest_kept;
 mod pytest_kinds;
 mod pytest_launchers;
 mod pytest_traps;
+mod replay;
+mod shadow;
 mod static_select;
 mod truth;

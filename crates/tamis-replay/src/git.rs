@@ -1,0 +1,203 @@
+//! The history: which revisions are replayed, what changed between them, and a work tree of our own.
+
+use anyhow::{Context as _, Result, bail};
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+/// A repository, seen from the folder that the user is in.
+#[derive(Debug, Clone)]
+pub(crate) struct Git {
+    folder: PathBuf,
+    shallow: bool,
+    /// Where the user is, from the top of the repository; empty in the top and in a bare repository.
+    pub(crate) prefix: String,
+}
+
+/// A commit, as far as it is shown.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Commit {
+    pub(crate) subject: String,
+    pub(crate) committed_ms: u64,
+}
+
+/// Which revisions are asked for.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Wanted<'a> {
+    pub(crate) range: Option<&'a str>,
+    pub(crate) last: Option<usize>,
+    pub(crate) every: usize,
+    pub(crate) only_changed: &'a [String],
+    pub(crate) all_parents: bool,
+}
+
+impl Git {
+    pub(crate) fn find(folder: &Path) -> Result<Self> {
+        let mut git = Self { folder: folder.to_path_buf(), shallow: false, prefix: String::new() };
+        let found = git.run(["rev-parse", "--is-shallow-repository"]);
+        let found = found.context("git cannot be started; a replay needs it")?;
+        if !found.status.success() {
+            bail!(
+                "{} is in no git repository ({}); a replay needs a history",
+                folder.display(),
+                said(&found)
+            );
+        }
+        git.shallow = text(&found) == "true";
+        git.prefix = git.asked(["rev-parse", "--show-prefix"])?.trim_end_matches('/').to_owned();
+        Ok(git)
+    }
+
+    fn run<S: AsRef<OsStr>>(&self, words: impl IntoIterator<Item = S>) -> std::io::Result<Output> {
+        // What git hands to its hooks would point it at the user's own work tree.
+        let mut command = Command::new("git");
+        for name in ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX"] {
+            command.env_remove(name);
+        }
+        let command = command.args(words).current_dir(&self.folder).stdin(Stdio::null());
+        command.env("LC_ALL", "C").env("GIT_TERMINAL_PROMPT", "0").output()
+    }
+
+    /// What git answers; its own words where it does not.
+    fn asked<S: AsRef<OsStr>>(&self, words: impl IntoIterator<Item = S>) -> Result<String> {
+        let output = self.run(words).context("git cannot be started")?;
+        if !output.status.success() {
+            bail!("{}{}", said(&output), self.deepen());
+        }
+        Ok(text(&output))
+    }
+
+    /// What to do where commits may be missing only because the clone is shallow.
+    fn deepen(&self) -> &'static str {
+        match self.shallow {
+            true => {
+                "; this clone is shallow: `git fetch --unshallow` (or --deepen=50) brings what is missing"
+            }
+            false => "",
+        }
+    }
+
+    /// The revisions, oldest first.
+    pub(crate) fn revisions(&self, wanted: &Wanted<'_>) -> Result<Vec<String>> {
+        let range = wanted.range.unwrap_or("HEAD");
+        let mut words = vec!["rev-list".to_owned(), "--topo-order".into(), "--reverse".into()];
+        if !wanted.all_parents {
+            words.push("--first-parent".into());
+        }
+        if let Some(last) = wanted.last {
+            words.push(format!("--max-count={last}"));
+        }
+        words.extend([range.to_owned(), "--".into()]);
+        words.extend(wanted.only_changed.iter().map(|glob| format!(":(top,glob){glob}")));
+        let mut found: Vec<String> = self.asked(words)?.lines().map(str::to_owned).collect();
+        let few = wanted.last.filter(|last| found.len() < *last && wanted.only_changed.is_empty());
+        if let Some(last) = few.filter(|_| self.shallow) {
+            bail!("{last} commits are asked for and {} are here{}", found.len(), self.deepen());
+        }
+        if found.is_empty() {
+            let globs =
+                if wanted.only_changed.is_empty() { "" } else { " that changes such a file" };
+            bail!("there is no commit in {range}{globs}{}", self.deepen());
+        }
+        if let Some((from, _)) = wanted.range.and_then(|range| range.split_once("..")) {
+            // What the first one is compared with.
+            let from = if from.is_empty() { "HEAD" } else { from };
+            found.insert(0, self.asked(["rev-parse", "--verify", &format!("{from}^{{commit}}")])?);
+        }
+        Ok(thinned(found, wanted.every))
+    }
+
+    pub(crate) fn commit(&self, commit: &str) -> Result<Commit> {
+        let answer = self.asked(["show", "-s", "--format=%ct%x09%s", commit])?;
+        let (seconds, subject) = answer.split_once('\t').unwrap_or(("0", &answer));
+        let committed_ms = seconds.parse::<u64>().unwrap_or(0) * 1_000;
+        Ok(Commit { subject: subject.to_owned(), committed_ms })
+    }
+
+    /// The files that differ between two commits.
+    pub(crate) fn changed(&self, from: &str, to: &str) -> Result<Vec<String>> {
+        let answer = self.asked(["diff", "--name-only", "--no-renames", from, to, "--"])?;
+        Ok(answer.lines().map(str::to_owned).collect())
+    }
+
+    /// Whether a revision has a file at this path.
+    pub(crate) fn has(&self, commit: &str, path: &str) -> bool {
+        self.asked(["cat-file", "-e", &format!("{commit}:{path}")]).is_ok()
+    }
+
+    /// A work tree of our own, at any commit.
+    pub(crate) fn make_tree(&self, tree: &Path, commit: &str) -> Result<()> {
+        let _ = self.run(["worktree", "prune"]);
+        let made = self.run([
+            OsStr::new("worktree"),
+            OsStr::new("add"),
+            OsStr::new("--detach"),
+            OsStr::new("--force"),
+            tree.as_os_str(),
+            OsStr::new(commit),
+        ])?;
+        if !made.status.success() {
+            bail!("the work tree {} cannot be made: {}", tree.display(), said(&made));
+        }
+        Ok(())
+    }
+
+    /// Removes it.
+    pub(crate) fn remove_tree(&self, tree: &Path) {
+        let words = [OsStr::new("worktree"), OsStr::new("remove"), OsStr::new("--force")];
+        let _ = self.run(words.into_iter().chain([tree.as_os_str()]));
+        let _ = std::fs::remove_dir_all(tree);
+        let _ = self.run(["worktree", "prune"]);
+    }
+
+    /// The work tree at a commit, as a fresh checkout has it; what git ignores stays, unless `all`.
+    pub(crate) fn check_out(tree: &Path, commit: &str, all: bool) -> Result<()> {
+        let git = Self { folder: tree.to_path_buf(), shallow: false, prefix: String::new() };
+        git.asked(["checkout", "--quiet", "--force", "--detach", commit])?;
+        git.asked(["clean", "-ffdq", if all { "-x" } else { "-q" }])?;
+        if tree.join(".gitmodules").is_file() {
+            let words = ["submodule", "--quiet", "update", "--init", "--recursive", "--force"];
+            git.asked(words).context("its submodules cannot be fetched")?;
+        }
+        Ok(())
+    }
+
+    /// Whether files are kept by Git LFS and git has no `lfs` here, so that only pointers are checked out.
+    pub(crate) fn lacks_lfs(tree: &Path) -> bool {
+        let git = Self { folder: tree.to_path_buf(), shallow: false, prefix: String::new() };
+        let attributes = std::fs::read_to_string(tree.join(".gitattributes")).unwrap_or_default();
+        attributes.contains("filter=lfs") && git.asked(["lfs", "version"]).is_err()
+    }
+}
+
+/// Every Nth, with the first and the last.
+fn thinned(all: Vec<String>, every: usize) -> Vec<String> {
+    let last = all.len().saturating_sub(1);
+    let kept = all.into_iter().enumerate().filter(|(n, _)| n % every.max(1) == 0 || *n == last);
+    kept.map(|(_, commit)| commit).collect()
+}
+
+fn text(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stdout).trim_end().to_owned()
+}
+
+/// What git says about a failure: its last line that says something.
+fn said(output: &Output) -> String {
+    let text = String::from_utf8_lossy(&output.stderr);
+    let line = text.lines().find(|line| line.starts_with("fatal:") || line.starts_with("error:"));
+    let line = line.or_else(|| text.lines().last()).unwrap_or("it says nothing");
+    format!("git: {}", line.trim_start_matches("fatal: ").trim_start_matches("error: "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_nth_with_both_ends() {
+        let all: Vec<String> = (0..8).map(|n| n.to_string()).collect();
+        assert_eq!(thinned(all.clone(), 3), ["0", "3", "6", "7"]);
+        assert_eq!(thinned(all.clone(), 1), all);
+        assert_eq!(thinned(Vec::new(), 2), Vec::<String>::new());
+    }
+}
