@@ -47,11 +47,13 @@ mod load;
 mod packed;
 mod proofs;
 mod readers;
+mod runs;
 mod savings;
 mod schema;
 mod side_table;
 mod store;
 mod summary;
+mod survey;
 mod times;
 mod weekly;
 
@@ -65,6 +67,7 @@ pub use leftovers::LeftoverReader;
 pub use savings::{Saved, Savings};
 pub use store::Store;
 pub use summary::TestSummary;
+pub use survey::{Asked, Remembered, TestHistory};
 
 /// How the world answers: one value for each question, in the same order. It must not use the
 /// store that is asking.

@@ -19,6 +19,7 @@ mod property;
 mod pytest;
 mod pytest_kept;
 mod replay;
+mod report;
 mod shadow;
 mod static_select;
 mod truth;
