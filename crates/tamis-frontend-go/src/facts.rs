@@ -47,6 +47,12 @@ pub(crate) fn tests_fact(name: &str) -> String {
     format!("go tests of {name}")
 }
 
+/// The package that somebody edits to change a fact about it.
+pub(crate) fn package_of(fact: &str) -> Option<&str> {
+    let about = fact.split_once(": ").map_or(fact, |(_, about)| about);
+    about.strip_prefix("go package ").or_else(|| about.strip_prefix("go tests of "))
+}
+
 pub(crate) fn module_fact(path: &str) -> String {
     format!("go module {path}")
 }

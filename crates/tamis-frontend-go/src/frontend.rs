@@ -2,6 +2,7 @@
 
 use crate::command::{Claim as Claimed, GoTest, claim};
 use crate::environment::Surroundings;
+use crate::facts;
 use crate::language::GoLanguage;
 use crate::saved_listings;
 use crate::scope::{GO, GoScope};
@@ -27,6 +28,10 @@ impl Frontend for GoFrontend {
     fn tools(&self) -> &'static [Tool] {
         const TOOLS: &[Tool] = &[GO];
         TOOLS
+    }
+
+    fn source_of(&self, fact: &str) -> Option<String> {
+        facts::package_of(fact).map(str::to_owned)
     }
 
     fn may_claim(&self, words: &[OsString]) -> bool {

@@ -15,6 +15,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tamis_core::decide::Demand;
 use tamis_core::{TestKey, Tool, Unit};
+use tamis_dynamic::{Fact, FactKind};
 use tamis_project::Project;
 use tamis_session::{
     Ability, Claim, Collected, Frontend, Invocation, KnownScope, Model, Session, SessionOptions,
@@ -25,10 +26,26 @@ use tamis_store::Store;
 #[derive(Debug, Clone, Copy, Default)]
 pub struct JvmFrontend;
 
+/// The class that somebody edits to change a fact, as a path below its module; a class inside another one is edited with
+/// that. Classes of libraries and what is no class are not edited.
+fn edited_class(fact: &Fact) -> Option<String> {
+    let (FactKind::Header(class) | FactKind::Body(class, _)) = &fact.kind else { return None };
+    let outer = class.split('$').next().filter(|name| !name.is_empty()).unwrap_or(class);
+    let module = fact.scope.split_once(':').map_or(fact.scope.as_str(), |(_, module)| module);
+    let module = module.split('@').next().unwrap_or_default();
+    let folder = module.strip_prefix("./").unwrap_or(module).trim_matches('/');
+    let path = outer.replace('.', "/");
+    Some(if matches!(folder, "" | ".") { path } else { format!("{folder}/{path}") })
+}
+
 impl Frontend for JvmFrontend {
     fn tools(&self) -> &'static [Tool] {
         const TOOLS: &[Tool] = &[MAVEN, JAVA, ANT, GRADLE];
         TOOLS
+    }
+
+    fn source_of(&self, fact: &str) -> Option<String> {
+        edited_class(&Fact::parse(fact)?)
     }
 
     fn may_claim(&self, words: &[OsString]) -> bool {
@@ -126,5 +143,24 @@ impl Claim for JvmCommand {
 
     fn nothing_seen(&self, collected: &Collected, passed: bool) -> Option<String> {
         launch::nothing_seen(self.launcher, collected, passed)
+    }
+}
+
+#[cfg(test)]
+mod source_tests {
+    use super::*;
+
+    #[test]
+    fn a_fact_leads_to_the_class_that_is_edited() {
+        for (fact, source) in [
+            ("mvn:./core: class com.acme.Thing", Some("core/com/acme/Thing")),
+            ("mvn:./core@it: method com.acme.Thing$Inner#go()V", Some("core/com/acme/Thing")),
+            ("mvn:.: class Thing", Some("Thing")),
+            ("mvn:./core: library class org.junit.Test", None),
+            ("mvn:./core: the jars of the classpath", None),
+            ("no fact of ours", None),
+        ] {
+            assert_eq!(JvmFrontend.source_of(fact).as_deref(), source, "{fact}");
+        }
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::model::PytestModel;
 use crate::plugin_files;
-use crate::scope::{self, PYTEST};
+use crate::scope::{self, PYTEST, PytestScope};
 use crate::words::{concerns_pytest, has_pytest, runs_pytest};
 use anyhow::{Context as _, Result};
 use std::ffi::OsString;
@@ -27,6 +27,10 @@ impl Frontend for PytestFrontend {
     fn tools(&self) -> &'static [Tool] {
         const TOOLS: &[Tool] = &[PYTEST];
         TOOLS
+    }
+
+    fn source_of(&self, fact: &str) -> Option<String> {
+        PytestScope::file_of(fact).map(str::to_owned)
     }
 
     fn may_claim(&self, words: &[OsString]) -> bool {

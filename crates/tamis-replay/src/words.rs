@@ -65,6 +65,7 @@ pub struct ReplayArguments {
 /// What a result is written as.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Form {
+    Html,
     Markdown,
     Csv,
     Json,
@@ -74,10 +75,11 @@ impl Form {
     /// By the ending of a file's name.
     pub fn of(file: &Path) -> Result<Self> {
         match file.extension().and_then(|ending| ending.to_str()) {
+            Some("html") => Ok(Self::Html),
             Some("md") => Ok(Self::Markdown),
             Some("csv") => Ok(Self::Csv),
             Some("json" | "jsonl") => Ok(Self::Json),
-            _ => bail!("--report {}: end the name with .md, .csv or .json", file.display()),
+            _ => bail!("--report {}: end the name with .html, .md, .csv or .json", file.display()),
         }
     }
 }

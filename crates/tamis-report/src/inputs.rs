@@ -100,7 +100,7 @@ pub fn by_kind(inputs: &[&Observed], shown: Shown<'_>) -> String {
         let of_kind: Vec<&&Observed> = own.iter().filter(|o| Kind::of(o) == kind).collect();
         if !of_kind.is_empty() {
             let _ = writeln!(text, "{name} ({})", human::number(of_kind.len() as u64));
-            text.extend(of_kind.iter().map(|o| format!("  {}\n", line(o))));
+            text.extend(of_kind.iter().map(|o| format!("  {}\n", line(&o.question))));
         }
     }
     text + &elsewhere(&others)
@@ -149,7 +149,7 @@ fn folders(inputs: &[&Observed]) -> String {
 }
 
 /// The folder under which a path is counted: its first three names, or fewer.
-fn folder(path: &PortablePath) -> String {
+pub fn folder(path: &PortablePath) -> String {
     let text = path.to_string();
     let names: Vec<&str> = text.split('/').collect();
     let above = names.len().saturating_sub(1).min(4);
@@ -160,8 +160,8 @@ fn folder(path: &PortablePath) -> String {
 }
 
 /// One input, as it is listed.
-fn line(observed: &Observed) -> String {
-    match &observed.question {
+pub fn line(question: &Question) -> String {
+    match question {
         Question::Path(path, Scheme::Listing) => format!("{path} (its names)"),
         Question::Path(path, Scheme::Kind | Scheme::Raw | Scheme::Place) => path.to_string(),
         Question::Path(path, scheme) => format!("{path} (as {scheme})"),

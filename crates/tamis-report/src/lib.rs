@@ -13,6 +13,7 @@
 //! | [`junit`] | JUnit XML for CI systems |
 //! | [`markdown`] | the job summary of GitHub Actions |
 //! | [`nearest`](mod@nearest) | names that somebody may have meant |
+//! | [`kept`] | a run as it is kept for later reports |
 //! | [`savings`] | how much time a call saved |
 //! | [`phases`] | what the time of a call was spent on |
 //! | [`sums`] | what all calls took and saved, for `status` |
@@ -33,6 +34,7 @@ pub mod human;
 pub mod inputs;
 pub mod json;
 pub mod junit;
+pub mod kept;
 pub mod markdown;
 mod model;
 pub mod nearest;

@@ -135,7 +135,7 @@ fn table(
 }
 
 /// Foreign text that is shown as it is, on one line, also inside a table.
-fn escape(text: &str) -> String {
+pub fn escape(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     let line = human::one_line(text);
     for c in line.chars().take(LONGEST_CELL) {

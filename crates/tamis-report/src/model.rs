@@ -235,14 +235,19 @@ impl RunReport {
         if self.interrupted {
             return Duration::ZERO;
         }
-        let skipped = self.tests.iter().filter(|test| test.skipped());
-        let saved = match self.around.as_ref().filter(|around| around.skipped()) {
-            Some(around) => around.saved,
-            None => wall(skipped.map(|test| (test.span, test.saved))),
-        };
+        let saved = self.left_out();
         // What tamis itself took.
         let deciding = self.wall.saturating_sub(self.ran());
         if saved > deciding { saved } else { Duration::ZERO }
+    }
+
+    /// How long the skipped tests had run, by the clock.
+    pub fn left_out(&self) -> Duration {
+        let skipped = self.tests.iter().filter(|test| test.skipped());
+        match self.around.as_ref().filter(|around| around.skipped()) {
+            Some(around) => around.saved,
+            None => wall(skipped.map(|test| (test.span, test.saved))),
+        }
     }
 
     /// The known failure of a test that was not run.

@@ -10,8 +10,10 @@
 //!   rerun       again where it did not pass
 //! checks        runs what could be skipped, to see whether that is right
 //! savings       what skipping saves, over all calls
+//! kept_runs     what a run did, for reports that are made later
 //! failures      what is known to fail and was not run
 //! modules       changed files to affected modules to a smaller command
+//! doctor        what `tamis doctor` checks
 //! forget        what has to go so that a test runs next time
 //! explain       one test, its decision and its evidence
 //! ```
@@ -24,11 +26,13 @@ pub mod cases;
 pub mod checks;
 mod collect_every;
 mod command;
+pub mod doctor;
 mod engines;
 mod execute;
 pub mod explain;
 mod failures;
 mod forget;
+mod kept_runs;
 pub mod modules;
 mod options;
 pub mod plan;

@@ -7,6 +7,7 @@ use crate::collect_every;
 use crate::engines::{self, Engines};
 use crate::execute::{Executed, Job, Streams};
 use crate::failures::{self, LeftOut};
+use crate::kept_runs;
 use crate::plan;
 use crate::rerun::{Failed, execute_and_rerun};
 use crate::savings;
@@ -376,10 +377,14 @@ impl<'a> Runner<'a> {
                 cases::not_found(only, &known)
             );
         }
+        let called_as = self.shape;
         let shape = self.with_inside(&mut report);
         report.checked = checks::finish(call, self.store, &report);
         let phases = call.times.times();
         (report.wall, report.phases) = (phases.total(), Some(phases));
+        if let Some(store) = self.store {
+            kept_runs::keep(call, store, cases, called_as, &report);
+        }
         call.reporters.emit(&Event::Summary { report: &report, shape })?;
         if let Some(store) = self.store {
             savings::add_times(store, phases);

@@ -54,6 +54,12 @@ pub trait Frontend: fmt::Debug + Send + Sync {
         Vec::new()
     }
 
+    /// What a person edits to change a fact of its scopes, as a path below the project for reports: a source
+    /// file, a class, a package.
+    fn source_of(&self, _fact: &str) -> Option<String> {
+        None
+    }
+
     /// Units that it knows of besides the records: of a strategy that has a state of its own.
     fn remembered(&self, _: &Project, _: &Store) -> Vec<TestKey> {
         Vec::new()
@@ -178,6 +184,11 @@ impl Frontends {
     /// The units that a part may belong to, in its scope.
     pub fn wholes_of(&self, part: &TestKey) -> Vec<Unit> {
         self.of(part).map(|frontend| frontend.wholes_of(&part.unit)).unwrap_or_default()
+    }
+
+    /// What a person edits to change a fact, as a path for reports.
+    pub fn source_of(&self, fact: &str) -> Option<String> {
+        self.0.iter().find_map(|frontend| frontend.source_of(fact))
     }
 
     /// The units that front ends know of besides the records.

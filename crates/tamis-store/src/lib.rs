@@ -47,12 +47,14 @@ mod load;
 mod packed;
 mod proofs;
 mod readers;
+mod runs;
 mod savings;
 mod schema;
 mod side_table;
 mod store;
 mod summary;
 mod with_record;
+mod survey;
 mod times;
 mod weekly;
 
@@ -67,6 +69,7 @@ pub use savings::{Saved, Savings};
 pub use store::Store;
 pub use summary::TestSummary;
 pub use with_record::WithRecord;
+pub use survey::{Asked, Remembered, TestHistory};
 
 /// How the world answers: one value for each question, in the same order. It must not use the
 /// store that is asking.

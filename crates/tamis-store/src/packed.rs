@@ -14,12 +14,24 @@ const LONGEST: u64 = 1 << 30;
 /// The strongest level of libdeflate that still is fast on small buffers.
 const LEVEL: i32 = 9;
 
+/// For what is written anew by every call, and read once: the quickest.
+const QUICK: i32 = 1;
+
 /// Compresses where that helps.
 pub(crate) fn squeeze(bytes: &[u8]) -> Vec<u8> {
+    squeeze_at(LEVEL, bytes)
+}
+
+/// As [`squeeze`], in less time and more bytes.
+pub(crate) fn squeeze_fast(bytes: &[u8]) -> Vec<u8> {
+    squeeze_at(QUICK, bytes)
+}
+
+fn squeeze_at(level: i32, bytes: &[u8]) -> Vec<u8> {
     let mut squeezed = vec![DEFLATE];
     write_number(&mut squeezed, bytes.len() as u64);
     let start = squeezed.len();
-    if let Ok(level) = CompressionLvl::new(LEVEL) {
+    if let Ok(level) = CompressionLvl::new(level) {
         let mut compressor = Compressor::new(level);
         squeezed.resize(start + compressor.deflate_compress_bound(bytes.len()), 0);
         let written = compressor.deflate_compress(bytes, &mut squeezed[start..]);

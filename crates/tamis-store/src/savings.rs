@@ -64,20 +64,34 @@ impl Store {
     /// What all calls saved.
     pub fn savings(&self) -> Savings {
         let mut all = Savings::default();
-        for entry in std::fs::read_dir(self.savings_folder()).into_iter().flatten().flatten() {
-            let Ok(week) = entry.file_name().into_string() else { continue };
-            let text = std::fs::read(entry.path()).unwrap_or_default();
-            let text = String::from_utf8_lossy(&text);
-            for (when, saved) in text.lines().filter_map(call) {
-                all.since_ms = Some(all.since_ms.map_or(when, |since| since.min(when)));
-                if !saved.is_zero() {
-                    let sum = all.weeks.entry(week.clone()).or_default();
-                    sum.time = sum.time.saturating_add(saved);
-                    sum.calls += 1;
-                }
+        for (week, when, saved) in self.saving_calls() {
+            all.since_ms = Some(all.since_ms.map_or(when, |since| since.min(when)));
+            if !saved.is_zero() {
+                let sum = all.weeks.entry(week).or_default();
+                sum.time = sum.time.saturating_add(saved);
+                sum.calls += 1;
             }
         }
         all
+    }
+
+    /// What each call saved and when, in milliseconds since 1970, in no order. The first call is among them also
+    /// where it saved nothing.
+    pub fn saved_by_call(&self) -> Vec<(u64, Duration)> {
+        self.saving_calls().map(|(_, when, saved)| (when, saved)).collect()
+    }
+
+    /// Week, time and saving of each call.
+    fn saving_calls(&self) -> impl Iterator<Item = (String, u64, Duration)> {
+        let entries = std::fs::read_dir(self.savings_folder()).into_iter().flatten().flatten();
+        entries.flat_map(|entry| {
+            let week = entry.file_name().into_string().ok();
+            let text = week.as_ref().and_then(|_| std::fs::read(entry.path()).ok());
+            let text = String::from_utf8_lossy(&text.unwrap_or_default()).into_owned();
+            let week = week.unwrap_or_default();
+            let calls: Vec<_> = text.lines().filter_map(call).collect();
+            calls.into_iter().map(move |(when, saved)| (week.clone(), when, saved))
+        })
     }
 
     /// Drops all of it.

@@ -29,7 +29,7 @@ pub struct Project {
 }
 
 /// Verbs and options that have no use for an engine.
-const WITHOUT_ENGINE: [&str; 20] = [
+const WITHOUT_ENGINE: [&str; 21] = [
     "help",
     "completions",
     "man",
@@ -41,6 +41,7 @@ const WITHOUT_ENGINE: [&str; 20] = [
     "deps",
     "status",
     "history",
+    "report",
     "forget",
     "clean",
     "doctor",

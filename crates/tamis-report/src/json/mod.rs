@@ -13,6 +13,7 @@ pub mod deps;
 pub mod doctor;
 pub mod modules;
 pub mod replay;
+pub mod report;
 mod run;
 pub mod static_graph;
 pub mod status;
@@ -53,6 +54,7 @@ pub enum Line {
     Replay(replay::ReplayLine),
     Revision(replay::RevisionLine),
     ReplaySummary(replay::ReplaySummaryLine),
+    Report(report::ReportLine),
     Check(doctor::CheckLine),
     Forgotten(clean::ForgottenLine),
     Cleaned(clean::CleanedLine),

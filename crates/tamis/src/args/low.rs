@@ -268,6 +268,9 @@ pub(crate) enum Verb {
     /// The recorded runs of one test, or of all
     #[command(after_help = teach::HISTORY)]
     History(OptionalName),
+    /// Write a page about the last runs, savings and inputs: one HTML file, and Markdown beside it
+    #[command(after_help = teach::REPORT)]
+    Report(ReportArguments),
     /// Drop the records of a test, so that it runs next time
     #[command(after_help = teach::FORGET)]
     Forget(Name),
@@ -398,6 +401,20 @@ pub(crate) struct DepsArguments {
     pub(crate) shown: Shown,
     #[command(flatten)]
     pub(crate) name: Name,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ReportArguments {
+    /// The folder to write to; it is made if it is not there
+    #[arg(short, long, value_name = "DIR", default_value = "tamis-report")]
+    pub(crate) output: PathBuf,
+    /// Open the page in the browser (by xdg-open)
+    #[arg(long)]
+    pub(crate) open: bool,
+    /// Where the page will be found, for the link in the Markdown [default: the CI job's page where the
+    /// environment names it, else the file]
+    #[arg(long, value_name = "URL")]
+    pub(crate) link: Option<String>,
 }
 
 #[derive(Debug, Args)]

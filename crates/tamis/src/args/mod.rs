@@ -13,7 +13,7 @@ mod tests;
 
 pub(crate) use behind::{is_rare, misplaced, parse, verb_meant};
 pub(crate) use low::{
-    Arguments, Color, DepsArguments, EngineWord, Granularity, ModulesArguments, SelectArguments,
-    SelectName, Shell, Verb, WhyNotArguments,
+    Arguments, Color, DepsArguments, EngineWord, Granularity, ModulesArguments, ReportArguments,
+    SelectArguments, SelectName, Shell, Verb, WhyNotArguments,
 };
 pub(crate) use resolved::{CommandTraits, Options};

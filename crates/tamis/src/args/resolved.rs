@@ -327,6 +327,7 @@ fn takes(verb: &Verb) -> (&'static str, Option<&'static [&'static str]>) {
         Verb::Modules(_) => ("modules", Some(&["--since", "--json"])),
         Verb::Deps(_) => ("deps", JSON),
         Verb::History(_) => ("history", JSON),
+        Verb::Report(_) => ("report", JSON),
         Verb::Forget(_) => ("forget", JSON),
         Verb::Clean(_) => ("clean", JSON),
         Verb::Replay(_) => ("replay", JSON),

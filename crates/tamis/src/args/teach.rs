@@ -62,6 +62,14 @@ pub(super) const HISTORY: &str = "\
   tamis history                 all tests
   tamis history ./check.sh      one test: when it ran, how it ended, how long it took";
 
+pub(super) const REPORT: &str = "\
+The page is one file that needs no network, for instance as an artifact of a CI job:
+what ran and why, what failed, what was skipped on which proof, what was saved.
+
+  tamis report                  tamis-report/index.html, summary.md and comment.md
+  tamis report --open           and show it
+  tamis report -o public        in another folder";
+
 pub(super) const FORGET: &str = "\
   tamis forget ./check.sh";
 

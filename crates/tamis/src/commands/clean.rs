@@ -69,6 +69,7 @@ pub(crate) fn clean(options: &Options, only_old: bool) -> Result<i32> {
     store.drop_marks()?;
     store.forget_savings();
     store.forget_times();
+    store.forget_runs();
     let text = format!(
         "dropped {} of {} from {}",
         counted(records as u64, "record", "records"),

@@ -8,6 +8,7 @@ pub(crate) mod help;
 pub(crate) mod init;
 pub(crate) mod modules;
 pub(crate) mod replay;
+pub(crate) mod report;
 pub(crate) mod run;
 pub(crate) mod select;
 pub(crate) mod static_verb;

@@ -5,6 +5,7 @@ use crate::{CommandTraits, terminal};
 use anyhow::{Context as _, Result, anyhow};
 use std::ffi::OsString;
 use tamis_project::{Project, cache_folder};
+use std::path::Path;
 use tamis_replay::{Form, Progress, ReplayArguments, Setting, last_result};
 use tamis_report::json::Line;
 use tamis_report::json::replay::Replayed;
@@ -55,6 +56,16 @@ fn tell(options: &Options, progress: &Progress<'_>) {
     }
 }
 
+/// A page of its own, with curves over the revisions.
+fn page(found: &Replayed) -> Result<String> {
+    let folder = Path::new(&found.replay.folder).file_name();
+    let current = std::env::current_dir().unwrap_or_default();
+    let name = folder.or(current.file_name()).unwrap_or_default().to_string_lossy();
+    let mut text = Vec::new();
+    tamis_html::write_replay(&shown::json(found)?, &name, &mut text)?;
+    Ok(String::from_utf8_lossy(&text).into_owned())
+}
+
 /// The result in the forms that are asked for; exit code 3 where something was missed.
 fn show(
     options: &Options,
@@ -64,6 +75,7 @@ fn show(
 ) -> Result<i32> {
     if let (Some(file), Some(form)) = (&arguments.report, form) {
         let text = match form {
+            Form::Html => page(found)?,
             Form::Markdown => shown::markdown(found),
             Form::Csv => shown::csv(found),
             Form::Json => shown::json(found)?,

@@ -15,6 +15,7 @@ use tamis_report::json::Line;
 use tamis_report::json::why::{ExcludedFile, InputDifference, ProvenInput, WhyLine, WhyNotLine};
 use tamis_report::style::Role;
 use tamis_report::{TestReport, human, reason};
+use tamis_runner::doctor::some_of;
 use tamis_runner::explain::{Explained, Proof};
 use tamis_store::Difference;
 
@@ -120,15 +121,6 @@ fn habits(asked: &Explained<'_>) -> Result<String> {
         let _ = writeln!(text, "  looks at {}, which {} left behind", reader.path, reader.writer);
     }
     Ok(text)
-}
-
-/// The first few paths, and how many more there are.
-pub(crate) fn some_of(paths: &[tamis_core::PortablePath]) -> String {
-    let shown: Vec<String> = paths.iter().take(5).map(ToString::to_string).collect();
-    match paths.len().saturating_sub(5) {
-        0 => shown.join(", "),
-        more => format!("{} and {more} more", shown.join(", ")),
-    }
 }
 
 fn why_json(asked: &Explained<'_>, report: &TestReport, differences: &[Difference]) -> WhyLine {

@@ -61,6 +61,8 @@ fn every_verb_answers_by_the_schema() {
     ask(&["deps", "a.sh"]);
     ask(&["status"]);
     ask(&["history"]);
+    ask(&["audit"]);
+    assert_eq!(ask(&["report"]).lines()[0]["tests"], 2);
     let checks = ask(&["doctor"]).lines();
     assert!(
         checks.iter().any(|c| c["subject"] == "habit" && c["problem"] == json!(false)),

@@ -22,6 +22,7 @@ mod pytest_kinds;
 mod pytest_launchers;
 mod pytest_traps;
 mod replay;
+mod report;
 mod shadow;
 mod static_select;
 mod truth;
