@@ -49,9 +49,11 @@ mod proofs;
 mod readers;
 mod savings;
 mod schema;
+mod shipment;
 mod side_table;
 mod store;
 mod summary;
+mod take_in;
 mod times;
 mod weekly;
 
@@ -63,6 +65,7 @@ pub use forgotten::Forgotten;
 pub use gc::{GcPolicy, GcReport};
 pub use leftovers::LeftoverReader;
 pub use savings::{Saved, Savings};
+pub use shipment::{Kept, Outbound, Shipment, ShippedObservation, ShippedRecord, TakenIn};
 pub use store::Store;
 pub use summary::TestSummary;
 

@@ -29,11 +29,12 @@ pub struct Project {
 }
 
 /// Verbs and options that have no use for an engine.
-const WITHOUT_ENGINE: [&str; 20] = [
+const WITHOUT_ENGINE: [&str; 21] = [
     "help",
     "completions",
     "man",
     "static",
+    "store",
     "modules",
     "select",
     "why",

@@ -18,6 +18,7 @@ mod paper_cases;
 mod property;
 mod pytest;
 mod pytest_kept;
+mod remote;
 mod replay;
 mod shadow;
 mod static_select;
