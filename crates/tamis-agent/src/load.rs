@@ -20,7 +20,6 @@ use std::cell::RefCell;
 use tamis_classfile::ClassFile;
 use tamis_classfile::mutf8;
 use tamis_jvm_wire::{ClassSeen, Role};
-use xxhash_rust::xxh3::xxh3_128;
 
 /// A class that the JVM offers.
 #[derive(Debug, Clone, Copy)]
@@ -179,7 +178,7 @@ fn told(
     };
     agent.class_seen(ClassSeen {
         name,
-        hash: xxh3_128(original),
+        hash: tamis_classfile::content_hash(original),
         size: u32::try_from(original.len()).unwrap_or(u32::MAX),
         first_probe,
         probes,

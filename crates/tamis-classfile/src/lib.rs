@@ -44,3 +44,8 @@ pub use reader::Malformed;
 pub use references::{AnnotationUse, Place, References, classes_in};
 pub use uses::{BodyUses, LambdaUse, body_uses};
 pub use values::{Fresh, HandedOn, Source, ValueUses, value_uses};
+
+/// The fingerprint of the bytes of a class, as all of tamis takes it of contents.
+pub fn content_hash(bytes: &[u8]) -> u128 {
+    tamis_core::Hash::of(bytes).0
+}

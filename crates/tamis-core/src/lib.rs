@@ -32,7 +32,7 @@ pub use plan::{Difference, Evidence, Planned, Way};
 pub use question::{Question, Scheme};
 pub use record::{Note, Outcome, RecordId, RecordSummary, Taint};
 pub use strategy::Strategy;
-pub use value::{Hash, Value};
+pub use value::{Hash, Hasher, Value};
 
 use serde::{Deserialize, Serialize};
 

@@ -275,6 +275,8 @@ pub struct RecordSummary {
     pub inputs: u32,
     pub taints: Vec<Taint>,
     pub notes: Vec<Note>,
+    /// Where it came from: the scope of a shared store, a file; empty for a run of this store.
+    pub origin: String,
 }
 
 impl RecordSummary {

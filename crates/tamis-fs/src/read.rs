@@ -7,8 +7,7 @@ use std::io::{self, Read};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
-use tamis_core::Hash;
-use xxhash_rust::xxh3::Xxh3;
+use tamis_core::{Hash, Hasher};
 
 /// What became of an attempt to read the thing of a known identity.
 #[derive(Debug)]
@@ -85,13 +84,13 @@ pub(crate) fn hash_to_end(mut file: impl Read) -> io::Result<Hash> {
         if first < buffer.len() {
             return Ok(Hash::of(&buffer[..first]));
         }
-        let mut hasher = Xxh3::new();
+        let mut hasher = Hasher::new();
         hasher.update(buffer);
         loop {
             let got = fill(&mut file, buffer)?;
             hasher.update(&buffer[..got]);
             if got < buffer.len() {
-                return Ok(Hash(hasher.digest128()));
+                return Ok(hasher.finish());
             }
         }
     })

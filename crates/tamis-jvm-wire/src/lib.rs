@@ -201,7 +201,7 @@ pub struct ClassSeen {
     /// `com/acme/Thing`, as modified UTF-8.
     #[serde(with = "serde_bytes_vec")]
     pub name: Vec<u8>,
-    /// xxh3-128 of the bytes that the class loader gave, before anybody changed them.
+    /// The fingerprint of the bytes that the class loader gave, before anybody changed them.
     pub hash: u128,
     pub size: u32,
     /// The id of the first probe; the methods with code have one each, in file order.

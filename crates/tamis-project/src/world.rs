@@ -10,6 +10,7 @@ use std::sync::{Arc, OnceLock};
 use tamis_core::record::{Access, Detail, Observed};
 use tamis_core::{Hash, PortablePath, Question, Scheme, Value};
 use tamis_settings::FileGlob;
+use tamis_settings::remote::NAMES_FACT;
 
 /// Answers questions about one scope of a tool: its classes, its packages.
 pub trait ScopeFacts: std::fmt::Debug + Send + Sync {
@@ -147,6 +148,7 @@ impl<'a> World<'a> {
             }
             Question::Glob(glob) => self.glob(glob),
             Question::Rules => Value::Text(self.project.settings.observation_digest()),
+            Question::Fact(name) if **name == *NAMES_FACT => self.names_between_machines(),
             Question::Fact(name) => {
                 let known = self.facts.get(&**name).copied();
                 let of_machine = || tamis_observe::answer_fact(name, &self.project.paths);
@@ -175,6 +177,15 @@ impl<'a> World<'a> {
         let mut names: Vec<Vec<u8>> = self.variables.keys().cloned().collect();
         names.sort_unstable();
         names
+    }
+
+    /// What records from other machines have in the place of the set of all names. They come in files, too: then the lists
+    /// are those that hold without `[remote]`.
+    fn names_between_machines(&self) -> Value {
+        let remote = self.project.settings.remote.clone();
+        let remote = remote.unwrap_or_else(tamis_settings::Remote::for_files);
+        let names = self.variables.keys().map(Vec::as_slice);
+        Value::Text(remote.names_between_machines(names))
     }
 
     /// What counts for every test: the environment without what the test's own settings give

@@ -36,7 +36,7 @@ pub fn rows() -> Vec<(String, &'static str)> {
         (
             FAILED,
             "suites: a test failed or did not end; `select --quiet`: something would run; `doctor`: \
-             there is a problem",
+             there is a problem; `store pull`, `verify` and `status`: something is refused or cannot be read",
         ),
         (MISSED, "`replay`: a test that would have been skipped failed"),
         (

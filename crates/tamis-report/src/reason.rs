@@ -134,10 +134,13 @@ pub fn believed(test: &crate::TestReport) -> String {
     }
 }
 
-/// What proves a skip: `record #12, 1,034 inputs`.
+/// What proves a skip: `record #12, 1,034 inputs`; of one that did not run here, with where it came from.
 pub fn proof(record: &RecordSummary) -> String {
     let inputs = human::counted(u64::from(record.inputs), "input", "inputs");
-    format!("record {}, {inputs}", record.id)
+    match record.origin.as_str() {
+        "" => format!("record {}, {inputs}", record.id),
+        origin => format!("record {} from {origin}, {inputs}", record.id),
+    }
 }
 
 fn cause_text(key: &TestKey, cause: &Cause, evidence: &Evidence) -> String {
@@ -236,6 +239,7 @@ mod tests {
             inputs: 0,
             taints,
             notes: Vec::new(),
+            origin: String::new(),
         };
         let text = |newest: u32, taints: Vec<tamis_core::Taint>| {
             let named = record(3, taints);

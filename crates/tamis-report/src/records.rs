@@ -86,3 +86,26 @@ pub fn text(key: &TestKey, record: &RecordSummary) -> String {
     }
     text
 }
+
+/// What `tamis deps` shows: the inputs of a record by kind, and what else is known of it.
+pub fn inputs_of(
+    key: &TestKey,
+    id: tamis_core::RecordId,
+    run: &tamis_core::record::Run,
+    inputs: &[&tamis_core::record::Observed],
+    shown: crate::inputs::Shown<'_>,
+) -> String {
+    let count = human::counted(run.observed.len() as u64, "input", "inputs");
+    let mut text = format!("{key}: {count} in record {id}\n");
+    if inputs.is_empty() && !shown.words.is_empty() {
+        let _ = writeln!(text, "none of them has {} in its name", shown.words.join(" or "));
+    }
+    text += &crate::inputs::by_kind(inputs, shown);
+    for note in &run.notes {
+        let _ = writeln!(text, "note: {note}");
+    }
+    for taint in tamis_core::taints::lines(&run.taints) {
+        let _ = writeln!(text, "not completely observed: {taint}");
+    }
+    text
+}

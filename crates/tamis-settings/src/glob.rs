@@ -75,7 +75,7 @@ impl NameGlobs {
     }
 
     /// Whether a pattern matches the name from its first to its last character.
-    pub(crate) fn matches_whole(&self, name: &[u8]) -> bool {
+    pub fn matches_whole(&self, name: &[u8]) -> bool {
         !self.indexes(name).is_empty()
     }
 

@@ -16,6 +16,7 @@
 //! | [`tools`] | what everyday tools write down for themselves |
 //! | [`items`] | the items of a suite that are written as globs |
 //! | [`modules`] | what a project says about changed and affected modules |
+//! | [`remote`] | the store that a team shares |
 //! | [`init`] | a first `tamis.toml` for a project |
 
 pub mod condition;
@@ -30,6 +31,7 @@ mod parse;
 pub mod paths;
 mod problem;
 mod reader;
+pub mod remote;
 pub mod settings;
 pub mod tools;
 mod units;
@@ -44,6 +46,7 @@ pub use name_filter::{NameFilter, Names};
 pub use parse::parse;
 pub use paths::{Ignored, PathRules, Places, RuleAnswer};
 pub use problem::{LoadError, Problem, Problems};
+pub use remote::{Push, Remote, TrustedKey};
 pub use settings::{
     Contact, Each, Engine, Everywhere, Item, Jvm, Keep, Python, Rule, Settings, Suite, Treatment,
 };

@@ -9,6 +9,7 @@ use crate::glob::{self, NameGlobs};
 use crate::modules;
 use crate::problem::Problems;
 use crate::reader::{Found, Section, Text, Value, as_text, type_name};
+use crate::remote;
 use crate::settings::{
     Contact, Each, Engine, Item, Jvm, Keep, Python, Rule, Settings, Suite, Treatment,
 };
@@ -88,6 +89,9 @@ fn read<'t>(tree: &'t DeTable<'t>, span: std::ops::Range<usize>, found: &'t Foun
     }
     if let Some(section) = table(&mut top, "python", PYTHON, found) {
         settings.python = read_python(section);
+    }
+    if let Some(section) = table(&mut top, "remote", remote::REMOTE, found) {
+        settings.remote = remote::read(section, found);
     }
     if let Some(value) = top.value("modules") {
         match value.get_ref() {

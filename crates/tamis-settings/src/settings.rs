@@ -4,6 +4,7 @@ use crate::condition::Condition;
 use crate::environment::EnvironmentPolicy;
 use crate::glob::NameGlobs;
 use crate::modules::ModuleSettings;
+use crate::remote::Remote;
 use crate::tools::ToolSettings;
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
@@ -56,6 +57,8 @@ pub struct Settings {
     pub suites: Vec<Suite>,
     /// `[modules]`: changed and affected modules.
     pub modules: ModuleSettings,
+    /// `[remote]`: the store that a team shares.
+    pub remote: Option<Remote>,
 }
 
 impl Default for Settings {
@@ -80,6 +83,7 @@ impl Default for Settings {
             rules: Vec::new(),
             suites: Vec::new(),
             modules: ModuleSettings::default(),
+            remote: None,
         }
     }
 }

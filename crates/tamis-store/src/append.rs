@@ -80,11 +80,13 @@ fn append(
             inputs: u32::try_from(before.len()).unwrap_or(u32::MAX),
             taints: run.taints.clone(),
             notes: run.notes.clone(),
+            origin: String::new(),
         },
         test,
-        state: (xxh3_64(&before_bytes) ^ xxh3_64(&after_bytes).rotate_left(1)) as u32,
+        state: state(&before_bytes, &after_bytes),
         before: proofs.add(&before_bytes)?,
         after: if changed { Some(proofs.add(&after_bytes)?) } else { None },
+        behind: 0,
     };
     let record = row.summary.id.0;
     conn.prepare_cached("INSERT INTO record (id, test, summary) VALUES (?1, ?2, ?3)")?
@@ -104,7 +106,7 @@ fn append(
     Ok(row.summary.id)
 }
 
-fn intern_test(conn: &Connection, test: &StoredKey) -> Result<i64, Failure> {
+pub(crate) fn intern_test(conn: &Connection, test: &StoredKey) -> Result<i64, Failure> {
     if let Some(id) = test_id(conn, test)? {
         return Ok(id);
     }
@@ -116,11 +118,19 @@ fn intern_test(conn: &Connection, test: &StoredKey) -> Result<i64, Failure> {
     Ok(id)
 }
 
+/// Equal where two runs saw the same.
+pub(crate) fn state(before: &[u8], after: &[u8]) -> u32 {
+    (xxh3_64(before) ^ xxh3_64(after).rotate_left(1)) as u32
+}
+
 /// Removes records of a test beyond the number to keep: first older runs that saw just the same as
-/// a newer one, which proves all that they prove, then the oldest. So a test that runs every time
-/// does not push out the records of other branches.
-fn trim(conn: &Connection, test: &StoredKey, keep: usize) -> Result<(), Failure> {
-    let records = records_of(conn, test)?;
+/// a newer one, which proves all that they prove, then the oldest, wherever they ran. So a test that runs
+/// every time does not push out the records of other branches.
+pub(crate) fn trim(conn: &Connection, test: &StoredKey, keep: usize) -> Result<(), Failure> {
+    let mut records = records_of(conn, test)?;
+    if records.iter().any(|record| record.behind != 0) {
+        records.sort_by_key(|record| std::cmp::Reverse(record.summary.started_ms));
+    }
     let mut excess = records.len().saturating_sub(keep);
     if excess == 0 {
         return Ok(());

@@ -19,7 +19,7 @@ use crate::key::{KeyColumns, StoredKey};
 use crate::load::{LoadedObservation, load};
 use crate::proofs::Proofs;
 use crate::store::{Store, records_of};
-use crate::summary::{RECORD_COLUMNS, RecordRow};
+use crate::summary::{RECORD_COLUMNS, RecordRow, newest_first};
 use roaring::RoaringBitmap;
 use rusqlite::Connection;
 use std::collections::HashMap;
@@ -441,5 +441,6 @@ fn scan_records(
             found[place].push(record);
         }
     }
+    found.iter_mut().for_each(|rows| newest_first(rows));
     Ok(found)
 }

@@ -51,10 +51,15 @@ pub(crate) struct RecordDetail {
     /// by this program in this way.
     looks: Vec<(u32, u32, u32, u8)>,
     /// (observation before, observation after) where the test changed what it had looked at.
-    changes: Vec<(u32, u32)>,
+    pub(crate) changes: Vec<(u32, u32)>,
 }
 
 impl RecordDetail {
+    /// Only what the test changed, where it is not known who looked.
+    pub(crate) fn of_changes(changes: Vec<(u32, u32)>) -> Self {
+        Self { changes, ..Self::default() }
+    }
+
     /// `ids` are the interned observations of `observed`, before and, where it is set, after;
     /// `usual` says what is in the blocks.
     pub(crate) fn of<'u>(
@@ -198,7 +203,7 @@ fn read_row(conn: &Connection, id: RecordId) -> Result<Option<(TestKey, RecordRo
     let Some(row) = rows.next()? else {
         return Ok(None);
     };
-    let key = (text(row.get_ref(3)?), text(row.get_ref(4)?), text(row.get_ref(5)?));
+    let key = (text(row.get_ref(4)?), text(row.get_ref(5)?), text(row.get_ref(6)?));
     let (Some(scope), Some(unit), Some(folder)) = key else {
         return Ok(None);
     };
@@ -251,7 +256,7 @@ fn read_record(conn: &Connection, id: RecordId) -> Result<Option<StoredRecord>, 
 }
 
 /// These observations as their blocks know them, by ascending id.
-fn read_observations(
+pub(crate) fn read_observations(
     conn: &Connection,
     wanted: &RoaringBitmap,
 ) -> Result<Vec<(u32, Observed)>, Failure> {

@@ -18,7 +18,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 /// "tami"
 pub(crate) const APPLICATION: i32 = 0x7461_6D69;
-pub(crate) const FORMAT: i32 = 3;
+pub(crate) const FORMAT: i32 = 4;
 
 const DATABASE: &[u8] = b"SQLite format 3\0";
 /// The two values of the log's first bytes, without the last bit.

@@ -4,10 +4,11 @@ use crate::codec::{blob, id, integer, text};
 use crate::error::{Failure, SetAside, StoreError};
 use crate::files::{self, FILE, Open};
 use crate::key::{KeyColumns, StoredKey};
-use crate::summary::{RECORD_COLUMNS, RecordRow, TestSummary};
+use crate::summary::{RECORD_COLUMNS, RecordRow, TestSummary, newest_first};
 use crate::with_record::drop_with;
 use roaring::RoaringBitmap;
 use rusqlite::{Connection, Row, TransactionBehavior};
+use rustc_hash::FxHashMap;
 use std::collections::{BTreeSet, HashMap};
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
@@ -226,6 +227,7 @@ pub(crate) fn records_of(conn: &Connection, test: &StoredKey) -> Result<Vec<Reco
     while let Some(row) = rows.next()? {
         found.extend(RecordRow::read(row, |_| Some(test.columns()))?);
     }
+    newest_first(&mut found);
     Ok(found)
 }
 
@@ -254,6 +256,11 @@ pub(crate) fn newest_records(
             newest.get(&record.test).map_or_else(RecordCounts::default, |(counts, _)| *counts);
         counts.records += 1;
         counts.flaky += usize::from(record.summary.is_flaky());
+        let record = match newest.remove(&record.test) {
+            // They come by number; one from elsewhere is not newer than one of this machine.
+            Some((_, known)) if known.behind < record.behind => known,
+            _ => record,
+        };
         newest.insert(record.test, (counts, record));
     }
     Ok(keys
@@ -264,13 +271,22 @@ pub(crate) fn newest_records(
 
 /// The rows of tests whose newest record seems not to have passed.
 fn tests_not_passed(conn: &Connection) -> Result<Vec<i64>, Failure> {
-    let mut statement = conn.prepare_cached("SELECT test, summary FROM record ORDER BY id")?;
+    let sql = "SELECT test, summary, behind FROM record ORDER BY id";
+    let mut statement = conn.prepare_cached(sql)?;
     let mut rows = statement.query([])?;
     let mut failed = BTreeSet::new();
+    // How far behind the newest record of each test is: one from elsewhere hides none of this machine.
+    let mut places: FxHashMap<i64, i64> = FxHashMap::default();
     while let Some(row) = rows.next()? {
         let (Some(test), Some(sealed)) = (integer(row.get_ref(0)?), blob(row.get_ref(1)?)) else {
             continue;
         };
+        let behind = integer(row.get_ref(2)?).unwrap_or(0);
+        let newest = places.entry(test).or_insert(behind);
+        if *newest < behind {
+            continue;
+        }
+        *newest = behind;
         if RecordRow::seems_passed(sealed) {
             failed.remove(&test);
         } else {

@@ -23,7 +23,22 @@ pub struct TestSummary {
 const CHECKSUM: usize = 8;
 
 /// The columns that [`RecordRow::read`] expects.
-pub(crate) const RECORD_COLUMNS: &str = "record.id, record.test, record.summary";
+pub(crate) const RECORD_COLUMNS: &str = "record.id, record.test, record.summary, record.behind";
+
+/// The order of decisions, for records that come by number, highest first: what ran here, and behind that what
+/// came from elsewhere, by the time at which it ran. A failure of this machine is never hidden by what another
+/// one saw.
+pub(crate) fn newest_first(records: &mut [RecordRow]) {
+    if records.iter().any(|record| record.behind != 0) {
+        records.sort_by_key(|record| record.behind);
+    }
+}
+
+/// The place of a record from elsewhere behind those of this machine: those that ran later come first.
+pub(crate) fn behind(started_ms: u64) -> i64 {
+    const LAST: u64 = 1 << 62;
+    LAST.saturating_sub(started_ms).max(1).cast_signed()
+}
 
 /// A row of the table `record`.
 #[derive(Debug, Clone)]
@@ -34,6 +49,8 @@ pub(crate) struct RecordRow {
     pub(crate) state: u32,
     pub(crate) before: ProofId,
     pub(crate) after: Option<ProofId>,
+    /// Its place behind the records of this machine; 0 for one of these.
+    pub(crate) behind: i64,
 }
 
 /// What is packed in the row, beside the ids.
@@ -50,6 +67,7 @@ struct Packed<'a> {
     after: Option<u32>,
     taints: Cow<'a, [Taint]>,
     notes: Cow<'a, [Note]>,
+    origin: &'a str,
 }
 
 impl RecordRow {
@@ -64,10 +82,11 @@ impl RecordRow {
         row: &Row<'_>,
         key: impl FnOnce(i64) -> Option<KeyColumns<'k>>,
     ) -> rusqlite::Result<Option<Self>> {
-        let columns = (row.get_ref(0)?, row.get_ref(1)?, row.get_ref(2)?);
+        let columns = (row.get_ref(0)?, row.get_ref(1)?, row.get_ref(2)?, row.get_ref(3)?);
         Ok((|| {
             let (record, test) = (id(columns.0)?, integer(columns.1)?);
-            Self::unpack(record, test, key(test)?, blob(columns.2)?)
+            let place = (test, integer(columns.3)?);
+            Self::unpack(record, place, key(test)?, blob(columns.2)?)
         })())
     }
 
@@ -76,8 +95,14 @@ impl RecordRow {
         sealed.get(CHECKSUM) == Some(&outcome_columns(Outcome::Passed).0)
     }
 
-    fn unpack(record: u32, test: i64, key: KeyColumns<'_>, sealed: &[u8]) -> Option<Self> {
-        let packed: Packed<'_> = postcard::from_bytes(unseal(seed(record, key), sealed)?).ok()?;
+    fn unpack(
+        record: u32,
+        (test, behind): (i64, i64),
+        key: KeyColumns<'_>,
+        sealed: &[u8],
+    ) -> Option<Self> {
+        let bytes = unseal(seed(record, behind, key), sealed)?;
+        let packed: Packed<'_> = postcard::from_bytes(bytes).ok()?;
         Some(Self {
             summary: RecordSummary {
                 id: RecordId(record),
@@ -89,11 +114,13 @@ impl RecordRow {
                 inputs: packed.inputs,
                 taints: packed.taints.into_owned(),
                 notes: packed.notes.into_owned(),
+                origin: packed.origin.to_owned(),
             },
             test,
             state: packed.state,
             before: ProofId(packed.before),
             after: packed.after.map(ProofId),
+            behind,
         })
     }
 
@@ -112,15 +139,16 @@ impl RecordRow {
             after: self.after.map(|p| p.0),
             taints: Cow::Borrowed(&summary.taints),
             notes: Cow::Borrowed(&summary.notes),
+            origin: &summary.origin,
         };
         // This cannot fail, and an empty blob would be refused on reading.
         let bytes = postcard::to_allocvec(&packed).unwrap_or_default();
-        seal(seed(summary.id.0, test.columns()), &bytes)
+        seal(seed(summary.id.0, self.behind, test.columns()), &bytes)
     }
 }
 
 /// The seed of a record's checksum. It has nothing in common with the test's id: two tests that
 /// share an id by chance do not read each other's records.
-fn seed(record: u32, key: KeyColumns<'_>) -> u64 {
-    key.hash_from(u64::from(record) << 32 | 1)
+fn seed(record: u32, behind: i64, key: KeyColumns<'_>) -> u64 {
+    key.hash_from((u64::from(record) << 32 | 1) ^ behind.cast_unsigned().rotate_left(7))
 }

@@ -34,6 +34,7 @@ const WITHOUT_ENGINE: [&str; 21] = [
     "completions",
     "man",
     "static",
+    "store",
     "modules",
     "select",
     "why",

@@ -49,11 +49,13 @@ impl Context {
     fn with(options: &Options, reporters: Vec<Box<dyn Reporter>>) -> Result<Self> {
         let times = Timeline::new();
         let project = Project::find(options.common.store.as_deref())?;
+        let reporters = Reporters::new(reporters);
+        tamis_shared::pull_before(&project, options.common.offline, &reporters);
         Ok(Self {
             frontends: frontends(project.settings.python.functions),
             project,
             options: options.run_options()?,
-            reporters: Reporters::new(reporters),
+            reporters,
             times,
         })
     }

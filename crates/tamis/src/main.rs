@@ -82,6 +82,7 @@ fn dispatch(arguments: Arguments) -> anyhow::Result<i32> {
         Some(Verb::Help(help)) => commands::help::help(&help.topic),
         Some(Verb::Completions(completions)) => commands::help::completions(completions.shell),
         Some(Verb::Man) => commands::help::man(),
+        Some(Verb::Store(arguments)) => commands::store(options, &arguments),
         Some(Verb::Static(arguments)) => commands::static_verb::run(options, &arguments),
     }
 }

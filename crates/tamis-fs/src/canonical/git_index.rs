@@ -9,8 +9,7 @@
 //! What this does not see: a program that compares the times in the index without refreshing them
 //! (`git diff-files`). Time stamps are no input anywhere.
 
-use tamis_core::Hash;
-use xxhash_rust::xxh3::Xxh3;
+use tamis_core::{Hash, Hasher};
 
 /// What stands before the object of an entry: times, device, inode; then mode, owner, size.
 const STAT: usize = 40;
@@ -36,13 +35,13 @@ fn parse(bytes: &[u8], object: usize) -> Option<Hash> {
     if !(2..=4).contains(&version) {
         return None;
     }
-    let mut hasher = Xxh3::new();
+    let mut hasher = Hasher::new();
     let mut name = Vec::new();
     for _ in 0..entries {
         entry(&mut at, version, object, &mut name, &mut hasher)?;
     }
     extensions(&mut at, &mut hasher)?;
-    Some(Hash(hasher.digest128()))
+    Some(hasher.finish())
 }
 
 fn entry(
@@ -50,7 +49,7 @@ fn entry(
     version: u32,
     object: usize,
     name: &mut Vec<u8>,
-    hasher: &mut Xxh3,
+    hasher: &mut Hasher,
 ) -> Option<()> {
     let start = at.at;
     let stat = at.take(STAT)?;
@@ -81,7 +80,7 @@ fn entry(
     Some(())
 }
 
-fn extensions(at: &mut Cursor<'_>, hasher: &mut Xxh3) -> Option<()> {
+fn extensions(at: &mut Cursor<'_>, hasher: &mut Hasher) -> Option<()> {
     while at.at < at.bytes.len() {
         let kind = at.take(4)?;
         let size = at.number()? as usize;

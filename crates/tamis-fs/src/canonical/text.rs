@@ -3,11 +3,10 @@
 //! Lines end with `\n`. Spaces, tabs and `\r` before it do not count, so `\r\n` is `\n`; a `\r` inside of a
 //! line counts, and so does a byte order mark.
 
-use tamis_core::Hash;
-use xxhash_rust::xxh3::Xxh3;
+use tamis_core::{Hash, Hasher};
 
 pub(super) fn hash(bytes: &[u8]) -> Hash {
-    let mut hasher = Xxh3::new();
+    let mut hasher = Hasher::new();
     // Line ends are hashed only before a line that has something on it.
     let mut line_ends = 0;
     for line in bytes.split(|&b| b == b'\n') {
@@ -21,7 +20,7 @@ pub(super) fn hash(bytes: &[u8]) -> Hash {
         }
         line_ends += 1;
     }
-    Hash(hasher.digest128())
+    hasher.finish()
 }
 
 fn trim_end(line: &[u8]) -> &[u8] {

@@ -11,8 +11,7 @@
 //! that stands before the root element.
 
 use roxmltree::{Document, Node, NodeType, ParsingOptions};
-use tamis_core::Hash;
-use xxhash_rust::xxh3::Xxh3;
+use tamis_core::{Hash, Hasher};
 
 const XML_NAMESPACE: &str = "http://www.w3.org/XML/1998/namespace";
 
@@ -21,7 +20,7 @@ pub(super) fn hash(bytes: &[u8]) -> Option<Hash> {
     let options = ParsingOptions { allow_dtd: true, ..ParsingOptions::default() };
     let document = Document::parse_with_options(source, options).ok()?;
     let root = document.root_element();
-    let mut writer = Writer { hasher: Xxh3::new(), text: String::new() };
+    let mut writer = Writer { hasher: Hasher::new(), text: String::new() };
     let prolog = source.get(..root.range().start)?;
     if prolog.contains("<!DOCTYPE") {
         writer.put(b'!', prolog.as_bytes());
@@ -34,7 +33,7 @@ pub(super) fn hash(bytes: &[u8]) -> Option<Hash> {
             false => writer.instruction(node),
         }
     }
-    Some(Hash(writer.hasher.digest128()))
+    Some(writer.hasher.finish())
 }
 
 /// `<?xml version="1.0"`, which parsers do not hand out.
@@ -84,7 +83,7 @@ fn is_blank(source: &str, node: Node) -> bool {
 }
 
 struct Writer {
-    hasher: Xxh3,
+    hasher: Hasher,
     /// Text since the last tag: comments do not part it.
     text: String,
 }

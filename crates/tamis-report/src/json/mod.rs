@@ -17,6 +17,7 @@ pub mod report;
 mod run;
 pub mod static_graph;
 pub mod status;
+pub mod store;
 pub mod why;
 
 pub use run::{
@@ -58,6 +59,7 @@ pub enum Line {
     Check(doctor::CheckLine),
     Forgotten(clean::ForgottenLine),
     Cleaned(clean::CleanedLine),
+    Store(store::StoreLine),
     Modules(modules::ModulesLine),
     Module(modules::ModuleLine),
     Read(modules::ReadLine),

@@ -51,6 +51,9 @@ pub(crate) struct Common {
     /// Show only errors, and what the tests print
     #[arg(short, long, global = true)]
     pub(crate) quiet: bool,
+    /// Leave the shared store of [remote] in tamis.toml alone (also TAMIS_REMOTE=off)
+    #[arg(long, global = true)]
+    pub(crate) offline: bool,
     /// Colours in messages of tamis: auto, always or never
     #[arg(long, value_name = "WHEN", default_value = "auto", global = true)]
     #[arg(hide_possible_values = true)]
@@ -292,6 +295,9 @@ pub(crate) enum Verb {
     /// Which modules of a build a change can affect, and why; runs nothing
     #[command(after_help = teach::MODULES)]
     Modules(ModulesArguments),
+    /// The store that a team shares: push, pull, check, keys, and records in files
+    #[command(after_help = tamis_shared::TEACH)]
+    Store(tamis_shared::StoreArguments),
     /// Java without running it: what changed in class files, and which test classes can reach it
     Static(tamis_static_verb::StaticArguments),
     /// Help about a verb, or about options, exit-codes, engines, strategies or tool-state

@@ -335,6 +335,7 @@ fn takes(verb: &Verb) -> (&'static str, Option<&'static [&'static str]>) {
         Verb::Doctor => ("doctor", JSON),
         Verb::Init(_) => ("init", NONE),
         Verb::Static(_) => ("static", JSON),
+        Verb::Store(_) => ("store", JSON),
         Verb::Help(_) => ("help", NONE),
         Verb::Completions(_) => ("completions", NONE),
         Verb::Man => ("man", NONE),

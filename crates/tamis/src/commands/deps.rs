@@ -4,13 +4,13 @@ use crate::args::{DepsArguments, Options};
 use crate::terminal;
 use anyhow::{Context as _, Result};
 use std::fmt::Write as _;
-use tamis_core::record::{Observed, Run};
-use tamis_core::{RecordId, TestKey};
+use tamis_core::TestKey;
+use tamis_core::record::Observed;
 use tamis_project::Project;
-use tamis_report::human;
-use tamis_report::inputs::{self, Kind, Shown};
+use tamis_report::inputs::{Kind, Shown};
 use tamis_report::json::deps::InputLine;
 use tamis_report::json::{Line, Version};
+use tamis_report::records;
 use tamis_runner::cases;
 
 pub(crate) fn deps(options: &Options, arguments: &DepsArguments) -> Result<i32> {
@@ -35,7 +35,7 @@ pub(crate) fn deps(options: &Options, arguments: &DepsArguments) -> Result<i32> 
         paths.map(|path| format!("{path}\n")).collect()
     } else {
         let inputs: Vec<&Observed> = inputs.iter().map(|(_, o)| *o).collect();
-        as_text(&key, id, &record.run, &inputs, shown)
+        records::inputs_of(&key, id, &record.run, &inputs, shown)
     };
     terminal::print(&text);
     Ok(0)
@@ -56,26 +56,4 @@ fn as_json(key: &TestKey, inputs: &[(Kind, &Observed)]) -> Result<String> {
         let _ = writeln!(text, "{}", line.text()?);
     }
     Ok(text)
-}
-
-fn as_text(
-    key: &TestKey,
-    id: RecordId,
-    run: &Run,
-    inputs: &[&Observed],
-    shown: Shown<'_>,
-) -> String {
-    let count = human::counted(run.observed.len() as u64, "input", "inputs");
-    let mut text = format!("{key}: {count} in record {id}\n");
-    if inputs.is_empty() && !shown.words.is_empty() {
-        let _ = writeln!(text, "none of them has {} in its name", shown.words.join(" or "));
-    }
-    text += &inputs::by_kind(inputs, shown);
-    for note in &run.notes {
-        let _ = writeln!(text, "note: {note}");
-    }
-    for taint in tamis_core::taints::lines(&run.taints) {
-        let _ = writeln!(text, "not completely observed: {taint}");
-    }
-    text
 }

@@ -15,9 +15,26 @@ pub(crate) mod static_verb;
 pub(crate) mod status;
 pub(crate) mod why;
 
-use crate::args::Arguments;
+use crate::args::{Arguments, Options};
+use crate::terminal;
 use std::ffi::OsString;
 use tamis_project::Project;
+use tamis_report::{exit, json::Line};
+
+/// `tamis store`.
+pub(crate) fn store(
+    options: &Options,
+    words: &tamis_shared::StoreArguments,
+) -> anyhow::Result<i32> {
+    let project = Project::find(options.common.store.as_deref())?;
+    let messages = &terminal::Messages;
+    let answer = tamis_shared::answer(&project, options.common.offline, words, messages)?;
+    match options.common.json {
+        true => answer.lines.into_iter().try_for_each(|line| terminal::json(&Line::Store(line)))?,
+        false => terminal::print(&answer.text),
+    }
+    Ok(if answer.wrong { exit::FAILED } else { exit::SUCCESS })
+}
 
 /// Whether a test of this project has exactly these words as its name.
 pub(crate) fn is_test(arguments: &Arguments, words: &[OsString]) -> bool {

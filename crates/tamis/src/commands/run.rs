@@ -8,8 +8,10 @@ use std::ffi::OsString;
 /// Runs a command, or the suites where there is none.
 pub(crate) fn run(options: &Options, words: &[OsString]) -> Result<i32> {
     let context = Context::for_runs(options)?;
-    match words {
+    let code = match words {
         [] => tamis_runner::suites(context.call()),
         words => tamis_runner::command(context.call(), words),
-    }
+    };
+    tamis_shared::push_after(&context.project, options.common.offline, context.call().notices());
+    code
 }

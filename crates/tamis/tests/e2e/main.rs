@@ -21,6 +21,7 @@ mod pytest_kept;
 mod pytest_kinds;
 mod pytest_launchers;
 mod pytest_traps;
+mod remote;
 mod replay;
 mod report;
 mod shadow;

@@ -1,0 +1,138 @@
+//! Records in files: export, import, and other stores of this machine.
+
+use crate::verbs::{Answer, line};
+use anyhow::{Context as _, Result, bail};
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+use tamis_core::Notices;
+use tamis_project::Project;
+use tamis_remote::keys::SecretKey;
+use tamis_remote::place::Deadline;
+use tamis_remote::trust::Trust;
+use tamis_remote::{outbound, pack, remote, scope};
+use tamis_report::human::{bytes, counted};
+use tamis_report::json::store::StoreLine;
+use tamis_settings::Remote as Settings;
+use tamis_store::{Shipment, Store};
+
+/// The scope that stands in files.
+const SCOPE: &str = "export";
+
+/// The turn of one process of a store to push; others wait.
+#[derive(Debug)]
+pub(crate) struct Turn(#[expect(dead_code, reason = "the lock ends with it")] File);
+
+impl Turn {
+    pub(crate) fn wait(store: &Path, until: Deadline) -> Result<Self> {
+        let file = store.join("push.lock");
+        let open = || File::options().read(true).write(true).open(&file);
+        let lock = open().or_else(|_| {
+            let _ = tamis_private::create_file(&file);
+            open()
+        });
+        let lock = lock.with_context(|| file.display().to_string())?;
+        loop {
+            match rustix::fs::flock(&lock, rustix::fs::FlockOperation::NonBlockingLockExclusive) {
+                Ok(()) => return Ok(Self(lock)),
+                Err(rustix::io::Errno::WOULDBLOCK) => {}
+                Err(error) => return Err(error).with_context(|| file.display().to_string()),
+            }
+            until.check().context("another push is under way")?;
+            std::thread::sleep(Duration::from_millis(50));
+        }
+    }
+}
+
+/// What of the settings counts for files: without [remote], the defaults.
+fn settings(project: &Project) -> Settings {
+    project.settings.remote.clone().unwrap_or_else(Settings::for_files)
+}
+
+fn name(project: &Project, settings: &Settings) -> String {
+    settings.project.clone().unwrap_or_else(|| scope::project(project.root()))
+}
+
+pub(crate) fn export(
+    project: &Project,
+    file: &Path,
+    redact: bool,
+    notices: &dyn Notices,
+) -> Result<Answer> {
+    let store =
+        project.existing_store(notices)?.context("nothing is recorded for this project yet")?;
+    let settings = settings(project);
+    let key = SecretKey::of_this_machine()?;
+    let translate = |observed| outbound::translated(observed, &settings, &project.paths);
+    let mut shipment = store.ship(&store.all_records()?, &remote::KINDS, &translate)?;
+    outbound::without_places(&mut shipment, &project.paths);
+    let mut called = name(project, &settings);
+    if redact {
+        outbound::redact(&mut shipment);
+        called = "redacted".into();
+    }
+    let packed = pack::write(&shipment, (&called, SCOPE), &key, redact)?;
+    tamis_private::write(file, &packed).with_context(|| file.display().to_string())?;
+    let records = counted(shipment.records.len() as u64, "record", "records");
+    let text = format!("wrote {records} to {} ({})\n", file.display(), bytes(packed.len() as u64));
+    let line = StoreLine {
+        records: Some(shipment.records.len() as u64),
+        bytes: Some(packed.len() as u64),
+        ..line("exported")
+    };
+    Ok(Answer::of(text, line))
+}
+
+/// Takes in stores and files, in their order.
+pub(crate) fn merge(
+    project: &Project,
+    stores: &[PathBuf],
+    notices: &dyn Notices,
+) -> Result<Answer> {
+    let store = project.open_store(notices).context("there is no store to work with")?;
+    let (mut new, mut known) = (0, 0);
+    for path in stores {
+        let shipment =
+            if path.is_dir() { of_store(project, path)? } else { of_file(project, path)? };
+        let origin = path.file_name().map(|name| name.to_string_lossy().into_owned());
+        let taken = store.take_in(&shipment, &origin.unwrap_or_default())?;
+        new += taken.records;
+        known += taken.known;
+    }
+    let text = format!(
+        "took {}; {} here already\n",
+        counted(new as u64, "new record", "new records"),
+        counted(known as u64, "was", "were")
+    );
+    let line = StoreLine { records: Some(new as u64), ..line("merged") };
+    Ok(Answer::of(text, line))
+}
+
+/// A store of this user: as it is, since nothing leaves the machine.
+fn of_store(project: &Project, folder: &Path) -> Result<Shipment> {
+    let distrust = tamis_private::check_below(&folder.join("tamis.db"), project.root()).err();
+    if let Some(distrust) = distrust {
+        bail!(
+            "{}: {} {}; {}",
+            folder.display(),
+            distrust.place.display(),
+            distrust.why,
+            distrust.remedy
+        );
+    }
+    let opened = Store::open_existing(folder)?;
+    let (store, _) = opened.with_context(|| format!("{} is no store", folder.display()))?;
+    Ok(store.ship(&store.all_records()?, &remote::KINDS, &Some)?)
+}
+
+fn of_file(project: &Project, file: &Path) -> Result<Shipment> {
+    let packed = std::fs::read(file).with_context(|| file.display().to_string())?;
+    let settings = settings(project);
+    let own = SecretKey::existing()?.map(|key| key.public());
+    let trust = Trust::new(&settings.trusted, own);
+    let project = name(project, &settings);
+    let read = pack::read(&packed, &pack::address(&packed), (&project, SCOPE), &trust);
+    let (_, mut shipment) = read.with_context(|| format!("{} is refused", file.display()))?;
+    shipment.kept.retain(|kept| remote::KINDS.contains(&kept.kind.as_str()));
+    Ok(shipment)
+}

@@ -1,0 +1,218 @@
+//! A team's day with a shared store: CI pushes, a developer in another folder with another home pulls and skips, edits, and
+//! pushes to a branch; somebody from outside forges.
+
+use std::fs;
+use std::path::Path;
+use tamis_testkit::{Ended, Project, ended, wait_for};
+
+const SUITE: &str = "[[suite]]\nname = 's'\neach = 'tests/*.sh'\nrun = 'sh {}'\n";
+
+/// Each test reads the source and a file of its own; one of them the home folder, another who the user is.
+fn sources(project: &Project) {
+    project.write("src/lib.txt", "lib");
+    for name in ["a", "b", "c", "d"] {
+        project.write(format!("src/{name}.txt"), name);
+        let more = match name {
+            "c" => "cat ~/.settings 2>/dev/null; echo $USER >/dev/null\n",
+            _ => "",
+        };
+        project
+            .write(format!("tests/{name}.sh"), format!("cat src/lib.txt src/{name}.txt\n{more}"));
+    }
+}
+
+fn remote(shared: &Path, more: &str) -> String {
+    let url = format!("file://{}", shared.display());
+    format!("[remote]\nurl = '{url}'\nproject = 'shop'\npush = 'wait'\n{more}\n{SUITE}")
+}
+
+struct Team {
+    shared: tempfile::TempDir,
+    ci_key: (String, String),
+}
+
+impl Team {
+    fn new() -> Self {
+        let shared = tempfile::tempdir().unwrap();
+        let line = Project::new().tamis(&["store", "keys", "--new", "--json"]).lines().remove(0);
+        let public = line["keys"][0].as_str().unwrap().to_owned();
+        let secret = line["secret"].as_str().unwrap().to_owned();
+        Self { shared, ci_key: (public, secret) }
+    }
+
+    fn machine(&self, more: &str) -> Project {
+        let project = Project::new();
+        sources(&project);
+        let trusted = format!("trusted-keys = ['{}']\n{more}", self.ci_key.0);
+        project.write("tamis.toml", remote(self.shared.path(), &trusted));
+        project
+    }
+
+    fn ci(&self) -> Project {
+        let mut ci = self.machine("read = ['main']\nwrite = 'main'\n");
+        ci.set("TAMIS_SIGNING_KEY", &self.ci_key.1);
+        ci.set("USER", "ci");
+        ci.set("GITHUB_TOKEN", "ghs_abc");
+        ci
+    }
+
+    fn developer(&self) -> Project {
+        let mut dev =
+            self.machine("read = ['main', 'branch/{branch}']\nwrite = 'branch/{branch}'\n");
+        dev.set("USER", "ann");
+        dev.set("TAMIS_BRANCH", "feature");
+        dev
+    }
+}
+
+fn said(got: &Ended) -> String {
+    format!("{}{}", got.stderr, got.text())
+}
+
+#[test]
+fn a_day_of_a_team() {
+    let team = Team::new();
+    let ci = team.ci();
+    let got = ci.tamis(&["run"]);
+    assert_eq!(got.code, 0, "{}", said(&got));
+    assert!(got.stderr.contains("pushed 4 records to main"), "{}", got.stderr);
+
+    // Another folder, another home, another user: nothing runs, and it is said whose word that is.
+    let dev = team.developer();
+    let got = dev.tamis(&["run"]);
+    assert_eq!(got.code, 0, "{}", said(&got));
+    assert!(got.stderr.contains("took 4 records from the shared store"), "{}", got.stderr);
+    assert_eq!(dev.ran(), Vec::<String>::new());
+    assert!(dev.answer(&["select"]).contains("from main"), "{}", dev.answer(&["select"]));
+
+    // An edit: what it affects runs, and goes to the developer's own scope.
+    dev.write("src/a.txt", "edited");
+    let got = dev.tamis(&["run"]);
+    assert!(got.stderr.contains("pushed 1 record to branch/feature"), "{}", got.stderr);
+    let head = |scope: &str| team.shared.path().join("v1/shop/heads").join(scope);
+    assert!(head("branch=2ffeature").is_dir() && head("main").is_dir());
+
+    // CI does not read that scope, and would not believe it.
+    ci.write("src/a.txt", "edited");
+    assert_eq!(ci.ran(), ["s::tests/a.sh"]);
+
+    // A colleague without any right: reads, and writes nothing.
+    let guest = team.machine("read = ['main']\n");
+    assert_eq!(guest.ran(), Vec::<String>::new());
+    let got = guest.tamis(&["store", "push"]);
+    assert!(got.code == 125 && got.stderr.contains("only reads"), "{}", said(&got));
+}
+
+#[test]
+fn a_forged_record_is_refused_and_the_test_runs() {
+    let team = Team::new();
+    team.ci().tamis(&["run"]);
+    // Somebody from outside with write access lets a broken test pass, in a scope that he calls main.
+    let mut fork = team.machine("read = []\nwrite = 'main'\n");
+    fork.write("src/a.txt", "broken");
+    fork.set("USER", "eve");
+    let got = fork.tamis(&["run"]);
+    assert!(got.stderr.contains("belongs to others"), "{}", said(&got));
+    // He takes the head over by force.
+    fs::remove_dir_all(team.shared.path().join("v1/shop/heads")).unwrap();
+    let got = fork.tamis(&["store", "push"]);
+    assert_eq!(got.code, 0, "{}", said(&got));
+    let dev = team.developer();
+    dev.write("src/a.txt", "broken");
+    let got = dev.tamis(&["run"]);
+    assert!(
+        got.stderr.contains("refused") && got.stderr.contains("trusted-keys"),
+        "{}",
+        got.stderr
+    );
+    assert!(!got.stderr.contains("took"), "{}", got.stderr);
+    let got = dev.tamis(&["store", "verify"]);
+    assert!(got.code == 1 && said(&got).contains("refused"), "{}", said(&got));
+}
+
+#[test]
+fn a_failure_here_is_not_hidden_by_a_pass_elsewhere() {
+    let team = Team::new();
+    let dev = team.developer();
+    dev.write("tests/a.sh", "cat src/a.txt\ntest -e ~/.passes\n");
+    assert_eq!(dev.tamis(&["run"]).code, 1);
+    let ci = team.ci();
+    ci.write("tests/a.sh", "cat src/a.txt\ntest -e ~/.passes\n");
+    fs::write(ci.beside("home/.passes"), "").unwrap();
+    assert_eq!(ci.tamis(&["run"]).code, 0);
+    // Not the same state: what CI has at home is not here.
+    assert_eq!(dev.ran(), ["s::tests/a.sh"]);
+}
+
+#[test]
+fn without_the_shared_store_everything_goes_on() {
+    let team = Team::new();
+    team.ci().tamis(&["run"]);
+    let mut dev = team.developer();
+    let got = dev.tamis(&["--offline", "run"]);
+    assert!(got.code == 0 && !got.stderr.contains("shared store"), "{}", got.stderr);
+    dev.set("TAMIS_REMOTE", "off");
+    dev.write("src/lib.txt", "other");
+    let got = dev.tamis(&["run"]);
+    assert!(got.code == 0 && !got.stderr.contains("shared store"), "{}", got.stderr);
+    dev.unset("TAMIS_REMOTE");
+    // Nothing was lost by that: it waits.
+    let status = dev.answer(&["store", "status"]);
+    assert!(status.contains("8 records to push"), "{status}");
+    // A place that is not there, and cannot be made.
+    let gone = format!("trusted-keys = ['{}']\nread = ['main']\nwrite = 'main'\n", team.ci_key.0);
+    dev.write("tamis.toml", remote(Path::new("/proc/nowhere"), &gone));
+    let got = dev.tamis(&["run"]);
+    assert_eq!(got.code, 0, "{}", said(&got));
+}
+
+#[test]
+fn a_push_in_the_background_outlives_the_call() {
+    let team = Team::new();
+    let ci = team.ci();
+    let text = ci.read("tamis.toml").replace("push = 'wait'\n", "");
+    ci.write("tamis.toml", text);
+    let got = ci.tamis(&["run"]);
+    assert!(got.stderr.contains("pushed in the background"), "{}", got.stderr);
+    wait_for("the push", || {
+        ci.answer(&["store", "status"]).contains("the last push: pushed 4 records to main")
+    });
+    assert!(ci.answer(&["store", "status"]).contains("0 records to push"));
+}
+
+#[test]
+fn records_travel_in_files() {
+    let team = Team::new();
+    let ci = team.ci();
+    ci.tamis(&["run"]);
+    let file = ci.beside("records.pack");
+    let words =
+        |verb: &str, file: &Path| ["store".to_owned(), verb.to_owned(), file.display().to_string()];
+    assert_eq!(ci.tamis(&words("export", &file)).code, 0);
+    let dev = team.developer();
+    let got = dev.tamis(&[&["--offline".to_owned()], words("import", &file).as_slice()].concat());
+    assert!(said(&got).contains("took 4 new records"), "{}", said(&got));
+    let got = ended(dev.binary().args(["--offline", "select", "--quiet"]));
+    assert_eq!(got.code, 0, "{}", said(&got));
+    // Redacted: no name is left in it, and it proves nothing.
+    let shown = ci.beside("shown.pack");
+    let got = ci.tamis(&["store", "export", "--redact", &shown.display().to_string()]);
+    assert_eq!(got.code, 0, "{}", said(&got));
+    let got = dev.tamis(&words("import", &shown));
+    assert!(got.code == 125 && got.stderr.contains("refused"), "{}", said(&got));
+    // A stranger's file is refused by the name of its key.
+    let stranger = team.developer();
+    stranger.tamis(&["run", "--all"]);
+    let forged = stranger.beside("forged.pack");
+    stranger.tamis(&words("export", &forged));
+    let got = ci.tamis(&words("import", &forged));
+    assert!(got.code == 125 && got.stderr.contains("not among the trusted-keys"), "{}", said(&got));
+    // Another store of this machine.
+    let other = Project::new();
+    sources(&other);
+    other.write("tamis.toml", remote(team.shared.path(), ""));
+    let folder = fs::read_dir(ci.beside("home/.cache/tamis/projects")).unwrap();
+    let folder = folder.flatten().next().unwrap().path();
+    let got = other.tamis(&words("merge", &folder));
+    assert!(said(&got).contains("took 4 new records"), "{}", said(&got));
+}
