@@ -11,7 +11,8 @@ import sys
 import time
 
 import pluggy
-from _tamis_evidence import Test
+from _tamis_agent import load
+from _tamis_evidence import Test, Writers
 from _tamis_evidence import report as report_test
 from _tamis_imports import Imports
 from _tamis_link import Link
@@ -47,9 +48,10 @@ class Plugin:
         self.here = here
         version = "%d.%d" % sys.version_info[:2]
         self.link = Link(session, {"version": version})
-        self.watch = Watch(self.link, self.link.root)
+        self.native = load(here)
+        self.watch = Watch(self.link, self.link.root, self.native)
         self.imports = Imports(self.watch)
-        self.state = State(self.watch.file)
+        self.state = State(self.watch.file, self.native)
         self.process = None
         self.config = None
         self.collected = {}
@@ -70,7 +72,7 @@ class Plugin:
         self._look_at_what_was_before()
         self.imports.install()
         self.imports.on_imported = self.imported
-        sys.addaudithook(self.audit)
+        (sys.addaudithook if self.native is None else self.native.audit)(self.audit)
 
     @guarded
     def pytest_is_there(self):
@@ -250,7 +252,7 @@ class Plugin:
     def before_first_test(self):
         self.state.changes()
         self.process = ProcessState(self.config, self.imports.files)
-        self.foreign = ForeignState(self.imports.files)
+        self.foreign = ForeignState(self.imports.files, self.native)
         for name in self.process.own_attributes():
             self.state.add("config." + name, getattr(self.config, name, None))
         self.watch.between()
@@ -283,7 +285,9 @@ class Plugin:
         """Remembers who changed what, by the labels of it."""
         known = self.writers.setdefault(root, {})
         for labels in set(changed):
-            known.setdefault(labels, []).append(owner)
+            if labels not in known:
+                known[labels] = Writers()
+            known[labels].add(owner)
 
     @guarded
     def used(self, definition):
@@ -439,7 +443,6 @@ def pytest_runtest_protocol(item, nextitem):
         yield
         return
     test = the.test = Test(item)
-    the.watch.between()
     the.watch.resume()
     the.watch.push(test)
     began = _now()
@@ -447,7 +450,7 @@ def pytest_runtest_protocol(item, nextitem):
         yield
     finally:
         wall = _now() - began
-        the.watch.pop()
+        the.watch.between()
         the.test = None
         test.is_watched = the.watch.is_watching()
         the.watch.rest()
