@@ -17,6 +17,8 @@ mod fingerprint;
 mod frontend;
 mod messages;
 mod model;
+#[cfg(test)]
+mod native;
 mod plugin_files;
 mod scope;
 mod windows;

@@ -33,8 +33,11 @@ pub(crate) struct Ask {
 #[derive(Debug, Deserialize)]
 pub(crate) struct WindowClosed {
     pub(crate) window: u32,
-    /// File and qualified name of each code object.
-    pub(crate) bodies: Vec<(String, String)>,
+    /// The bodies that ran, by their numbers.
+    pub(crate) bodies: Vec<u32>,
+    /// Bodies that are new, with the numbers that follow those before: file and qualified name of each.
+    #[serde(default)]
+    pub(crate) new: Vec<(String, String)>,
     /// Sources that were read as data.
     #[serde(default)]
     pub(crate) read: Vec<String>,
@@ -50,7 +53,8 @@ pub(crate) struct TestEnded {
     pub(crate) passed: bool,
     /// Microseconds.
     pub(crate) wall: u64,
-    /// In the order in which they opened.
+    /// In the order in which they opened; as the bits of a number in base 16.
+    #[serde(deserialize_with = "numbers")]
     pub(crate) windows: Vec<u32>,
     /// Modules that it can reach.
     pub(crate) modules: Vec<String>,
@@ -64,8 +68,41 @@ pub(crate) struct TestEnded {
     pub(crate) all: Vec<String>,
 }
 
+/// The places of the bits that are set.
+fn numbers<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Vec<u32>, D::Error> {
+    let text = String::deserialize(deserializer)?;
+    let mut found = Vec::new();
+    for (place, digit) in text.chars().rev().enumerate() {
+        let digit = digit.to_digit(16).ok_or_else(|| serde::de::Error::custom("no number"))?;
+        let set = (0..4).filter(|bit| digit & (1 << bit) != 0);
+        found.extend(set.map(|bit| place as u32 * 4 + bit));
+    }
+    Ok(found)
+}
+
 impl Message {
     pub(crate) fn read(payload: &[u8]) -> Result<Self, String> {
         serde_json::from_slice(payload).map_err(|e| format!("a message was not understood: {e}"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn windows_are_bits() {
+        let of = |windows: &str| {
+            let text = format!(
+                r#"{{"test":"a","passed":true,"wall":1,"windows":"{windows}","modules":[],"looks":[],"whole":false,"incomplete":null}}"#
+            );
+            match Message::read(text.as_bytes()) {
+                Ok(Message::Test(test)) => Some(test.windows),
+                _ => None,
+            }
+        };
+        assert_eq!(of(""), Some(vec![]));
+        assert_eq!(of("1000000000000000000001a"), Some(vec![1, 3, 4, 88]));
+        assert_eq!(of("g"), None);
     }
 }

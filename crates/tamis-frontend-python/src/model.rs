@@ -53,6 +53,7 @@ struct Host {
     windows: Windows,
     /// What ran in windows, until the scope is known.
     early: Vec<WindowClosed>,
+    bodies: Bodies,
     openings: Vec<(u32, Openings)>,
     waiting: Vec<(TestEnded, SystemTime)>,
     /// Why nothing is complete from here on.
@@ -66,6 +67,7 @@ impl Host {
             scope: None,
             windows: Windows::default(),
             early: Vec::new(),
+            bodies: Bodies::default(),
             openings: Vec::new(),
             waiting: Vec::new(),
             trouble: None,
@@ -77,7 +79,12 @@ impl Host {
         let Some(scope) = self.scope.clone() else { return };
         for window in std::mem::take(&mut self.early) {
             let mut facts: FxHashMap<Arc<str>, Value> = FxHashMap::default();
-            facts.extend(window.bodies.iter().map(|(file, name)| body_fact(&scope, file, name)));
+            self.bodies.names.extend(window.new);
+            let Some(ran) = self.bodies.facts(&window.bodies, &scope, &mut self.windows) else {
+                self.trouble.get_or_insert_with(|| "a function has no name".to_owned());
+                continue;
+            };
+            self.windows.add_numbers(window.window, ran);
             facts.extend(window.read.iter().map(|file| scope.fact(Kind::Bytes, file)));
             for kind in [Kind::Distributions, Kind::Conftests] {
                 facts.extend(window.lists.iter().map(|folder| scope.fact(kind, folder)));
@@ -105,6 +112,30 @@ impl Host {
         let (ready, waiting) = all.partition(is_ready);
         self.waiting = waiting;
         ready
+    }
+}
+
+/// Functions of the project that ran, by the numbers that the process gave them.
+#[derive(Debug, Default)]
+struct Bodies {
+    names: Vec<(String, String)>,
+    /// The facts, by the numbers that the windows gave them.
+    facts: Vec<u32>,
+}
+
+impl Bodies {
+    /// The facts of these functions; none where one of them has no name.
+    fn facts(
+        &mut self,
+        bodies: &[u32],
+        scope: &PytestScope,
+        windows: &mut Windows,
+    ) -> Option<Vec<u32>> {
+        for (file, name) in &self.names[self.facts.len()..] {
+            let fact = as_observed(body_fact(scope, file, name));
+            self.facts.push(windows.number_of(fact));
+        }
+        bodies.iter().map(|body| self.facts.get(*body as usize).copied()).collect()
     }
 }
 

@@ -4,8 +4,9 @@ use anyhow::{Context as _, Result};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-const FILES: [(&str, &str); 8] = [
+const FILES: [(&str, &str); 9] = [
     ("sitecustomize.py", include_str!("plugin/sitecustomize.py")),
+    ("_tamis_agent.py", include_str!("plugin/_tamis_agent.py")),
     ("_tamis_evidence.py", include_str!("plugin/_tamis_evidence.py")),
     ("_tamis_imports.py", include_str!("plugin/_tamis_imports.py")),
     ("_tamis_link.py", include_str!("plugin/_tamis_link.py")),
@@ -14,6 +15,10 @@ const FILES: [(&str, &str); 8] = [
     ("_tamis_state.py", include_str!("plugin/_tamis_state.py")),
     ("_tamis_watch.py", include_str!("plugin/_tamis_watch.py")),
 ];
+
+/// The native part (tamis-python-agent), as it was built with this program.
+const LIBRARY: (&str, &[u8]) =
+    ("_tamis_native.so", include_bytes!(concat!(env!("OUT_DIR"), "/_tamis_native.so")));
 
 /// What the plugin has to know, one per line: the file that makes it a host, socket, token, root.
 pub(crate) const SESSION: &str = "TAMIS_PYTEST";
@@ -25,8 +30,9 @@ const TOX: (&str, &str) = ("TOX_OVERRIDE", "testenv.pass_env+=PYTHONPATH,TAMIS_P
 pub(crate) fn write(session: &Path) -> Result<()> {
     let folder = place(session);
     std::fs::create_dir_all(&folder).context("the session's folder cannot be written")?;
-    for (name, text) in FILES {
-        std::fs::write(folder.join(name), text)
+    let texts = FILES.map(|(name, text)| (name, text.as_bytes()));
+    for (name, bytes) in texts.into_iter().chain([LIBRARY]) {
+        std::fs::write(folder.join(name), bytes)
             .with_context(|| format!("{name} was not written"))?;
     }
     Ok(())
@@ -97,6 +103,6 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         write(folder.path()).unwrap();
         assert!(place(folder.path()).join("sitecustomize.py").is_file());
-        assert_eq!(std::fs::read_dir(place(folder.path())).unwrap().count(), FILES.len());
+        assert_eq!(std::fs::read_dir(place(folder.path())).unwrap().count(), FILES.len() + 1);
     }
 }

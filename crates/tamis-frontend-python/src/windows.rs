@@ -2,7 +2,7 @@
 //!
 //! Most windows count for many tests. Each observation is kept once, and a window has their numbers.
 
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 use tamis_core::record::Observed;
 use tamis_core::{Note, PortablePath, Question, Scheme, Taint};
 use tamis_observe::Observations;
@@ -58,6 +58,16 @@ impl Windows {
         self.windows.insert(number, window);
     }
 
+    /// The number of a fact, to be added to windows.
+    pub(crate) fn number_of(&mut self, fact: Observed) -> u32 {
+        self.number(fact)
+    }
+
+    /// Facts that count for a window, by their numbers.
+    pub(crate) fn add_numbers(&mut self, number: u32, facts: impl IntoIterator<Item = u32>) {
+        self.windows.entry(number).or_default().observed.extend(facts);
+    }
+
     /// Facts that count for a window.
     pub(crate) fn add_facts(&mut self, number: u32, facts: impl IntoIterator<Item = Observed>) {
         let numbers: Vec<u32> = facts.into_iter().map(|fact| self.number(fact)).collect();
@@ -81,7 +91,7 @@ impl Windows {
     /// These windows as one, in their order; a window that was not seen is a taint.
     pub(crate) fn together(&self, windows: &[u32]) -> Together {
         let mut together = Together::default();
-        let mut added = FxHashSet::default();
+        let mut added = Added(vec![0; self.all.len().div_ceil(64)]);
         self.outside.iter().filter(|n| added.insert(**n)).for_each(|&n| together.add(self.at(n)));
         for window in windows {
             let Some(window) = self.windows.get(window) else {
@@ -91,7 +101,10 @@ impl Windows {
                 continue;
             };
             for &number in &window.observed {
-                if !window.leaves_out(self.at(number)) && added.insert(number) {
+                if !added.contains(number)
+                    && !window.leaves_out(self.at(number))
+                    && added.insert(number)
+                {
                     together.add(self.at(number));
                 }
             }
@@ -102,6 +115,24 @@ impl Windows {
 
     fn at(&self, number: u32) -> &Observed {
         &self.all[number as usize]
+    }
+}
+
+/// Which observations there are already: a test can have thousands of windows that share most of them.
+struct Added(Vec<u64>);
+
+impl Added {
+    fn contains(&self, number: u32) -> bool {
+        self.0.get(number as usize / 64).is_some_and(|word| word & (1 << (number % 64)) != 0)
+    }
+
+    /// Whether it is new.
+    fn insert(&mut self, number: u32) -> bool {
+        let is_new = !self.contains(number);
+        if let Some(word) = self.0.get_mut(number as usize / 64) {
+            *word |= 1 << (number % 64);
+        }
+        is_new
     }
 }
 

@@ -5,6 +5,38 @@ import os
 from _tamis_watch import Owner
 
 
+class Evidence:
+    """What counts for a test: windows and bodies as bits, files, modules, and whether a process was copied."""
+
+    __slots__ = ("windows", "bodies", "files", "names", "forked")
+
+    def __init__(self):
+        self.windows = self.bodies = 0
+        self.files, self.names, self.forked = set(), set(), False
+
+    def add(self, other):
+        self.windows |= other.windows
+        self.bodies |= other.bodies
+        self.files |= other.files
+        self.names |= other.names
+        self.forked = self.forked or other.forked
+
+
+class Writers:
+    """Who changed one thing: tests as the sum of what counts for them, and others by themselves."""
+
+    def __init__(self):
+        self.tests, self.others, self.only = None, [], None
+
+    def add(self, owner):
+        if owner.kind != "test":
+            self.only = None if self.others else id(owner)
+            self.others.append(owner)
+        elif owner.evidence is not None:
+            self.tests = self.tests or Evidence()
+            self.tests.add(owner.evidence)
+
+
 class Test(Owner):
     def __init__(self, item):
         super().__init__("test")
@@ -12,7 +44,8 @@ class Test(Owner):
         self.uses = set()
         self.passed = False
         self.failed = False
-        self.groups = set()
+        #: Others that count for it because they left something, and what counts for tests among them.
+        self.groups, self.kept = set(), Evidence()
         self.evidence = None
         self.has_written = False
         self.is_watched = True
@@ -22,13 +55,16 @@ class Test(Owner):
         self.passed = self.passed or not report.failed
 
 
-class Gathering:
+class Gathering(Evidence):
     """All owners that count for a test, and the modules that they can reach."""
 
+    __slots__ = ("plugin", "test", "owners", "fixtures", "added")
+
     def __init__(self, plugin, test):
+        super().__init__()
         self.plugin, self.test = plugin, test
-        self.owners, self.names, self.windows, self.files = {}, set(), set(), set()
-        self.fixtures = set()
+        self.owners, self.fixtures = {}, set()
+        self.added = set()
 
     def visit(self, *owners):
         todo = list(owners)
@@ -37,10 +73,13 @@ class Gathering:
             if id(owner) in self.owners:
                 continue
             self.owners[id(owner)] = owner
+            self.forked = self.forked or owner.forked
             if owner.kind == "test" and owner is not self.test:
-                self._visit_earlier(owner)
+                if owner.evidence is not None:
+                    self.add(owner.evidence)
                 continue
-            self.windows.update(owner.windows)
+            self.windows |= owner.windows
+            self.bodies |= owner.bodies
             self.names |= owner.modules
             todo.extend(owner.inner)
             if owner.kind == "import":
@@ -49,50 +88,39 @@ class Gathering:
             if owner.kind in ("test", "fixture"):
                 todo.extend(self._fixtures_of(owner))
 
-    def _visit_earlier(self, test):
-        """A test that ended, as a whole."""
-        if test.evidence is None:
-            return
-        windows, files, names = test.evidence
-        self.windows |= windows
-        self.files |= files
-        self.names |= names
-
     def _fixtures_of(self, owner):
         made_in = getattr(owner, "made_in", None)
         if made_in is not None and made_in is not self.test:
+            self.add(made_in.kept)
             yield from made_in.groups
         for known in owner.uses:
             if known in self.plugin.fixtures:
                 self.fixtures.add(known)
                 yield self.plugin.fixtures[known][1]
 
+    def size(self):
+        return len(self.owners), len(self.names)
+
     def close(self):
         """Adds the modules that are reached by imports, until there are no more."""
         before = None
-        while before != (len(self.owners), len(self.names)):
-            before = (len(self.owners), len(self.names))
+        while before != self.size():
+            before = self.size()
             names, owners = self.plugin.imports.closure(self.names)
-            self.names = names
+            self.names |= names
             self.visit(*owners)
         files = self.plugin.imports.files
         self.files.update(files[name] for name in self.names if name in files)
 
-    def mentioned(self, kinds):
-        """The names in all that ran for this test in owners of these kinds; None where that is not known."""
-        if not self.plugin.watch.by_function:
-            return None
-        found, todo = set(), [self.test]
-        if "import" in kinds:
-            todo.extend(self.owners.values())
-        else:
-            todo.extend(self.plugin.fixtures[known][1] for known in self.fixtures)
-        seen = set()
+    def own_bodies(self):
+        """All that ran in the test and in its fixtures, as bits."""
+        found, seen = 0, set()
+        todo = [self.test, *(self.plugin.fixtures[known][1] for known in self.fixtures)]
         while todo:
             owner = todo.pop()
             if id(owner) not in seen:
                 seen.add(id(owner))
-                found |= owner.names
+                found |= owner.bodies
                 todo.extend(owner.inner)
         return found
 
@@ -103,20 +131,24 @@ class Gathering:
         return root in self.names or root in self.fixtures
 
     def add_state(self):
-        """Adds who changed what this test can see."""
-        by_tests, by_imports = self.mentioned(("test",)), None
+        """Adds who changed what this test can see: where something that ran for it has a name on the way there."""
+        watch, kept, groups, owners = self.plugin.watch, self.test.kept, self.test.groups, self.owners
+        by_tests, by_others = self.own_bodies(), self.bodies
         for root, known in self.plugin.writers.items():
             if not self._sees(root):
                 continue
+            gated = watch.by_function and (root in self.names or root == "libraries")
             for labels, writers in known.items():
-                for owner in writers:
-                    mentioned = by_tests
-                    if owner.kind != "test":
-                        by_imports = mentioned = by_imports or self.mentioned(("import",))
-                    gated = mentioned is not None and labels and (root in self.names or root == "libraries")
-                    if owner is not self.test and not (gated and mentioned.isdisjoint(labels)):
-                        self.test.groups.add(owner)
-        self.visit(*self.test.groups)
+                if writers.tests is None and writers.only in owners:
+                    continue
+                gate = watch.mention(labels) if gated and labels else -1
+                if writers.tests is not None and writers not in self.added and (gate == -1 or gate & by_tests):
+                    self.added.add(writers)
+                    kept.add(writers.tests)
+                if writers.others and (gate == -1 or gate & by_others):
+                    groups.update(writers.others)
+        self.add(kept)
+        self.visit(*groups)
 
 
 def gather(plugin, test):
@@ -128,11 +160,10 @@ def gather(plugin, test):
         gathering.names.add(module.__name__)
     gathering.visit(plugin.watch.everybody, test, *plugin.collected.get(path, ()))
     before = None
-    while before != (len(gathering.owners), len(gathering.names)):
-        before = (len(gathering.owners), len(gathering.names))
+    while before != gathering.size():
         gathering.close()
+        before = gathering.size()
         gathering.add_state()
-    gathering.close()
     return gathering
 
 
@@ -148,15 +179,17 @@ def report(plugin, test, wall):
             writes.send(_message(plugin, test, wall, why))
         return
     gathering = gather(plugin, test)
+    test.evidence = Evidence()
+    test.evidence.add(gathering)
     process = plugin.after_test(test)
-    if test.has_written:
-        test.evidence = (gathering.windows, gathering.files, gathering.names)
+    if not test.has_written:
+        test.evidence = None
     if not test.passed and not test.failed:
         return
     message = _message(plugin, test, wall, why)
-    message["windows"] = sorted(gathering.windows)
+    message["windows"] = "%x" % gathering.windows
     message["modules"] = sorted(gathering.files)
-    if any(owner.forked for owner in gathering.owners.values()):
+    if gathering.forked:
         message["all"] = _reach(plugin, gathering)
     if process:
         message["process"] = process
@@ -168,7 +201,7 @@ def _message(plugin, test, wall, why):
         "test": test.item.nodeid,
         "passed": not test.failed,
         "wall": wall,
-        "windows": [],
+        "windows": "",
         "modules": [],
         "looks": _looks(plugin, str(test.item.path)),
         "whole": not plugin.watch.by_function,

@@ -29,6 +29,7 @@ class Imports:
         self.edges = {}
         self.owners = {}
         self.files = {}
+        self.closures, self.depth = {}, 0
         self.on_imported = None
 
     def install(self):
@@ -95,6 +96,7 @@ class Imports:
             spec = globals.get("__spec__") if globals else None
             if importer is not None and getattr(spec, "_initializing", False):
                 self.edges.setdefault(importer, set()).update(found)
+                self.closures.clear()
             else:
                 self.watch.owner.modules.update(found)
         except Exception as error:
@@ -145,6 +147,7 @@ class Imports:
             places = [spec.origin, *(spec.submodule_search_locations or ())]
             if any(watch.file(place) for place in places):
                 self.owners.setdefault(name, []).append(owner)
+                self.closures.clear()
             else:
                 watch.for_everybody(owner)
         return spec
@@ -198,6 +201,16 @@ class Imports:
 
     def closure(self, names):
         """All modules of the project that these import, and the owners of their windows."""
+        key = frozenset(names)
+        known = self.closures.get(key)
+        if known is None:
+            # Where an import is under way, more may come.
+            known = self._closure(names)
+            if self.depth == 0:
+                self.closures[key] = known
+        return known
+
+    def _closure(self, names):
         seen, todo, owners = set(), list(names), []
         while todo:
             name = todo.pop()
@@ -238,11 +251,15 @@ class _Module:
         owner = Owner("import")
         owner.name, owner.file = name, file
         imports.owners.setdefault(name, []).append(owner)
+        imports.closures.clear()
+        imports.depth += 1
         imports.watch.push(owner)
         self.owner = owner
 
     def close(self):
         self.imports.watch.pop()
+        self.imports.depth -= 1
+        self.imports.closures.clear()
         if self.imports.on_imported is not None:
             self.imports.on_imported(self.name, self.owner)
 
@@ -255,10 +272,14 @@ class _Threaded:
         owner.name, owner.file = name, file
         self.imports, self.owner = imports, owner
         imports.owners.setdefault(name, []).append(owner)
+        imports.closures.clear()
+        imports.depth += 1
         owner.inner.append(imports.watch.owner)
 
     def close(self):
         self.owner.inner.append(self.imports.watch.owner)
+        self.imports.depth -= 1
+        self.imports.closures.clear()
 
 
 def _as_importlib(function):

@@ -1,6 +1,9 @@
 """What stays in the process and belongs to no module of the project. PYTEST_DONT_REWRITE"""
 
+import builtins
+import contextvars
 import gc
+import locale
 import logging
 import operator
 import os
@@ -44,6 +47,15 @@ def _is_put_in(module):
     return not isinstance(module, types.ModuleType) or vars(module).get("__spec__") is None
 
 
+# Without the names of signals, which cost more than the answer. Tests may put other functions in these places.
+_handler_of = getattr(sys.modules.get("_signal"), "getsignal", signal.getsignal)
+_setlocale, _ALL = locale.setlocale, locale.LC_ALL
+
+
+def _locale_now():
+    return _setlocale(_ALL)
+
+
 class ProcessState:
     """What belongs to no module: compared as values before each test."""
 
@@ -54,26 +66,22 @@ class ProcessState:
         self.seen = self.look()
 
     def look(self):
-        import contextvars
-        import locale
-
         decimal = sys.modules.get("decimal")
         socket = sys.modules.get("socket")
-        variables = {name: value for name, value in os.environ.items() if name != "PYTEST_CURRENT_TEST"}
         return {
-            "environment": variables,
+            "environment": self._environment(),
             "folder": self._folder(),
             "path": list(sys.path),
             "hooks": (list(map(id, sys.meta_path)), list(map(id, sys.path_hooks)), id(sys.excepthook)),
-            "builtins": [(name, id(value)) for name, value in vars(sys.modules["builtins"]).items() if name != "_"],
-            "warnings": list(map(repr, warnings.filters)),
-            "locale": self._quietly(lambda: locale.setlocale(locale.LC_ALL)),
+            "builtins": self._builtins(),
+            "warnings": list(warnings.filters),
+            "locale": self._quietly(_locale_now),
             "decimal": repr(decimal.getcontext()) if decimal else None,
             "sockets": (socket.getdefaulttimeout(),) if socket else None,
-            "signals": [id(signal.getsignal(number)) for number in range(1, 32)],
+            "signals": list(map(_handler_of, range(1, 32))),
             "context": [(id(key), id(value)) for key, value in contextvars.copy_context().items()],
             "logging": self._logging(),
-            "modules": [(name, id(sys.modules.get(name))) for name in self.known],
+            "modules": list(map(sys.modules.get, self.known)),
             "put in": [(name, id(module)) for name, module in list(sys.modules.items()) if _is_put_in(module)],
             "configuration": [(name, id(vars(self.config)[name])) for name in self.own_attributes()],
             "interpreter": [(name, id(value)) for name, value in vars(sys).items() if name not in _OF_PYTHON],
@@ -81,6 +89,20 @@ class ProcessState:
             "mask": self._mask(),
             "limits": (sys.getrecursionlimit(), sys.getswitchinterval()),
         }
+
+    @staticmethod
+    def _environment():
+        """As the process has it; without what pytest itself says in it."""
+        variables = dict(getattr(os.environ, "_data", os.environ))
+        for name in (b"PYTEST_CURRENT_TEST", "PYTEST_CURRENT_TEST"):
+            variables.pop(name, None)
+        return variables
+
+    @staticmethod
+    def _builtins():
+        names = dict(vars(builtins))
+        names.pop("_", None)
+        return list(names), list(map(id, names.values()))
 
     def own_attributes(self):
         """What the project keeps in pytest's configuration."""
@@ -131,17 +153,35 @@ class ProcessState:
 class ForeignState:
     """The names of libraries: what a test put in the place of one of their functions, and left there."""
 
-    def __init__(self, modules):
-        self.modules, self.chances = modules, _chances()
+    def __init__(self, modules, native=None):
+        self.modules, self.native, self.chances = modules, native, _chances()
+        self.names, self.spaces, self.copies = {}, [], []
         self.look()
 
     def look(self):
-        self.spaces, self.count = [], len(sys.modules)
+        """Adds the modules that are new."""
+        self.count = len(sys.modules)
         for name, module in list(sys.modules.items()):
+            if self.names.get(name) is module:
+                continue
+            self.names[name] = module
             if type(module) is types.ModuleType and name not in self.modules and not name.startswith(_AROUND):
                 self.spaces.append(vars(module))
-        self.copies = list(map(dict.copy, self.spaces))
-        self.refs = gc.get_referents(*self.spaces)
+                self.copies.append(dict.copy(vars(module)))
+        if self.native is None:
+            self.refs = gc.get_referents(*self.spaces)
+        else:
+            self.native.spaces(self.spaces)
+
+    def _changed(self):
+        """The places of the modules whose names may have changed."""
+        if self.native is not None:
+            return self.native.changed_spaces()
+        now = gc.get_referents(*self.spaces)
+        if len(now) == len(self.refs) and all(map(operator.is_, now, self.refs)):
+            return ()
+        self.refs = now
+        return range(len(self.spaces))
 
     def changes(self):
         """Sets of labels; names that are new, and modules in modules, are no change."""
@@ -149,16 +189,14 @@ class ForeignState:
         return self._names() + ([] if before == self.chances else [_BY_CHANCE])
 
     def _names(self):
-        now = gc.get_referents(*self.spaces)
-        if len(now) == len(self.refs) and all(map(operator.is_, now, self.refs)):
-            if len(sys.modules) != self.count:
-                self.look()
-            return []
         found = []
-        for space, before in zip(self.spaces, self.copies):
+        for at in self._changed():
+            space, before = self.spaces[at], self.copies[at]
             for name, value in before.items():
                 now = space.get(name, before)
                 if now is not value and type(now) is not types.ModuleType:
                     found.append(frozenset((name,)))
-        self.look()
+            self.copies[at] = dict.copy(space)
+        if len(sys.modules) != self.count:
+            self.look()
         return found

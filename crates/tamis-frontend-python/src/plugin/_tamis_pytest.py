@@ -11,7 +11,8 @@ import sys
 import time
 
 import pluggy
-from _tamis_evidence import Gathering, Test
+from _tamis_agent import load
+from _tamis_evidence import Gathering, Test, Writers
 from _tamis_evidence import report as report_test
 from _tamis_imports import Imports
 from _tamis_link import Link
@@ -50,9 +51,10 @@ class Plugin:
         self.here = here
         version = "%d.%d" % sys.version_info[:2]
         self.link = Link(session, {"version": version})
-        self.watch = Watch(self.link, self.link.root)
+        self.native = load(here)
+        self.watch = Watch(self.link, self.link.root, self.native)
         self.imports = Imports(self.watch)
-        self.state = State(self.watch.file)
+        self.state = State(self.watch.file, self.native)
         self.process = None
         self.config = None
         self.collected = {}
@@ -75,7 +77,7 @@ class Plugin:
         self._take_modules_of_before()
         self.imports.install()
         self.imports.on_imported = self.imported
-        sys.addaudithook(self.audit)
+        (sys.addaudithook if self.native is None else self.native.audit)(self.audit)
 
     @guarded
     def pytest_is_there(self):
@@ -287,7 +289,7 @@ class Plugin:
     def before_first_test(self):
         self.state.changes()
         self.process = ProcessState(self.config, self.imports.files)
-        self.foreign = ForeignState(self.imports.files)
+        self.foreign = ForeignState(self.imports.files, self.native)
         for name in self.process.own_attributes():
             self.state.add("config." + name, getattr(self.config, name, None))
         self.watch.between()
@@ -324,7 +326,9 @@ class Plugin:
         """Remembers who changed what, by the labels of it."""
         known = self.writers.setdefault(root, {})
         for labels in set(changed):
-            known.setdefault(labels, []).append(owner)
+            if labels not in known:
+                known[labels] = Writers()
+            known[labels].add(owner)
 
     @guarded
     def used(self, definition):
@@ -540,7 +544,6 @@ def pytest_runtest_protocol(item, nextitem):
         yield
         return
     test = the.test = Test(item)
-    the.watch.between()
     the.watch.resume()
     the.watch.push(test)
     began = _now()
@@ -548,7 +551,7 @@ def pytest_runtest_protocol(item, nextitem):
         yield
     finally:
         wall = _now() - began
-        the.watch.pop()
+        the.watch.between()
         the.test = None
         test.is_watched = the.watch.is_watching()
         the.watch.rest()

@@ -75,7 +75,7 @@ def _digest_of(kind):
     if kind is types.CoroutineType:
         return lambda o: o.cr_frame and o.cr_frame.f_lasti
     if issubclass(kind, _io._IOBase):
-        return lambda o: o.closed
+        return operator.attrgetter("closed")
     if kind.__module__ == "array":
         return lambda o: o.tobytes()
     return None
@@ -217,6 +217,14 @@ def _keys(dicts):
     return itertools.chain.from_iterable(map(dict.__iter__, dicts))
 
 
+def _members(kind):
+    """The slots of a class, by name."""
+    for base in kind.__mro__:
+        for name, member in vars(base).items():
+            if type(member) is types.MemberDescriptorType:
+                yield name, member
+
+
 def _subclasses(kind):
     return list(map(id, type.__subclasses__(kind)))
 
@@ -245,34 +253,57 @@ def _differences(thing, labels, before, now):
         yield frozenset((*labels, key)) if type(key) is str else frozenset(labels)
 
 
+class NativeRoot:
+    """The same in the native part."""
+
+    def __init__(self, native, names):
+        self.native = native
+        self.number = native.root(names)
+
+    def changes(self):
+        # Without a number it was asked for in the middle of a look.
+        return [frozenset()] if self.number is None else self.native.changes(self.number)
+
+    def __del__(self):
+        if self.number is not None:
+            self.native.forget(self.number)
+
+
 class State:
     """All roots, and which window changed what."""
 
-    def __init__(self, is_project):
+    def __init__(self, is_project, native=None):
         self.is_project = is_project
         self.kinds = Kinds()
         self.roots = {}
-        self.namespaces = set()
+        self.namespaces = {}
         self.noted = 0
         self.homes = {}
+        self.native = native
+        if native is not None:
+            native.state(self.describe, self.home_of, frozenset(_NOT_STATE))
 
     def note_modules(self):
         if len(sys.modules) == self.noted:
             return
         self.noted = len(sys.modules)
-        names = {id(vars(module)) for module in list(sys.modules.values()) if isinstance(module, types.ModuleType)}
-        self.namespaces |= names
+        spaces = [vars(module) for module in list(sys.modules.values()) if isinstance(module, types.ModuleType)]
+        # They are kept: the address of one that ended could be another dictionary's.
+        self.namespaces.update((id(space), space) for space in spaces)
+        if self.native is not None:
+            self.native.namespaces(spaces)
+
+    def root(self, names):
+        return Root(self, lambda: names) if self.native is None else NativeRoot(self.native, names)
 
     def add_module(self, name):
         module = sys.modules.get(name)
         if isinstance(module, types.ModuleType):
             self.note_modules()
-            space = vars(module)
-            self.roots[name] = Root(self, lambda: space)
+            self.roots[name] = self.root(vars(module))
 
     def add(self, name, value):
-        holder = {"": value}
-        self.roots[name] = Root(self, lambda: holder)
+        self.roots[name] = self.root({"": value})
 
     def changes(self, besides=()):
         """What changed in each root since the last look."""
@@ -285,6 +316,27 @@ class State:
             if changed:
                 found[name] = changed
         return found
+
+    def describe(self, kind):
+        """What the native part has to know of a type: what to do, whether to go on, the way, the digest, slots."""
+        what = self.kinds.of(kind)
+        digest = self.kinds.digests.get(kind) if what == 2 else None
+        way, slots = self._way(kind), ()
+        if way in (5, 6):
+            slots = tuple(part for name, member in _members(kind) for part in (name, member.__get__))
+        return what, int(what == 1 or kind in _RESUMED), way, digest, slots
+
+    @staticmethod
+    def _way(kind):
+        """As `children` does it, by numbers."""
+        if issubclass(kind, dict):
+            return 0 if kind is dict else 6
+        for way, base in ((2, weakref.ref), (3, threading.local), (4, type)):
+            if issubclass(kind, base):
+                return way
+        if kind is types.FunctionType:
+            return 1
+        return 5 if kind.__flags__ & _HEAP else 7
 
     # What an object refers to, with the name by which code reaches it.
 
@@ -322,13 +374,11 @@ class State:
             space = None
         if type(space) is dict:
             found.append((None, space))
-        for base in type(thing).__mro__:
-            for name, member in vars(base).items():
-                if type(member) is types.MemberDescriptorType:
-                    try:
-                        found.append((name, member.__get__(thing)))
-                    except Exception:
-                        continue
+        for name, member in _members(type(thing)):
+            try:
+                found.append((name, member.__get__(thing)))
+            except Exception:
+                continue
         found.extend((None, child) for child in _referents(thing))
         return found
 
@@ -336,9 +386,13 @@ class State:
         """Whether a class belongs to another module, whose state it is."""
         known = self.homes.get(id(kind))
         if known is None:
-            home = found = sys.modules.get(kind.__module__) if isinstance(kind.__module__, str) else None
-            for part in kind.__qualname__.split("."):
-                found = vars(found).get(part) if hasattr(found, "__dict__") else None
-            known = (kind, id(vars(home)) if found is kind else None)
-            self.homes[id(kind)] = known
-        return known[1] is not None and known[1] != id(namespace)
+            known = self.homes[id(kind)] = (kind, self.home_of(kind))
+        return known[1] != 0 and known[1] != id(namespace)
+
+    @staticmethod
+    def home_of(kind):
+        """The address of the names of the module where a class is found by its name; 0 where it is not."""
+        home = found = sys.modules.get(kind.__module__) if isinstance(kind.__module__, str) else None
+        for part in kind.__qualname__.split("."):
+            found = vars(found).get(part) if hasattr(found, "__dict__") else None
+        return id(vars(home)) if found is kind else 0

@@ -38,10 +38,11 @@ class Owner:
 
     def __init__(self, kind):
         self.kind = kind
-        self.windows = []
+        # Sets of numbers as the bits of one integer: most tests have many of them in common.
+        self.windows = 0
+        self.bodies = 0
         self.inner = []
         self.modules = set()
-        self.names = set()
         self.ran = False
         self.read = set()
         self.lists = {}
@@ -49,11 +50,15 @@ class Owner:
 
 
 class Watch:
-    def __init__(self, link, root):
+    def __init__(self, link, root, native=None):
         self.link = link
+        self.native = native
         self.root = root + os.sep
         self.files = {}
         self.codes = {}
+        self.known = []
+        self.told = 0
+        self.mentioned, self.gates = {}, {}
         self.bodies = set()
         self.everybody = Owner("everybody")
         self.stack = [self.everybody]
@@ -62,6 +67,7 @@ class Watch:
         self.is_broken = False
         self.by_function = False
         self.profile = None
+        self.monitoring, self.tools = None, []
 
     # Files of the project.
 
@@ -119,7 +125,7 @@ class Watch:
         if self.is_left:
             return
         self.number += 1
-        self.owner.windows.append(self.number)
+        self.owner.windows |= 1 << self.number
         self.link.mark(self.number, True)
         self.restart()
 
@@ -128,22 +134,22 @@ class Watch:
         if self.is_left:
             return
         self.link.mark(self.number, False)
-        bodies, self.bodies = self.bodies, set()
+        bodies = self.take()
         owner = self.owner
-        ran = set()
-        for code in bodies:
-            file, name, mentioned, _ = self.codes[code]
-            ran.add((file, name))
-            owner.names |= mentioned
-        owner.ran = owner.ran or bool(ran)
-        message = {"window": self.number, "bodies": sorted(ran)}
+        message = {"window": self.number, "bodies": bodies}
+        if bodies:
+            owner.ran = True
+            owner.bodies |= bits(bodies)
+        if self.told < len(self.known):
+            message["new"] = self.known[self.told :]
+            self.told = len(self.known)
         if owner.read:
             message["read"] = sorted(owner.read)
             owner.read = set()
         if owner.lists:
             message["lists"] = sorted(folder for folder, others in owner.lists.items() if not others)
             owner.lists = {}
-        self.link.send(message)
+        self.link.send_later(message)
 
     @guarded
     def push(self, owner):
@@ -163,8 +169,13 @@ class Watch:
 
     @guarded
     def between(self):
-        """A time between tests begins: it counts for later ones where code of the project runs in it."""
+        """A time between tests begins: it counts for later ones where code of the project runs in it.
+
+        It takes the place of the test that ended, if one did.
+        """
         self.end()
+        if len(self.stack) > 1:
+            self.stack.pop()
         if self.owner.kind == "between" and self.owner.ran:
             self.for_everybody(self.owner)
         self.stack[-1] = Owner("between")
@@ -182,13 +193,40 @@ class Watch:
 
     # What ran.
 
+    def take(self):
+        """The numbers of the bodies that ran in the window that ends."""
+        bodies, self.bodies = self.bodies, set()
+        return list(bodies)
+
     def start(self):
         self.begin()
         monitoring = getattr(sys, "monitoring", None)
-        if monitoring is not None:
+        if self.native is not None and self._start_native(monitoring):
+            self.take = self.native.border
+            self.by_function = True
+        elif monitoring is not None:
             self._start_monitoring(monitoring)
         else:
             self._start_profile()
+
+    def _start_native(self, monitoring):
+        """Two tools where there is sys.monitoring, frames before: the native part says how."""
+        native = self.native
+        if monitoring is None:
+            return sys.getprofile() is None and bool(native.watch(self.know))
+        tools = [tool for tool in (4, 3, 0, 2) if monitoring.get_tool(tool) is None][:2]
+        if len(tools) < 2:
+            return False
+        for tool in tools:
+            monitoring.use_tool_id(tool, "tamis")
+        events, (first, local) = monitoring.events, tools
+        native.watch(self.know, monitoring.set_local_events, local, monitoring.DISABLE)
+        for event in (events.PY_START, events.PY_RESUME, events.PY_THROW):
+            monitoring.register_callback(first, event, native.first)
+            monitoring.register_callback(local, event, native.again)
+        monitoring.set_events(first, events.PY_START | events.PY_RESUME | events.PY_THROW)
+        self.monitoring, self.tools = monitoring, tools
+        return True
 
     def _start_monitoring(self, monitoring):
         events = monitoring.events
@@ -201,9 +239,10 @@ class Watch:
         disable, codes, know = monitoring.DISABLE, self.codes, self.know
 
         def started(code, offset):
-            known = codes.get(id(code)) or know(code)
-            if known[0] is not None:
-                self.bodies.add(id(code))
+            known = codes.get(id(code))
+            number = know(code) if known is None else known[0]
+            if number is not None:
+                self.bodies.add(number)
             return disable
 
         def thrown(code, offset, error):
@@ -214,7 +253,7 @@ class Watch:
         monitoring.register_callback(tool, events.PY_THROW, thrown)
         monitoring.set_events(tool, events.PY_START | events.PY_RESUME | events.PY_THROW)
         self.restart = monitoring.restart_events
-        self.monitoring, self.tool = monitoring, tool
+        self.monitoring, self.tools = monitoring, [tool]
         self.by_function = True
 
     def _start_profile(self):
@@ -226,9 +265,10 @@ class Watch:
         def profile(frame, event, argument):
             if event == "call":
                 code = frame.f_code
-                known = codes.get(id(code)) or know(code)
-                if known[0] is not None:
-                    self.bodies.add(id(code))
+                known = codes.get(id(code))
+                number = know(code) if known is None else known[0]
+                if number is not None:
+                    self.bodies.add(number)
 
         self.profile = profile
         self.by_function = True
@@ -244,26 +284,55 @@ class Watch:
             return sys.getprofile() is self.profile
         if not self.by_function:
             return True
-        return self.monitoring.get_tool(self.tool) == "tamis"
+        if self.tools and any(self.monitoring.get_tool(tool) != "tamis" for tool in self.tools):
+            return False
+        return self.native is None or bool(self.native.is_watching())
 
     def stop(self):
         if self.profile is not None:
             if sys.getprofile() is self.profile:
                 sys.setprofile(None)
             threading.setprofile(None)
-        elif self.by_function:
-            self.monitoring.set_events(self.tool, 0)
-            self.monitoring.free_tool_id(self.tool)
+        for tool in self.tools:
+            self.monitoring.set_events(tool, 0)
+            self.monitoring.free_tool_id(tool)
+        if self.native is not None:
+            self.native.stop()
+            self.native.audit_no_more()
 
     def know(self, code):
-        """By address, never by equality: code of two files can be equal. The code is kept."""
-        file = self.file(code.co_filename)
-        known = (None, "", frozenset(), code)
+        """The number of a body of the project, None for other code. All code is kept.
+
+        By address, never by equality: code of two files can be equal.
+        """
+        known = self.codes.get(id(code))
+        if known is not None:
+            return known[0]
+        file, number = self.file(code.co_filename), None
         if file is not None:
-            name = getattr(code, "co_qualname", code.co_name)
-            known = (file, name, mentions(code), code)
-        self.codes[id(code)] = known
-        return known
+            number = len(self.known)
+            self.known.append((file, getattr(code, "co_qualname", code.co_name)))
+            for name in mentions(code):
+                self.mentioned.setdefault(name, set()).add(number)
+        self.codes[id(code)] = (number, code)
+        return number
+
+    def mention(self, labels):
+        """The bodies that have one of these names, as bits."""
+        count, found = self.gates.get(labels, (-1, 0))
+        if count != len(self.known):
+            found = 0
+            for label in labels:
+                found |= bits(self.mentioned.get(label, ()))
+            self.gates[labels] = (len(self.known), found)
+        return found
+
+
+def bits(numbers):
+    found = 0
+    for number in numbers:
+        found |= 1 << number
+    return found
 
 
 def mentions(code):
@@ -274,4 +343,4 @@ def mentions(code):
             names.add(constant)
         elif isinstance(constant, (tuple, frozenset)):
             names.update(part for part in constant if isinstance(part, str))
-    return frozenset(names)
+    return names

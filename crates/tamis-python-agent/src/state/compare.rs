@@ -1,0 +1,223 @@
+//! Two looks at the same root.
+
+use super::look::{Look, Node, for_pairs, for_subclasses, traverse};
+use super::{Root, State};
+use crate::layout::tag_of;
+use crate::python::*;
+use crate::table::Map;
+use std::ffi::{c_int, c_void};
+
+const EQUAL: c_int = 2;
+
+/// What was referred to, as far as it was not found again yet.
+struct Rest<'a>(&'a [Obj]);
+
+impl Rest<'_> {
+    fn next_is(&mut self, thing: Obj) -> bool {
+        match self.0.split_first() {
+            Some((first, rest)) if *first == thing => {
+                self.0 = rest;
+                true
+            }
+            _ => false,
+        }
+    }
+}
+
+unsafe extern "C" fn expect(thing: Obj, rest: *mut c_void) -> c_int {
+    // SAFETY: `is_same_node` gives a `Rest` of its own.
+    let same = unsafe { (*rest.cast::<Rest<'_>>()).next_is(thing) };
+    if same {
+        return 0;
+    }
+    // SAFETY: as above; from here on nothing fits any more.
+    unsafe { (*rest.cast::<Rest<'_>>()).0 = DIFFERENT };
+    1
+}
+
+const DIFFERENT: &[Obj] = &[std::ptr::null_mut()];
+
+fn is_same_node(look: &Look, node: &Node) -> bool {
+    // SAFETY: only a dictionary has a tag.
+    if node.tag != 0 && unsafe { tag_of(node.thing.get()) } == node.tag {
+        return true;
+    }
+    if node.kind.as_ref().is_some_and(|kind| kind.is_fixed) {
+        return true;
+    }
+    let mut rest = Rest(look.edges(node));
+    let thing = node.thing.get();
+    // SAFETY: the object is held; nothing of Python runs here.
+    unsafe {
+        let Some(kind) = &node.kind else {
+            return for_subclasses(thing, |one| rest.next_is(one)) && rest.0.is_empty();
+        };
+        if kind.is_dict()
+            && !for_pairs(thing, |key, value| rest.next_is(key) && rest.next_is(value))
+        {
+            return false;
+        }
+        if kind.way != super::kinds::Way::Dict {
+            traverse(thing, kind, expect, (&raw mut rest).cast());
+        }
+    }
+    rest.0.is_empty()
+}
+
+impl State {
+    /// Looks again where something is different; the root, what changed, and the look before.
+    pub(super) fn compare(&mut self, mut root: Root) -> (Root, Obj, Option<Look>) {
+        let mut changed = Changed::default();
+        root.look.closed.iter().for_each(|label| changed.add(&root.look, *label, None));
+        if root.look.nodes.iter().all(|node| is_same_node(&root.look, node))
+            && is_same_content(&root.look)
+        {
+            return (root, changed.list(), None);
+        }
+        let now = self.look(&root.names, Some(&root.look));
+        let before = std::mem::replace(&mut root.look, now);
+        self.differences(&before, &root.look, &mut changed);
+        (root, changed.list(), Some(before))
+    }
+
+    fn differences(&self, before: &Look, now: &Look, changed: &mut Changed) {
+        let key = |node: &Node| node.thing.get() as usize + usize::from(node.is_subclasses());
+        let known: Map<&Node> = before.nodes.iter().map(|node| (key(node), node)).collect();
+        for node in &now.nodes {
+            let Some(was) = known.get(&key(node)) else { continue };
+            let (was, is) = (before.edges(was), now.edges(node));
+            if was == is {
+                continue;
+            }
+            if node.kind.as_ref().is_some_and(|kind| kind.is_dict()) {
+                self.differences_of_dict(now, node, (was, is), changed);
+            } else if node.is_subclasses() {
+                changed.add_subclasses();
+            } else {
+                changed.add(now, node.label, None);
+            }
+        }
+        let known: Map<_> = before.special.iter().map(|s| (s.thing.get() as usize, s)).collect();
+        for special in &now.special {
+            let Some(was) = known.get(&(special.thing.get() as usize)) else { continue };
+            if !is_equal(was.was.as_ref(), special.was.as_ref()) {
+                changed.add(now, special.label, None);
+            }
+        }
+    }
+
+    /// By keys, and by what follows them in the dictionary of a class of the user's (attributes).
+    fn differences_of_dict(
+        &self,
+        look: &Look,
+        node: &Node,
+        (was, is): (&[Obj], &[Obj]),
+        changed: &mut Changed,
+    ) {
+        if node.kind.as_ref().is_some_and(|kind| kind.way != super::kinds::Way::Dict) {
+            changed.add(look, node.label, None);
+        }
+        let mut old: Map<Obj> =
+            was.chunks_exact(2).map(|pair| (pair[0] as usize, pair[1])).collect();
+        for pair in is.chunks_exact(2) {
+            if old.remove(&(pair[0] as usize)) != Some(pair[1]) && !is_module(pair[1]) {
+                self.add_key(look, node.label, pair[0], changed);
+            }
+        }
+        for gone in old.into_keys() {
+            self.add_key(look, node.label, gone as Obj, changed);
+        }
+    }
+
+    fn add_key(&self, look: &Look, label: u32, key: Obj, changed: &mut Changed) {
+        // SAFETY: both looks are held, and with them their keys.
+        unsafe {
+            if type_of(key) != &raw mut PyUnicode_Type {
+                changed.add(look, label, None);
+            } else if PySet_Contains(self.not_state.get(), key) != 1 {
+                changed.add(look, label, Some(key));
+            }
+            PyErr_Clear();
+        }
+    }
+}
+
+/// A module in the place of another one is no change of state.
+fn is_module(thing: Obj) -> bool {
+    // SAFETY: an object that is held.
+    unsafe { PyType_IsSubtype(type_of(thing), &raw mut PyModule_Type) != 0 }
+}
+
+fn is_same_content(look: &Look) -> bool {
+    look.special.iter().all(|special| {
+        // SAFETY: both are held.
+        let now = unsafe { call(special.digest.get(), &[special.thing.get()]) };
+        is_equal(special.was.as_ref(), now.as_ref())
+    })
+}
+
+fn is_equal(a: Option<&Strong>, b: Option<&Strong>) -> bool {
+    let (Some(a), Some(b)) = (a, b) else { return false };
+    // SAFETY: both are held; an error is a difference.
+    unsafe {
+        let equal = PyObject_RichCompareBool(a.get(), b.get(), EQUAL);
+        PyErr_Clear();
+        equal == 1
+    }
+}
+
+/// Sets of labels, each once.
+#[derive(Default)]
+struct Changed {
+    sets: Vec<Strong>,
+    added: std::collections::HashSet<(u32, usize)>,
+}
+
+impl Changed {
+    fn add(&mut self, look: &Look, label: u32, key: Option<Obj>) {
+        if !self.added.insert((label, key.map_or(0, |key| key as usize))) {
+            return;
+        }
+        // SAFETY: a set of ours; labels and keys are strings that a look holds.
+        unsafe {
+            let Some(set) = Strong::owned(PyFrozenSet_New(std::ptr::null_mut())) else { return };
+            let mut at = label;
+            while let Some(label) = look.labels.get(at as usize)
+                && let Some(name) = &label.name
+            {
+                PySet_Add(set.get(), name.get());
+                at = label.before;
+            }
+            if let Some(key) = key {
+                PySet_Add(set.get(), key);
+            }
+            PyErr_Clear();
+            self.sets.push(set);
+        }
+    }
+
+    fn add_subclasses(&mut self) {
+        if !self.added.insert((u32::MAX, 0)) {
+            return;
+        }
+        // SAFETY: a set and a string of ours.
+        unsafe {
+            let Some(set) = Strong::owned(PyFrozenSet_New(std::ptr::null_mut())) else { return };
+            if let Some(name) = Strong::owned(PyUnicode_FromString(c"__subclasses__".as_ptr())) {
+                PySet_Add(set.get(), name.get());
+            }
+            self.sets.push(set);
+        }
+    }
+
+    fn list(self) -> Obj {
+        // SAFETY: a list of ours.
+        unsafe {
+            let list = PyList_New(0);
+            for set in &self.sets {
+                PyList_Append(list, set.get());
+            }
+            list
+        }
+    }
+}
