@@ -20,7 +20,7 @@ use std::io::Read;
 use tamis_wire::{FrameError, FromProcess, Payload};
 
 /// Both sides are of one build; this tells a stale agent file.
-pub const VERSION: u32 = 6;
+pub const VERSION: u32 = 7;
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum FromJvm {
@@ -239,8 +239,12 @@ pub enum Lookup {
     AllVariables,
     /// A system property; with an empty name, all of them.
     Property(String),
-    /// A class was looked at by reflection.
+    /// A class was looked at by reflection, or a method handle was made of one of its members.
     Reflected(String),
+    /// Where a class comes from.
+    Place(String),
+    /// The number of a line in a stack trace.
+    Lines,
 }
 
 /// A goal of a build tool that runs tests.
