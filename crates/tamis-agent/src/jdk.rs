@@ -54,6 +54,9 @@ const ZIP: &CStr = c"java/util/zip/ZipFile";
 const JAR: &CStr = c"java/util/jar/JarFile";
 const ENVIRONMENT: &CStr = c"java/lang/ProcessEnvironment";
 const SYSTEM: &CStr = c"java/lang/System";
+const FRAME: &CStr = c"java/lang/StackTraceElement";
+/// What it finds by name is not listed by reflection.
+const HANDLES: &CStr = c"java/lang/invoke/MethodHandles$Lookup";
 /// Comes late, and is not made to come.
 const ZONE: &CStr = c"java/util/TimeZone";
 const FIRST: &[Argument<'static>] = &[Argument::Local(0)];
@@ -61,7 +64,9 @@ const SECOND: &[Argument<'static>] = &[Argument::Local(1)];
 const THIRD: &[Argument<'static>] = &[Argument::Local(2)];
 const BOTH: &[Argument<'static>] = &[Argument::Local(0), Argument::Local(1)];
 
-const PLACES: [Place; 32] = [
+const IN_CLASS: &str = "(Ljava/lang/Class;Ljava/lang/String;";
+
+const PLACES: [Place; 45] = [
     place(CLASS, "forName", "(Ljava/lang/String;)", "classNamed", FIRST),
     place(CLASS, "forName", "(Ljava/lang/String;ZLjava/lang/ClassLoader;)", "classNamed", FIRST),
     perhaps(place(CLASS, "forName", "(Ljava/lang/String;Ljava/lang/Class;)", "classNamed", FIRST)),
@@ -93,10 +98,23 @@ const PLACES: [Place; 32] = [
     place(ENVIRONMENT, "environment", "()", "variablesListed", &[]),
     place(SYSTEM, "getProperty", "(Ljava/lang/String;", "propertyNamed", FIRST),
     place(SYSTEM, "getProperties", "()", "propertiesListed", &[]),
+    place(CLASS, "getProtectionDomain", "()", "placeAsked", FIRST),
+    place(FRAME, "getLineNumber", "()", "linesAsked", &[]),
+    place(HANDLES, "findVirtual", IN_CLASS, "classSearched", SECOND),
+    place(HANDLES, "findStatic", IN_CLASS, "classSearched", SECOND),
+    place(HANDLES, "findSpecial", IN_CLASS, "classSearched", SECOND),
+    place(HANDLES, "findConstructor", "(Ljava/lang/Class;", "classSearched", SECOND),
+    place(HANDLES, "findGetter", IN_CLASS, "classSearched", SECOND),
+    place(HANDLES, "findSetter", IN_CLASS, "classSearched", SECOND),
+    place(HANDLES, "findStaticGetter", IN_CLASS, "classSearched", SECOND),
+    place(HANDLES, "findStaticSetter", IN_CLASS, "classSearched", SECOND),
+    perhaps(place(HANDLES, "findVarHandle", IN_CLASS, "classSearched", SECOND)),
+    perhaps(place(HANDLES, "findStaticVarHandle", IN_CLASS, "classSearched", SECOND)),
+    place(HANDLES, "bind", "(Ljava/lang/Object;Ljava/lang/String;", "objectSearched", SECOND),
     perhaps(place(ZONE, "setDefault", "(Ljava/util/TimeZone;)", "zoneIsSet", &[])),
 ];
 
-const CLASSES: [&CStr; 6] = [CLASS, LOADER, ZIP, JAR, ENVIRONMENT, SYSTEM];
+const CLASSES: [&CStr; 8] = [CLASS, LOADER, ZIP, JAR, ENVIRONMENT, SYSTEM, FRAME, HANDLES];
 
 fn find(class: &[u8], name: &[u8], descriptor: &[u8]) -> Option<usize> {
     PLACES.iter().position(|place| {

@@ -12,10 +12,18 @@ pub(crate) enum LookupKind {
     Reflected = 1,
     Variable = 2,
     Property = 3,
+    Place = 4,
+    Lines = 5,
 }
 
-const KINDS: [LookupKind; 4] =
-    [LookupKind::Class, LookupKind::Reflected, LookupKind::Variable, LookupKind::Property];
+const KINDS: [LookupKind; 6] = [
+    LookupKind::Class,
+    LookupKind::Reflected,
+    LookupKind::Variable,
+    LookupKind::Property,
+    LookupKind::Place,
+    LookupKind::Lines,
+];
 
 impl LookupKind {
     pub(crate) fn from_number(number: i32) -> Option<Self> {
@@ -28,12 +36,14 @@ impl LookupKind {
             Self::Reflected => Lookup::Reflected(name),
             Self::Variable => Lookup::Variable(name),
             Self::Property => Lookup::Property(name),
+            Self::Place => Lookup::Place(name),
+            Self::Lines => Lookup::Lines,
         }
     }
 }
 
 /// The length of `TamisLookups.told`.
-const TOLD: i32 = 4 * 512;
+const TOLD: i32 = 6 * 512;
 
 #[derive(Debug, Default)]
 pub(crate) struct Lookups {
@@ -45,7 +55,7 @@ pub(crate) struct Lookups {
 #[derive(Debug, Default)]
 struct Asked {
     /// By [`LookupKind`].
-    names: [HashSet<String>; 4],
+    names: [HashSet<String>; 6],
     all_variables: bool,
     listed: BTreeSet<u32>,
     /// The jars that were asked for an entry.

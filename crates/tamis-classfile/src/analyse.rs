@@ -1,5 +1,6 @@
 //! The one way through a class file: fingerprint and references together.
 
+use crate::annotation::SetHash;
 use crate::class::ClassFile;
 use crate::constants::Constants;
 use crate::fingerprint::{Fingerprint, Memory, Walk};
@@ -37,6 +38,8 @@ impl Analyser {
             references,
             memory: &mut self.memory,
             bodies: Vec::with_capacity(class.methods.len()),
+            parts: Vec::with_capacity(class.fields.len() + class.methods.len()),
+            own_attributes: SetHash::default(),
             frames: Vec::new(),
         };
         let fingerprint = walk.fingerprint()?;

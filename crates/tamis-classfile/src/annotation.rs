@@ -39,6 +39,12 @@ pub(crate) fn taken(buffer: &mut Vec<u8>, start: usize) -> Hash {
     hash
 }
 
+/// A text with its length, so that borders count.
+pub(crate) fn text(bytes: &[u8], out: &mut Vec<u8>) {
+    out.extend_from_slice(&(bytes.len() as u32).to_le_bytes());
+    out.extend_from_slice(bytes);
+}
+
 impl<'a> Annotations<'a, '_, '_> {
     /// `RuntimeVisibleAnnotations`.
     pub(crate) fn table(&mut self, reader: &mut Reader<'a>) -> Result<(), Malformed> {

@@ -11,11 +11,14 @@
 //!
 //! The order of fields, interfaces, exceptions, record components and permitted subclasses is visible at
 //! run time and counts.
+//!
+//! The header comes in parts as well ([`Parts`]), for those who know that nobody listed the members of a class.
 
-use crate::annotation::{Annotations, SetHash, taken};
+use crate::annotation::{Annotations, SetHash, taken, text};
 use crate::class::{Attributes, ClassFile, Member};
 use crate::code::{self, Scratch};
 use crate::constants::Constants;
+use crate::parts::{Part, PartKind, Parts};
 use crate::pool::ConstantPool;
 use crate::reader::{Malformed, Reader};
 use crate::references::{Place, References};
@@ -29,6 +32,8 @@ pub struct Fingerprint<'a> {
     pub whole: Hash,
     /// Methods that have a body, in the order of the file.
     pub bodies: Vec<MethodFingerprint<'a>>,
+    /// What the header is made of.
+    pub parts: Parts<'a>,
 }
 
 /// The order of the bodies does not count.
@@ -148,6 +153,9 @@ pub(crate) struct Walk<'a, 'c, 's> {
     pub(crate) references: References<'a>,
     pub(crate) memory: &'c mut Memory,
     pub(crate) bodies: Vec<MethodFingerprint<'a>>,
+    pub(crate) parts: Vec<Part<'a>>,
+    /// Attributes of the class that do not tell of its members.
+    pub(crate) own_attributes: SetHash,
     /// The frames of all bodies, which use classes without a visible effect.
     pub(crate) frames: Vec<Reader<'a>>,
 }
@@ -157,23 +165,24 @@ impl<'a, 's> Walk<'a, '_, 's> {
         let class = self.class;
         let mut fields = Vec::with_capacity(class.fields.len());
         for field in &class.fields {
-            fields.push(self.member(field, Place::Field)?);
+            let hash = self.member(field, Place::Field)?;
+            self.parts.push(Part::of_member(PartKind::Field, field, hash));
+            fields.push(hash);
         }
         let mut methods = SetHash::default();
         for method in &class.methods {
-            methods.add(self.member(method, Place::Method)?);
+            let hash = self.member(method, Place::Method)?;
+            self.parts.push(Part::of_member(PartKind::Method, method, hash));
+            methods.add(hash);
         }
         let attributes = self.attributes(class.attributes, Place::Class, None)?;
+        let parts = std::mem::take(&mut self.parts);
         let header = &mut self.memory.buffer;
-        header.extend_from_slice(&class.major_version.to_le_bytes());
-        header.extend_from_slice(&class.minor_version.to_le_bytes());
-        header.extend_from_slice(&class.access.to_le_bytes());
-        text(class.name, header);
-        text(class.super_name.unwrap_or_default(), header);
-        header.extend_from_slice(&(class.interfaces.len() as u32).to_le_bytes());
-        for interface in &class.interfaces {
-            text(interface, header);
-        }
+        append_type(class, header);
+        self.own_attributes.append(header);
+        Parts::append_bound(class, &parts, header);
+        let core = taken(header, 0);
+        append_type(class, header);
         header.extend_from_slice(&(fields.len() as u32).to_le_bytes());
         for field in fields {
             header.extend_from_slice(&field.0.to_le_bytes());
@@ -183,7 +192,7 @@ impl<'a, 's> Walk<'a, '_, 's> {
         let header = taken(&mut self.memory.buffer, 0);
         let bodies = std::mem::take(&mut self.bodies);
         let whole = self.whole(header, &bodies);
-        Ok(Fingerprint { header, whole, bodies })
+        Ok(Fingerprint { header, whole, bodies, parts: Parts { core, all: parts } })
     }
 
     fn whole(&mut self, header: Hash, bodies: &[MethodFingerprint<'a>]) -> Hash {
@@ -250,10 +259,44 @@ impl<'a, 's> Walk<'a, '_, 's> {
                     if seen {
                         set.add(value);
                     }
+                    if place == Place::Class {
+                        self.own_attribute(name, data, seen.then_some(value))?;
+                    }
                 }
             }
         }
         Ok(set)
+    }
+
+    /// Those that list nested classes are divided: who is listed there is a part of its own.
+    fn own_attribute(
+        &mut self,
+        name: u16,
+        mut data: Reader<'a>,
+        value: Option<Hash>,
+    ) -> Result<(), Malformed> {
+        match self.class.pool.utf8(name)? {
+            b"NestMembers" => {
+                for _ in 0..data.u2()? {
+                    let member = self.class.pool.class_name(data.u2()?)?;
+                    self.parts.push(Part::of_nested(member));
+                }
+            }
+            b"InnerClasses" => {
+                let start = self.memory.buffer.len();
+                let own = self.inner_classes(data, false)?;
+                let value = taken(&mut self.memory.buffer, start);
+                if own {
+                    self.own_attributes.add(value);
+                }
+            }
+            _ => {
+                if let Some(value) = value {
+                    self.own_attributes.add(value);
+                }
+            }
+        }
+        Ok(())
     }
 
     fn body(&mut self, code: Reader<'a>, member: &Member<'a>) -> Result<(), Malformed> {
@@ -321,7 +364,7 @@ impl<'a, 's> Walk<'a, '_, 's> {
                 self.append(data.u2()?)?;
                 self.append_optional(data.u2()?)?;
             }
-            AttributeKind::InnerClasses => return self.inner_classes(data),
+            AttributeKind::InnerClasses => return self.inner_classes(data, true),
             AttributeKind::Record => {
                 for _ in 0..data.u2()? {
                     self.append(data.u2()?)?;
@@ -364,7 +407,11 @@ impl<'a, 's> Walk<'a, '_, 's> {
 
     /// The entries about this class and its own members: reflection sees no others. javac adds an
     /// entry for every nested class that is merely mentioned.
-    fn inner_classes(&mut self, mut data: Reader<'a>) -> Result<bool, Malformed> {
+    fn inner_classes(
+        &mut self,
+        mut data: Reader<'a>,
+        with_members: bool,
+    ) -> Result<bool, Malformed> {
         let pool = &self.class.pool;
         let mut set = SetHash::default();
         let mut any = false;
@@ -373,7 +420,7 @@ impl<'a, 's> Walk<'a, '_, 's> {
             let is_this = |index: u16| -> Result<bool, Malformed> {
                 Ok(index != 0 && pool.class_name(index)? == self.class.name)
             };
-            if !is_this(inner)? && !is_this(outer)? {
+            if !(is_this(inner)? || with_members && is_this(outer)?) {
                 continue;
             }
             let one = self.memory.buffer.len();
@@ -444,8 +491,15 @@ impl<'a, 's> Walk<'a, '_, 's> {
     }
 }
 
-/// A text with its length, so that borders count.
-fn text(bytes: &[u8], out: &mut Vec<u8>) {
-    out.extend_from_slice(&(bytes.len() as u32).to_le_bytes());
-    out.extend_from_slice(bytes);
+/// What a class says of itself before its members.
+fn append_type(class: &ClassFile<'_>, out: &mut Vec<u8>) {
+    out.extend_from_slice(&class.major_version.to_le_bytes());
+    out.extend_from_slice(&class.minor_version.to_le_bytes());
+    out.extend_from_slice(&class.access.to_le_bytes());
+    text(class.name, out);
+    text(class.super_name.unwrap_or_default(), out);
+    out.extend_from_slice(&(class.interfaces.len() as u32).to_le_bytes());
+    for interface in &class.interfaces {
+        text(interface, out);
+    }
 }

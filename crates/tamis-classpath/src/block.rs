@@ -6,12 +6,13 @@
 use crate::names::{NameId, Names};
 use serde::{Deserialize, Serialize};
 use tamis_classfile::{
-    Analyser, ClassFile, Malformed, MethodFingerprint, Place, References, classes_in, flags,
+    Analyser, Analysis, ClassFile, Malformed, MethodFingerprint, Part, Place, References,
+    classes_in, flags,
 };
 use tamis_core::Hash;
 
 /// Raised whenever the meaning of a stored block changes.
-pub const BLOCK_VERSION: u32 = 5;
+pub const BLOCK_VERSION: u32 = 7;
 
 /// One type as the selection sees it. All ids are of the block's table.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -20,11 +21,10 @@ pub struct ClassFacts {
     pub access: u16,
     /// Of the file's bytes: tells a debug-only change from none at all.
     pub raw: Hash,
-    /// Of the members and annotations in their order, which only a listing of differences looks at.
-    pub order: Hash,
     pub header: Hash,
     /// Header and bodies together.
     pub whole: Hash,
+    pub members: MemberFacts,
     /// Method bodies, encoded: only a listing of differences looks inside.
     #[serde(with = "serde_bytes")]
     bodies: Vec<u8>,
@@ -37,6 +37,66 @@ pub struct ClassFacts {
     pub suite_method: bool,
     /// Why the file could not be understood. Such a class may depend on anything.
     pub problem: Option<String>,
+}
+
+/// The header of a class, divided by who sees what of it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MemberFacts {
+    /// Of the members and annotations in their order, which only a listing of differences looks at.
+    pub order: Hash,
+    /// The header without what only those see who name or list members.
+    pub core: Hash,
+    /// The parts of the header, encoded like bodies; of classes in folders only.
+    #[serde(with = "serde_bytes")]
+    parts: Vec<u8>,
+    /// Names of methods that objects of subclasses have, each followed by a blank.
+    #[serde(with = "serde_bytes")]
+    inherited: Vec<u8>,
+}
+
+impl MemberFacts {
+    /// Of a class that cannot be read.
+    fn opaque(raw: Hash) -> Self {
+        Self { order: raw, core: raw, parts: Vec::new(), inherited: Vec::new() }
+    }
+
+    fn of(class: &ClassFile<'_>, analysis: &Analysis<'_>) -> Self {
+        let parts = &analysis.fingerprint.parts;
+        Self {
+            order: order(class, &analysis.references),
+            core: parts.core,
+            parts: encoded_parts(&parts.all),
+            inherited: inherited(&parts.all),
+        }
+    }
+
+    fn merge(&mut self, other: &Self) {
+        self.order = both(self.order, other.order);
+        self.core = both(self.core, other.core);
+        self.parts.extend_from_slice(&other.parts);
+        self.inherited.extend_from_slice(&other.inherited);
+    }
+
+    /// The members of a class of the project and the classes of its nest, each with its hash: `run(I)V`,
+    /// `count:I`, `nest a/B$C`.
+    pub fn parts(&self) -> Vec<(String, Hash)> {
+        decoded(&self.parts)
+    }
+
+    /// The names of its methods that objects of subclasses have.
+    pub fn inherited(&self) -> impl Iterator<Item = &[u8]> {
+        self.inherited.split(|&b| b == b' ').filter(|name| !name.is_empty())
+    }
+
+    /// Nobody asks for parts of a library's class.
+    pub(crate) fn drop_parts(&mut self) {
+        self.parts = Vec::new();
+    }
+}
+
+/// Two versions of one thing: both count.
+fn both(a: Hash, b: Hash) -> Hash {
+    Hash::of_parts([&a.0.to_le_bytes()[..], &b.0.to_le_bytes()])
 }
 
 /// The lists of names that a class has.
@@ -133,17 +193,7 @@ impl ClassFacts {
 
     /// Method (`name(descriptor)`) and hash of every body, sorted.
     pub fn bodies(&self) -> Vec<(String, Hash)> {
-        let mut all = Vec::new();
-        let mut rest = &self.bodies[..];
-        while let Some((len, tail)) = rest.split_first_chunk::<4>()
-            && let Some((method, tail)) = tail.split_at_checked(u32::from_le_bytes(*len) as usize)
-            && let Some((body, tail)) = tail.split_first_chunk::<16>()
-        {
-            let method = tamis_classfile::mutf8::decode(method).into_owned();
-            all.push((method, Hash(u128::from_le_bytes(*body))));
-            rest = tail;
-        }
-        all.sort_unstable();
+        let mut all = decoded(&self.bodies);
         // A method of several versions of the class: all of them count.
         all.dedup_by(|(next, other), (method, hash)| {
             let same = next == method;
@@ -158,10 +208,9 @@ impl ClassFacts {
     /// Adds another version of the same class (multi-release jars): which one is loaded depends on
     /// the JVM, so both count.
     pub(crate) fn merge(&mut self, other: ClassFacts) {
-        let both = |a: Hash, b: Hash| Hash::of_parts([&a.0.to_le_bytes()[..], &b.0.to_le_bytes()]);
         self.raw = both(self.raw, other.raw);
-        self.order = both(self.order, other.order);
         self.header = both(self.header, other.header);
+        self.members.merge(&other.members);
         self.whole = both(self.whole, other.whole);
         let mut ids = Vec::with_capacity(self.ids.len() + other.ids.len());
         let mut ends = [0; LISTS];
@@ -238,9 +287,9 @@ impl Block {
             name,
             access: 0,
             raw,
-            order: raw,
             header: raw,
             whole: raw,
+            members: MemberFacts::opaque(raw),
             bodies: Vec::new(),
             ids: Vec::new(),
             ends: [0; LISTS],
@@ -356,8 +405,8 @@ fn facts(
         name: own,
         access: class.access,
         raw: Hash::of(content),
-        order: order(&class, references),
         header: analysis.fingerprint.header,
+        members: MemberFacts::of(&class, &analysis),
         whole: analysis.fingerprint.whole,
         bodies: encoded(&analysis.fingerprint.bodies),
         ids,
@@ -369,7 +418,7 @@ fn facts(
     }))
 }
 
-/// See [`ClassFacts::order`].
+/// See [`MemberFacts::order`].
 fn order(class: &ClassFile<'_>, references: &References<'_>) -> Hash {
     let mut names = Vec::with_capacity(1024);
     for member in class.fields.iter().chain(&class.methods) {
@@ -395,6 +444,48 @@ fn encoded(bodies: &[MethodFingerprint<'_>]) -> Vec<u8> {
         out.extend_from_slice(&method.body.0.to_le_bytes());
     }
     out
+}
+
+/// See [`MemberFacts::parts`].
+fn encoded_parts(parts: &[Part<'_>]) -> Vec<u8> {
+    let mut out = Vec::new();
+    for part in parts {
+        let key = part.key();
+        out.extend_from_slice(&(key.len() as u32).to_le_bytes());
+        out.extend_from_slice(&key);
+        out.extend_from_slice(&part.hash.0.to_le_bytes());
+    }
+    out
+}
+
+/// See [`MemberFacts::inherited`].
+fn inherited(parts: &[Part<'_>]) -> Vec<u8> {
+    let mut out = Vec::new();
+    let mut last: &[u8] = b"";
+    for part in parts.iter().filter(|part| part.is_inherited()) {
+        // Overloads stand together mostly.
+        if part.name != last {
+            out.extend_from_slice(part.name);
+            out.push(b' ');
+            last = part.name;
+        }
+    }
+    out
+}
+
+/// Texts with their hashes, sorted.
+fn decoded(mut rest: &[u8]) -> Vec<(String, Hash)> {
+    let mut all = Vec::new();
+    while let Some((len, tail)) = rest.split_first_chunk::<4>()
+        && let Some((text, tail)) = tail.split_at_checked(u32::from_le_bytes(*len) as usize)
+        && let Some((hash, tail)) = tail.split_first_chunk::<16>()
+    {
+        let text = tamis_classfile::mutf8::decode(text).into_owned();
+        all.push((text, Hash(u128::from_le_bytes(*hash))));
+        rest = tail;
+    }
+    all.sort_unstable();
+    all
 }
 
 /// The lists of one class while they are filled, in the order of [`List`].

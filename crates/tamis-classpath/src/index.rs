@@ -16,6 +16,8 @@ pub struct ClassIndex {
     classes: FxHashMap<String, (u32, u32)>,
     /// Bodies are stored encoded; they are decoded once per class.
     bodies: Mutex<FxHashMap<(u32, u32), FxHashMap<String, Hash>>>,
+    /// The same for the parts of headers.
+    parts: Mutex<FxHashMap<(u32, u32), FxHashMap<String, Hash>>>,
     /// Why the classpath is not known completely.
     blind: Vec<String>,
 }
@@ -48,6 +50,7 @@ impl ClassIndex {
             entries: Vec::new(),
             classes: FxHashMap::default(),
             bodies: Mutex::default(),
+            parts: Mutex::default(),
             blind: Vec::new(),
         };
         for path in class_path {
@@ -123,6 +126,52 @@ impl ClassIndex {
         of_class.get(method).copied()
     }
 
+    /// The hash of a member without its body, or that a class is of the nest: `run(I)V`, `count:I`,
+    /// `nest a/B$C`.
+    pub fn part(&self, class: &str, key: &str) -> Option<Hash> {
+        self.with_parts(class, |parts| parts.get(key).copied())?
+    }
+
+    /// All methods that have one of these names; `None` where there are none.
+    pub fn methods_named(&self, class: &str, names: &[&str]) -> Option<Hash> {
+        self.with_parts(class, |parts| {
+            let mut found: Vec<(&str, Hash)> = parts
+                .iter()
+                .filter(|(key, _)| {
+                    key.split_once('(').is_some_and(|(name, _)| names.contains(&name))
+                })
+                .map(|(key, hash)| (key.as_str(), *hash))
+                .collect();
+            found.sort_unstable();
+            let parts = found
+                .iter()
+                .flat_map(|(key, hash)| [key.as_bytes().to_vec(), hash.0.to_le_bytes().to_vec()]);
+            let parts: Vec<Vec<u8>> = parts.collect();
+            (!parts.is_empty()).then(|| Hash::of_parts(parts.iter().map(Vec::as_slice)))
+        })?
+    }
+
+    fn with_parts<T>(
+        &self,
+        class: &str,
+        ask: impl FnOnce(&FxHashMap<String, Hash>) -> T,
+    ) -> Option<T> {
+        let &place = self.classes.get(class)?;
+        let facts = self.find_dotted(class)?.facts;
+        let mut parts = self.parts.lock().unwrap_or_else(PoisonError::into_inner);
+        let of_class =
+            parts.entry(place).or_insert_with(|| facts.members.parts().into_iter().collect());
+        Some(ask(of_class))
+    }
+
+    /// The direct supertypes of a class.
+    pub fn inherits(&self, class: &str) -> Vec<String> {
+        let Some(&(entry, _)) = self.classes.get(class) else { return Vec::new() };
+        let Some(located) = self.find_dotted(class) else { return Vec::new() };
+        let names = &self.entries[entry as usize].block.names;
+        located.facts.list(List::Inherits).iter().map(|&id| dotted(names.get(id))).collect()
+    }
+
     /// All entries of this name in the jars, in order. Below `META-INF` only services are known one
     /// by one: for anything else there, every jar counts as a whole.
     pub fn resource(&self, name: &str) -> Value {
@@ -134,6 +183,23 @@ impl ClassIndex {
             Some(jar.block.resources.iter().find(|r| r.path == id)?.content)
         };
         all(self.entries.iter().filter(|e| !e.is_folder).filter_map(of))
+    }
+
+    /// Which folder or jar a class comes from: its place among them and the end of its path, which is the
+    /// same wherever the project is.
+    pub fn place_of(&self, class: &str) -> Value {
+        let Some(found) = self.find_dotted(class) else { return Value::Absent };
+        let (before, kept) = match found.is_project {
+            true => {
+                (self.entries[..found.entry as usize].iter().filter(|e| e.is_folder).count(), 2)
+            }
+            false => (0, 1),
+        };
+        let mut path: Vec<&[u8]> =
+            found.path.iter().rev().take(kept).map(std::ffi::OsStr::as_encoded_bytes).collect();
+        let before = before.to_le_bytes();
+        path.push(&before);
+        Value::Text(Hash::of_parts(path))
     }
 
     /// The jars with all that is in them, in order.

@@ -9,7 +9,7 @@
 //!
 //! An entry that cannot be read becomes a class or resource with a problem.
 
-use crate::block::{Block, ClassFacts};
+use crate::block::{Added, Block, ClassFacts};
 use crate::jar::{BrokenJar, EntryReader, Jar, JarEntry, SERVICES};
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
@@ -98,7 +98,9 @@ impl Part {
                 }
             },
             Ok(content) => {
-                target.add_file(&mut worker.analyser, path, content);
+                if let Added::Class(at) = target.add_file(&mut worker.analyser, path, content) {
+                    target.classes[at as usize].members.drop_parts();
+                }
             }
         }
     }

@@ -22,6 +22,8 @@ pub struct Class {
     /// calls the constructor of its superclass for that, gives it nothing of that type.
     pub handles: Vec<NameId>,
     pub is_interface: bool,
+    /// Has methods of machine code, which may ask for anything by name.
+    pub has_natives: bool,
     /// Static fields that get a value of their own by the static initialiser.
     pub fresh: Vec<(NameId, Fresh)>,
 }
@@ -80,6 +82,8 @@ pub struct Links {
     pub named_statics: Vec<(NameId, NameId, bool)>,
     /// Classes whose objects it looks into, by fields.
     pub looks_into: Vec<NameId>,
+    /// Fields that it names, static or not: the class that is named, and the field as `count:I`.
+    pub fields: Vec<(NameId, NameId)>,
     /// Whether it reads or writes fields that it does not name.
     pub gets_at_any_field: bool,
     /// Places of the JDK and of frameworks that it can put something on or get something from.
@@ -137,7 +141,8 @@ impl Class {
         handles.dedup();
         let is_interface = file.is(flags::INTERFACE);
         let name = names.intern(file.name);
-        Ok(Self { name, inherits, fields, methods, handles, is_interface, fresh })
+        let has_natives = file.methods.iter().any(|m| m.access & flags::NATIVE != 0);
+        Ok(Self { name, inherits, fields, methods, handles, is_interface, has_natives, fresh })
     }
 }
 
@@ -320,13 +325,17 @@ impl Links {
             let named = fields.map(|f| (names.intern(f.class), names.intern(f.name), written));
             linked.named_statics.extend(named);
         }
+        for field in uses.statics.iter().chain(&uses.written_statics).chain(&uses.fields) {
+            let key = names.intern(&[field.name, b":", field.descriptor].concat());
+            linked.fields.push((names.intern(field.class), key));
+        }
         linked.looks_into.extend(uses.fields.iter().map(|f| names.intern(f.class)));
         linked.tidy();
         linked
     }
 
     fn tidy(&mut self) {
-        for pairs in [&mut self.interface_calls, &mut self.hands] {
+        for pairs in [&mut self.interface_calls, &mut self.hands, &mut self.fields] {
             pairs.sort_unstable();
             pairs.dedup();
         }

@@ -4,6 +4,7 @@ use crate::answers::{Answers, OnPath, class_id};
 use crate::calls::Calls;
 use crate::elsewhere::{Elsewhere, View, handed_by, made_by_others, writers_of};
 use crate::facts::FactKind;
+use crate::headers::{Loaded, own_classes};
 use crate::jvm::Jvm;
 use crate::retained_state::RetainedState;
 use crate::seen::{Counted, Depends, Place, Seen};
@@ -60,11 +61,14 @@ impl Jvm {
             }
         }
         touched.extend(asked);
-        depends.uses_bundles = self.add_classes(&touched, &mut facts);
+        depends.uses_bundles = self.add_classes(&touched, &seen.own_class, &hits, &mut facts);
         if depends.uses_bundles {
             facts |= &self.answers.bundles;
         }
         self.add_bodies(&hits, &mut facts);
+        if seen.lines {
+            facts |= self.lines_of(&hits);
+        }
         depends.facts = self.answers.facts(facts);
         Counted { depends, hits, objects, stranger }
     }
@@ -198,8 +202,16 @@ impl Jvm {
     }
 
     /// What depends on the names of classes; whether one of them uses resource bundles.
-    fn add_classes(&mut self, touched: &FxHashSet<NameId>, facts: &mut RoaringBitmap) -> bool {
-        let Self { answers, names, .. } = self;
+    fn add_classes(
+        &mut self,
+        touched: &FxHashSet<NameId>,
+        test: &str,
+        hits: &RoaringBitmap,
+        facts: &mut RoaringBitmap,
+    ) -> bool {
+        let Self { answers, names, calls, kinds, .. } = self;
+        let own = own_classes(test, calls, (answers, names));
+        let mut of_project = FxHashSet::default();
         let mut libraries = FxHashSet::default();
         let mut uses_bundles = false;
         for &class in touched {
@@ -207,12 +219,17 @@ impl Jvm {
             uses_bundles |= named.uses_bundles;
             match named.place {
                 OnPath::Library(entry) => drop(libraries.insert(entry)),
-                OnPath::Project => {}
+                OnPath::Project => {
+                    of_project.insert(class);
+                    continue;
+                }
                 OnPath::Missing if !self.loaded.elsewhere.contains(&class) => {}
                 OnPath::Missing | OnPath::Jdk => continue,
             }
             facts.insert(named.fact);
         }
+        let loaded = Loaded { calls, kinds, index: &self.index };
+        self.headers.add(&of_project, &own, hits, &loaded, (answers, names), facts);
         // A library may keep anything from earlier tests.
         for loaded in self.loaded.probed() {
             if let Place::Library(entry) = loaded.place

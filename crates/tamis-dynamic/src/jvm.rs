@@ -6,6 +6,7 @@ use crate::class::Class;
 use crate::discovery::{Discovery, outermost};
 use crate::elsewhere;
 use crate::facts::FactKind;
+use crate::headers::Headers;
 use crate::loaded_classes::LoadedClasses;
 use crate::loaded_types::LoadedTypes;
 use crate::seen::{Depends, Ended, Loaded, Place, Seen};
@@ -33,6 +34,7 @@ pub struct Jvm {
     pub(crate) answers: Answers,
     pub(crate) kinds: LoadedTypes,
     pub(crate) statics: Statics,
+    pub(crate) headers: Headers,
     discovery: Discovery,
     pub(crate) incomplete: Option<String>,
 }
@@ -51,6 +53,7 @@ impl Jvm {
             tests: TestsSeen::default(),
             kinds: LoadedTypes::default(),
             statics: Statics::default(),
+            headers: Headers::default(),
             discovery: Discovery::default(),
             incomplete,
         }
@@ -60,6 +63,14 @@ impl Jvm {
     #[must_use]
     pub fn with_tests<'t>(mut self, tests: impl IntoIterator<Item = &'t str>) -> Self {
         self.discovery = Discovery::of(tests, &self.index);
+        self
+    }
+
+    /// The folder of its JDK: what the JDK's types have is read there. Without it the whole headers of classes
+    /// count that extend such types.
+    #[must_use]
+    pub fn of_jdk(mut self, home: &str) -> Self {
+        self.headers.set_jdk(Path::new(home));
         self
     }
 
@@ -82,8 +93,23 @@ impl Jvm {
         self.tests.loaded(&name);
         let (first, probes) = (seen.first_probe, seen.probes);
         let id = class_id(&name, &mut self.names);
+        self.headers.came(&name, place);
+        if matches!(place, Place::Library(_)) {
+            self.list_uses(&name);
+        }
         self.loaded.add(Loaded { name, id, first, probes, place });
         self.statics.kept = None;
+    }
+
+    /// Classes of the project that a library's class names: what it finds in them is not known.
+    fn list_uses(&mut self, library: &str) {
+        let index = Arc::clone(&self.index);
+        for class in index.uses(library) {
+            if index.find_dotted(&class).is_some_and(|found| found.is_project) {
+                let id = class_id(&class, &mut self.names);
+                self.headers.list(id, &mut self.answers, &mut self.names);
+            }
+        }
     }
 
     fn place(&mut self, name: &str, seen: &ClassSeen) -> Place {
@@ -103,6 +129,9 @@ impl Jvm {
         }
         match Class::read(&bytes, &mut self.names) {
             Ok(class) if class.methods.len() == seen.probes as usize => {
+                if class.has_natives {
+                    self.headers.count_all();
+                }
                 self.calls.add(class, seen.first_probe, &mut self.names);
                 Place::Project
             }
@@ -126,8 +155,13 @@ impl Jvm {
         let mut seen = Seen::default();
         for lookup in lookups.iter() {
             match lookup {
-                Lookup::Class(name) | Lookup::Reflected(name) => {
-                    seen.classes.extend(class_name(&name));
+                Lookup::Class(name) => seen.classes.extend(class_name(&name)),
+                Lookup::Reflected(name) => {
+                    if let Some(class) = class_name(&name) {
+                        let id = class_id(&class, &mut self.names);
+                        self.headers.list(id, &mut self.answers, &mut self.names);
+                        seen.classes.insert(class);
+                    }
                 }
                 Lookup::JarEntry { jar, entry } => {
                     if !self.index.has_jar(Path::new(&jar)) {
@@ -150,6 +184,12 @@ impl Jvm {
                         seen.others.insert(self.answers.number(FactKind::Jars));
                     }
                 }
+                Lookup::Place(name) => {
+                    if let Some(class) = class_name(&name) {
+                        seen.others.insert(self.answers.number(FactKind::Place(class)));
+                    }
+                }
+                Lookup::Lines => seen.lines = true,
                 Lookup::Property(name) => drop(seen.properties.insert(name)),
                 // The whole environment counts for every test.
                 Lookup::Variable(_) | Lookup::AllVariables => {}
@@ -176,11 +216,25 @@ impl Jvm {
         };
         if !hits.iter().chain([probe]).any(hands_over) {
             let asked = self.asked(lookups);
-            let others = &asked.others | self.class_files_read(&asked);
+            let mut others = &asked.others | self.class_files_read(&asked);
+            if asked.lines {
+                others |= self.lines_of(&(&hits | RoaringBitmap::from([probe])));
+            }
             let names = &mut self.names;
             let classes = asked.classes.iter().map(|class| class_id(class, names)).collect();
             self.statics.initialised.insert(probe, Initialised { hits, classes, others });
         }
+    }
+
+    /// The lines of the classes that have these methods.
+    pub(crate) fn lines_of(&mut self, hits: &RoaringBitmap) -> RoaringBitmap {
+        let classes: BTreeSet<&str> = hits
+            .iter()
+            .filter_map(|probe| self.loaded.find_own(probe))
+            .map(|class| class.name.as_str())
+            .collect();
+        let answers = &mut self.answers;
+        classes.into_iter().map(|c| answers.number(FactKind::Lines(c.to_owned()))).collect()
     }
 
     /// What static fields hold, reported right before a test begins.

@@ -7,7 +7,7 @@
 //! A test depends on
 //!
 //! * the **body** of every method of the project that ran for it;
-//! * the **header** of every class of the project that it touched: whose methods ran, that a body that
+//! * the **header**, or parts of it ([`headers`]), of every class of the project that it touched: whose methods ran, that a body that
 //!   ran mentions (casts, literals, owners of fields, caught types, ...), that was asked for by name or
 //!   by reflection, and of their supertypes and annotation types. What is asked for and not there is
 //!   asked again, too;
@@ -39,6 +39,7 @@ mod facts;
 mod fixed;
 mod generic;
 mod globals;
+mod headers;
 mod jvm;
 mod known;
 mod loaded_classes;

@@ -116,6 +116,7 @@ mod tests {
             methods: Vec::new(),
             handles: Vec::new(),
             is_interface: false,
+            has_natives: false,
             fresh: Vec::new(),
         }
     }

@@ -58,6 +58,8 @@ pub(crate) struct Seen {
     pub(crate) running: RoaringBitmap,
     /// System properties that it asked for; an empty name stands for all.
     pub(crate) properties: BTreeSet<String>,
+    /// It asked for numbers of lines.
+    pub(crate) lines: bool,
     /// What of the JVM was not as at first while it was open, and who made it so.
     pub(crate) changed: Changed,
 }
@@ -70,6 +72,7 @@ impl Seen {
         self.class_entries.extend(other.class_entries.iter().cloned());
         self.running |= &other.running;
         self.properties.extend(other.properties.iter().cloned());
+        self.lines |= other.lines;
     }
 
     /// With what was loaded meanwhile.

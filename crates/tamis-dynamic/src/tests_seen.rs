@@ -34,6 +34,7 @@ impl TestsSeen {
             self.outside.absorb(seen);
             // What was asked for between tests is no test's question.
             self.outside.properties.clear();
+            self.outside.lines = false;
         }
         for test in open {
             // A stretch of a test is no test.

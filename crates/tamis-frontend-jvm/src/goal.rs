@@ -90,7 +90,10 @@ impl GoalFacts {
     /// Why the answer to a question about classes is not known before the build has run.
     pub(crate) fn not_built(&self, kind: &Kind) -> Option<String> {
         let is_there = match kind {
-            Kind::Header(class) | Kind::Body(class, _) => self.index.find_dotted(class).is_some(),
+            Kind::Header(class)
+            | Kind::Core(class)
+            | Kind::Member(class, _)
+            | Kind::Body(class, _) => self.index.find_dotted(class).is_some(),
             _ => true,
         };
         self.unbuilt.fact(kind, is_there)

@@ -189,6 +189,7 @@ impl JvmModel {
             (Role::Tests | Role::Outcomes, Some(goal)) => {
                 let goal_state = &self.goals[goal];
                 let mut jvm = Jvm::new(Arc::clone(&goal_state.facts.index), &goal_state.facts.id)
+                    .of_jdk(&hello.java_home)
                     .with_tests(goal_state.units.keys().map(String::as_str));
                 if hello.version != VERSION {
                     jvm.trouble("the agent is of another version");

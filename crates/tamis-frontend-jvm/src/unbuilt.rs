@@ -145,7 +145,13 @@ impl Unbuilt {
     /// Why the answer about a class, or how the tests are started, is not known.
     pub(crate) fn fact(&self, kind: &FactKind, is_there: bool) -> Option<String> {
         let class = match kind {
-            FactKind::Header(class) | FactKind::Body(class, _) => class,
+            FactKind::Header(class)
+            | FactKind::Core(class)
+            | FactKind::Member(class, _)
+            | FactKind::Overrides(class, _)
+            | FactKind::Lines(class)
+            | FactKind::Place(class)
+            | FactKind::Body(class, _) => class,
             FactKind::Configuration => return self.whole.as_ref().map(|why| unknown(why)),
             _ => return None,
         };

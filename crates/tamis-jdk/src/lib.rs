@@ -1,4 +1,4 @@
-//! Which JDK a build takes, and what its `release` file says.
+//! Which JDK a build takes, what its `release` file says, and the classes in it ([`Image`]).
 //!
 //! Every JDK since 7 has a text file `release` in its folder: lines of `NAME="value"` with the version, the
 //! vendor's build and the modules. It is the same for all copies of one build of a JDK and differs between any
@@ -6,6 +6,10 @@
 //!
 //! Not seen: a JDK without that file is distinguished from others by its place only; files of a JDK that somebody edited
 //! by hand; toolchains and wrappers that make a build take another JDK than `JAVA_HOME` and `PATH` say.
+
+mod image;
+
+pub use image::Image;
 
 use std::path::{Path, PathBuf};
 

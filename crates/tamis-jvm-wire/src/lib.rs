@@ -272,8 +272,12 @@ pub enum Lookup {
     AllVariables,
     /// A system property; with an empty name, all of them.
     Property(String),
-    /// A class was looked at by reflection.
+    /// A class was looked at by reflection, or a method handle was made of one of its members.
     Reflected(String),
+    /// Where a class comes from.
+    Place(String),
+    /// The number of a line in a stack trace.
+    Lines,
 }
 
 /// A goal of a build tool that runs tests.

@@ -101,7 +101,7 @@ fn changed_node(
 ) -> Option<Change> {
     if definitions.fingerprint(id) == Some(old.whole) {
         let facts = definitions.class(id)?.facts;
-        return match (include_debug && facts.raw != old.raw, facts.order == old.order) {
+        return match (include_debug && facts.raw != old.raw, facts.members.order == old.order) {
             (false, _) => None,
             (true, true) => Some(Change::OnlyDebug),
             (true, false) => Some(Change::OnlyOrder),

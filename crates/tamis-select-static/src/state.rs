@@ -258,7 +258,7 @@ fn node_state(definitions: &Definitions, node: NameId, name: NameId) -> Option<N
             name,
             whole: facts.whole,
             raw: facts.raw,
-            order: facts.order,
+            order: facts.members.order,
             header: facts.header,
             bodies: facts.bodies(),
             resource: false,

@@ -6,10 +6,9 @@ use tamis_jvm_wire::Lookup;
 use tamis_testkit::runner::JUNIT4;
 use tamis_testkit::{Sources, classpath_of, jars, jdk};
 
-#[test]
-fn questions_belong_to_the_test_that_puts_them() {
-    let Some(jars) = jars(&JUNIT4) else { return };
-    let sources = Sources::new()
+/// One test class for each kind of question.
+fn sources() -> Sources {
+    Sources::new()
         .release(8)
         .file("a/Thing.java", "package a; public class Thing { }")
         .file("a/Plain.java", "package a; @Deprecated public class Plain { }")
@@ -44,11 +43,35 @@ fn questions_belong_to_the_test_that_puts_them() {
             Thing.class.getDeclaredMethods(); Plain.class.getAnnotations(); } }",
         )
         .file(
+            "a/HandleTest.java",
+            "package a; import java.lang.invoke.*; public class HandleTest {
+            @org.junit.Test public void handles() throws Throwable {
+            MethodHandles.Lookup lookup = MethodHandles.lookup();
+            lookup.findVirtual(Found.class, \"run\", MethodType.methodType(void.class));
+            lookup.bind(new Bound(), \"run\", MethodType.methodType(void.class)); } }
+            class Found { void run() { } } class Bound { void run() { } }",
+        )
+        .file(
+            "a/LineTest.java",
+            "package a; public class LineTest { @org.junit.Test public void line() {
+            if (new Throwable().getStackTrace()[0].getLineNumber() < 0) throw new Error(); } }",
+        )
+        .file(
+            "a/PlaceTest.java",
+            "package a; public class PlaceTest { @org.junit.Test public void place() {
+            Thing.class.getProtectionDomain().getCodeSource(); } }",
+        )
+        .file(
             "a/ResourceTest.java",
             "package a; public class ResourceTest { @org.junit.Test public void resource() {
             getClass().getResource(\"/no/such/resource\"); } }",
-        );
-    let classes = sources.classpaths(&jars).compile(&jdk());
+        )
+}
+
+#[test]
+fn questions_belong_to_the_test_that_puts_them() {
+    let Some(jars) = jars(&JUNIT4) else { return };
+    let classes = sources().classpaths(&jars).compile(&jdk());
     let folder = tempfile::tempdir().expect("a folder for a jar");
     let jar = folder.path().join("my.jar");
     let mut packer = Command::new(jdk().tool("jar"));
@@ -56,7 +79,8 @@ fn questions_belong_to_the_test_that_puts_them() {
     assert!(packer.status().expect("jar starts").success());
     let jar = jar.to_str().expect("text").to_owned();
     for jdk in &tried_jdks() {
-        let tests = ["Names", "Jar", "Home", "All", "Reflect", "Resource"];
+        let tests =
+            ["Names", "Jar", "Home", "All", "Reflect", "Handle", "Line", "Place", "Resource"];
         let program = Program {
             jvm: vec![format!("-Dmy.jar={jar}"), "-Xcheck:jni".into()],
             ..Program::junit4(
@@ -87,6 +111,13 @@ fn questions_belong_to_the_test_that_puts_them() {
             let reflected = Lookup::Reflected(format!("a.{name}"));
             assert!(asked("Reflect", &reflected) && !asked("Names", &reflected), "{name}");
         }
+        for name in ["Found", "Bound"] {
+            let reflected = Lookup::Reflected(format!("a.{name}"));
+            assert!(asked("Handle", &reflected) && !asked("Reflect", &reflected), "{name}");
+        }
+        assert!(asked("Line", &Lookup::Lines) && !asked("Names", &Lookup::Lines));
+        let place = Lookup::Place("a.Thing".into());
+        assert!(asked("Place", &place) && !asked("Names", &place));
         let resource = Lookup::JarEntry {
             jar: jars[0].to_str().expect("text").to_owned(),
             entry: "no/such/resource".into(),

@@ -2,6 +2,7 @@
 
 mod counts;
 mod fixed;
+mod headers;
 mod play;
 mod state;
 mod test_methods;

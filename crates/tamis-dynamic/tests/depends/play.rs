@@ -1,7 +1,7 @@
 //! A JVM whose agent is played by the test: it says which methods ran.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::Path;
 use std::sync::Arc;
 use tamis_classfile::ClassFile;
 use tamis_classpath::{Caches, ClassIndex};
@@ -20,13 +20,17 @@ pub(crate) struct Play {
 
 impl Play {
     pub(crate) fn new(sources: &[(&str, &str)]) -> Self {
-        let folder: PathBuf = Sources::new().files(sources).compile(&jdk());
+        Self::of(&Sources::new().files(sources).compile(&jdk()), |jvm| jvm)
+    }
+
+    /// A JVM with all classes of a folder, of which more is known.
+    pub(crate) fn of(folder: &Path, change: impl FnOnce(Jvm) -> Jvm) -> Self {
         let caches = Caches::none();
-        let index = Arc::new(ClassIndex::load(std::slice::from_ref(&folder), &caches));
-        let mut play =
-            Self { jvm: Jvm::new(index, "play"), classes: Vec::new(), probes: BTreeMap::new() };
+        let index = Arc::new(ClassIndex::load(&[folder.to_owned()], &caches));
+        let jvm = change(Jvm::new(index, "play"));
+        let mut play = Self { jvm, classes: Vec::new(), probes: BTreeMap::new() };
         let mut next = 0;
-        for (_, bytes) in class_files(&folder) {
+        for (_, bytes) in class_files(folder) {
             let class = ClassFile::parse(&bytes).unwrap();
             let first = next;
             for method in &class.methods {

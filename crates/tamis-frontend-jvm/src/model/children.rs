@@ -42,7 +42,7 @@ impl JvmModel {
     pub(super) fn child_connected(&mut self, host: u32, hello: &Hello) -> bool {
         let Some(goal) = self.jvms.hosts.get(&host).map(|host| host.goal) else { return false };
         let facts = &self.goals[goal].facts;
-        let mut jvm = Jvm::new(Arc::clone(&facts.index), &facts.id);
+        let mut jvm = Jvm::new(Arc::clone(&facts.index), &facts.id).of_jdk(&hello.java_home);
         if hello.version != VERSION {
             jvm.trouble("the agent is of another version");
         }

@@ -175,7 +175,7 @@ impl JvmModel {
         let facts = self.distinguished(facts);
         let jvm = self.jvms.asking.get_mut(&pid)?;
         let number = self.goals.len();
-        let mut model = Jvm::new(Arc::clone(&facts.index), &facts.id);
+        let mut model = Jvm::new(Arc::clone(&facts.index), &facts.id).of_jdk(&jvm.hello.java_home);
         if jvm.hello.version != VERSION {
             model.trouble("the agent is of another version");
         }

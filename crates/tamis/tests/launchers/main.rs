@@ -5,6 +5,7 @@ mod ant;
 mod entity;
 mod figures;
 mod gradle;
+mod headers;
 mod junit4;
 mod kept_state;
 mod methods;

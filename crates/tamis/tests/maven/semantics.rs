@@ -287,7 +287,7 @@ const HEADERS: &[Edit] = &[
         "List<Integer> names",
         &[("GenericTest", "class f.Generic")],
     ),
-    // A private method that nobody calls: reflection would see it.
+    // A private method that nobody calls: reflection sees it.
     edit(
         "Grows",
         "// a place for a member",

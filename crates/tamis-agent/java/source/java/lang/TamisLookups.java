@@ -11,13 +11,15 @@ public final class TamisLookups {
     private static final int REFLECTED = 1;
     private static final int VARIABLE = 2;
     private static final int PROPERTY = 3;
+    private static final int PLACE = 4;
+    private static final int LINES = 5;
 
     /**
      * Names that were told since the last boundary, as far as there is room: frameworks ask for the
      * same class again and again. Native code puts a new array here at a boundary, after it has taken
      * what was told.
      */
-    private static volatile String[] told = new String[4 * 512];
+    private static volatile String[] told = new String[6 * 512];
 
     private TamisLookups() {}
 
@@ -43,6 +45,33 @@ public final class TamisLookups {
         if (reflected.getClassLoader() != null) {
             ask(REFLECTED, reflected.getName());
         }
+    }
+
+    /** A class of which a member is asked for by name; some of these calls take null and throw. */
+    public static void classSearched(Object type) {
+        if (type != null) {
+            classReflected(type);
+        }
+    }
+
+    /** A member of an object's class. */
+    public static void objectSearched(Object object) {
+        if (object != null) {
+            classReflected(object.getClass());
+        }
+    }
+
+    /** Where a class comes from. */
+    public static void placeAsked(Object type) {
+        Class<?> asked = (Class<?>) type;
+        if (asked.getClassLoader() != null) {
+            ask(PLACE, asked.getName());
+        }
+    }
+
+    /** The number of a line. */
+    public static void linesAsked() {
+        ask(LINES, "");
     }
 
     public static void variableNamed(Object name) {
