@@ -88,7 +88,7 @@ pub(crate) fn of_tests(
         let others: Vec<(u32, u32)> = others.into_iter().collect();
         let next = elsewhere.len() as u32;
         let elsewhere = *elsewhere.entry(others).or_insert(next);
-        tests[n].inputs = Some(InputsOfTest { elsewhere, changed, ..InputsOfTest::of(&own) });
+        tests[n].inputs = Some(InputsOfTest::of(&own, elsewhere, changed));
     })?;
     inputs.elsewhere = vec![Vec::new(); elsewhere.len()];
     for (list, place) in elsewhere {

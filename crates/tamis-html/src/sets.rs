@@ -23,7 +23,7 @@ pub struct InputsOfTest {
 }
 
 impl InputsOfTest {
-    pub(crate) fn of(places: &[u32]) -> Self {
+    pub(crate) fn of(places: &[u32], elsewhere: u32, changed: Vec<u32>) -> Self {
         let (mut own, mut before) = (Vec::with_capacity(places.len()), 0);
         for &place in places {
             let mut number = place - before;
@@ -34,7 +34,7 @@ impl InputsOfTest {
             }
             own.push(number as u8);
         }
-        Self { own, ..Self::default() }
+        Self { own, elsewhere, changed }
     }
 
     /// Differences of places, the first one from zero.
@@ -82,7 +82,7 @@ mod tests {
             places.sort_unstable();
             places.dedup();
             let mut sum = 0;
-            let steps = InputsOfTest::of(&places).steps();
+            let steps = InputsOfTest::of(&places, 0, Vec::new()).steps();
             let back: Vec<u32> = steps.into_iter().map(|step| { sum += step; sum }).collect();
             prop_assert_eq!(back, places);
         }

@@ -210,6 +210,8 @@ fn tamis(words: &[OsString]) -> Result<i32> {
         frontends: &Frontends::new(vec![Box::new(ToyFrontend)]),
         options: &options,
         reporters: &Reporters::new(vec![Box::new(json)]),
+        times: &tamis_report::phases::Timeline::new(),
+        check: None,
     };
     match words.split_first() {
         Some((verb, name)) if verb == "forget" => tamis_runner::forget(call, name).map(|_| 0),

@@ -29,7 +29,7 @@ pub struct Project {
 }
 
 /// Verbs and options that have no use for an engine.
-const WITHOUT_ENGINE: [&str; 21] = [
+const WITHOUT_ENGINE: [&str; 22] = [
     "help",
     "completions",
     "man",
