@@ -54,11 +54,11 @@ mod shipment;
 mod side_table;
 mod store;
 mod summary;
-mod with_record;
 mod survey;
 mod take_in;
 mod times;
 mod weekly;
+mod with_record;
 
 pub use checks::{CheckNumbers, LastChecked};
 pub use error::{SetAside, StoreError};
@@ -71,8 +71,8 @@ pub use savings::{Saved, Savings};
 pub use shipment::{Kept, Outbound, Shipment, ShippedObservation, ShippedRecord, TakenIn};
 pub use store::Store;
 pub use summary::TestSummary;
-pub use with_record::WithRecord;
 pub use survey::{Asked, Remembered, TestHistory};
+pub use with_record::WithRecord;
 
 /// How the world answers: one value for each question, in the same order. It must not use the
 /// store that is asking.
