@@ -62,7 +62,7 @@ fn every_verb_answers_by_the_schema() {
     ask(&["status"]);
     ask(&["history"]);
     ask(&["audit"]);
-    assert_eq!(ask(&["report"]).lines()[0]["tests"], 2);
+    assert_eq!(ask(&["report"]).lines()[0]["tests"], 3);
     let checks = ask(&["doctor"]).lines();
     assert!(
         checks.iter().any(|c| c["subject"] == "habit" && c["problem"] == json!(false)),
