@@ -45,7 +45,9 @@ impl FileKind {
             Self::File => b'f',
             Self::Directory => b'd',
             Self::Link => b'l',
-            Self::Special => b'o',
+            Self::Pipe => b'p',
+            Self::Socket => b's',
+            Self::Device => b'o',
         }
     }
 
@@ -56,8 +58,12 @@ impl FileKind {
             Self::Directory
         } else if kind.is_symlink() {
             Self::Link
+        } else if kind.is_fifo() {
+            Self::Pipe
+        } else if kind.is_socket() {
+            Self::Socket
         } else {
-            Self::Special
+            Self::Device
         }
     }
 }

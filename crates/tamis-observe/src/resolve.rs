@@ -92,16 +92,20 @@ impl Resolver {
                 resolved.path = format!("/proc/{thread}").into_bytes();
                 continue;
             }
+            let whose_thing = own_thing(&resolved.path).filter(|_| !resolved.links.is_empty());
+            // Whether we have such a thing ourselves says nothing about the process.
+            if let Some(process) = whose_thing
+                && (whose.is_none() || !has_our_mounts(process))
+            {
+                return Resolved { unknown: true, ..resolved };
+            }
             let Some(target) = self.target(&resolved.path) else { continue };
             if resolved.links.len() == MOST_LINKS {
                 return Resolved { circle: true, ..resolved };
             }
             // What has no path (a pipe) is named by words.
             let nameless = target.first() != Some(&b'/');
-            if !resolved.links.is_empty()
-                && is_own_thing(&resolved.path)
-                && (whose.is_none() || nameless)
-            {
+            if whose_thing.is_some() && nameless {
                 return Resolved { unknown: true, ..resolved };
             }
             resolved.links.push(resolved.path.clone());
@@ -158,11 +162,23 @@ fn is_own_folder(path: &[u8]) -> bool {
     matches!(path, b"/proc/self" | b"/proc/thread-self")
 }
 
-/// Whether a link in /proc leads to a thing of one process.
-fn is_own_thing(path: &[u8]) -> bool {
-    let Some(below) = path.strip_prefix(b"/proc/") else { return false };
-    let names: Vec<&[u8]> = below.split(|&b| b == b'/').collect();
-    matches!(names.as_slice(), [_, b"cwd" | b"root" | b"exe"] | [_, b"fd", _])
+/// The process or thread to whose thing a link in /proc leads.
+fn own_thing(path: &[u8]) -> Option<u32> {
+    let names: Vec<&[u8]> = path.strip_prefix(b"/proc/")?.split(|&b| b == b'/').collect();
+    let (whose, thing) = match names.as_slice() {
+        [_, b"task", thread, thing @ ..] => (thread, thing),
+        [process, thing @ ..] => (process, thing),
+        [] => return None,
+    };
+    let leads = matches!(thing, [b"cwd" | b"root" | b"exe"] | [b"fd" | b"map_files", _]);
+    leads.then(|| std::str::from_utf8(whose).ok()?.parse().ok())?
+}
+
+/// Whether a path means to a process what it means to us; also where it is gone or closed to us.
+fn has_our_mounts(process: u32) -> bool {
+    let mounts = |whose: &str| std::fs::read_link(format!("/proc/{whose}/ns/mnt")).ok();
+    let theirs = mounts(&process.to_string());
+    theirs.is_none() || theirs == mounts("self")
 }
 
 /// The target of a link. File systems of user programs may give up when a signal comes.
@@ -286,6 +302,16 @@ mod tests {
         let mine = Resolver::default().resolve(&path, true, Some(std::process::id()));
         let here = std::env::current_dir().unwrap().join("x").into_os_string().into_vec();
         assert_eq!((mine.path, mine.unknown), (here, false));
+        let things = ["fd/9", "task/1/fd/9", "task/1/cwd", "root"];
+        for thing in things {
+            assert_eq!(own_thing(format!("/proc/1/{thing}").as_bytes()), Some(1), "{thing}");
+        }
+        for other in ["/proc/1/fd", "/proc/1/maps", "/proc/sys/root", "/proc/1", "/1/cwd"] {
+            assert_eq!(own_thing(other.as_bytes()), None, "{other}");
+        }
+        // That we have no such descriptor says nothing about the process.
+        let fd = root.join("fd").into_os_string().into_vec();
+        assert!(Resolver::default().resolve(&fd, true, None).unknown);
         // A descriptor that is not there leads nowhere.
         let none = root.join("fd").into_os_string().into_vec();
         assert!(!Resolver::default().resolve(&none, true, Some(std::process::id())).unknown);

@@ -7,6 +7,7 @@ use super::record::{
 };
 use super::socket::{given, socket};
 use super::table::{RecordKind, Row, Table};
+use crate::decode::OTHERS_DESCRIPTOR;
 use crate::event::{
     Action, Blind, Event, OpenHow, PathArg, Peer, Sink, Socket, StreamFacet, Timing,
 };
@@ -169,6 +170,9 @@ impl Decoder {
                 Action::Listen { socket: Socket { local, ..socket(record) } }
             }
             RecordKind::IoUring => Action::Blind(Blind::IoUring),
+            RecordKind::FileHandle if call == "pidfd_getfd" => {
+                Action::Blind(Blind::Unresolved(OTHERS_DESCRIPTOR.into()))
+            }
             RecordKind::FileHandle => Action::Blind(Blind::FileHandle),
             RecordKind::Namespace if call == "setns" && other_namespace(record.argument) => {
                 return Err(Unread::Nothing);

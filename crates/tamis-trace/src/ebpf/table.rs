@@ -310,6 +310,7 @@ const ROWS: &[Row] = &[
     row!(l::SYS_ioctl, "ioctl", AskTerminal),
     row!(l::SYS_io_uring_setup, "io_uring_setup", IoUring),
     row!(l::SYS_open_by_handle_at, "open_by_handle_at", FileHandle),
+    row!(l::SYS_pidfd_getfd, "pidfd_getfd", FileHandle),
     row!(l::SYS_chroot, "chroot", Namespace),
     row!(l::SYS_pivot_root, "pivot_root", Namespace),
     row!(l::SYS_mount, "mount", Namespace),
