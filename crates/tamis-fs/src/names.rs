@@ -5,6 +5,7 @@ use crate::identity::FileKind;
 use crate::listing::{self, Listing};
 use crate::read::Reading;
 use std::io;
+use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
 use tamis_core::Value;
 use tamis_core::record::Detail;

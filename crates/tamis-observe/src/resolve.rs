@@ -35,6 +35,9 @@ pub(crate) struct Resolver {
     /// Folders that were found to resolve to themselves, so that only the last component of what is
     /// in them has to be looked at.
     plain_folders: HashSet<Vec<u8>>,
+    /// Links that the tree is known to have made, where we hear of it afterwards: what is at their
+    /// place now may come from a later call.
+    made: HashMap<Vec<u8>, Vec<u8>>,
 }
 
 /// As many as the kernel follows.
@@ -123,6 +126,9 @@ impl Resolver {
     }
 
     fn target(&mut self, path: &[u8]) -> Option<Vec<u8>> {
+        if let Some(made) = self.made.get(path) {
+            return Some(made.clone());
+        }
         if let Some(known) = self.known.get(path) {
             return known.clone();
         }
@@ -147,10 +153,45 @@ impl Resolver {
     /// Forgets what is known of one path that the tree is about to replace.
     pub(crate) fn forget(&mut self, path: &[u8]) {
         self.known.remove(path);
+        self.made.remove(path);
         self.plain_folders.clear();
     }
 
-    /// Forgets everything.
+    /// The tree has made this link.
+    pub(crate) fn link_made(&mut self, path: &[u8], target: &[u8]) {
+        self.forget(path);
+        self.made.insert(path.to_vec(), target.to_vec());
+    }
+
+    /// The tree has renamed something: links below it that it made have other names now, and those at
+    /// the new name are gone or have the old one.
+    pub(crate) fn links_move(&mut self, from: &[u8], to: &[u8], exchange: bool) {
+        let renamed = |path: &[u8], old: &[u8], new: &[u8]| -> Option<Vec<u8>> {
+            let rest = path.strip_prefix(old)?;
+            (rest.is_empty() || rest.starts_with(b"/")).then(|| [new, rest].concat())
+        };
+        // A link that others made and that was followed before is as well known.
+        let known = [(from, to), (to, from)].map(|(old, new)| {
+            let target = self.known.get(old).cloned().flatten()?;
+            Some((new.to_vec(), target))
+        });
+        let before = std::mem::take(&mut self.made);
+        for (path, target) in before {
+            let path = match (renamed(&path, from, to), renamed(&path, to, from)) {
+                (Some(new), _) => new,
+                (None, Some(old)) if exchange => old,
+                (None, Some(_)) => continue,
+                (None, None) => path,
+            };
+            self.made.insert(path, target);
+        }
+        let [moved, came] = known;
+        for (path, target) in moved.into_iter().chain(came.filter(|_| exchange)) {
+            self.made.entry(path).or_insert(target);
+        }
+    }
+
+    /// Forgets everything that can be looked at again.
     pub(crate) fn forget_all(&mut self) {
         self.known.clear();
         self.plain_folders.clear();
@@ -277,6 +318,33 @@ mod tests {
         resolver.forget(&bytes("folder"));
         let behind = resolver.resolve(&bytes("folder/a"), true, None);
         assert_eq!((behind.path, behind.links.len()), (bytes("other/a"), 1));
+    }
+
+    #[test]
+    fn a_link_that_the_tree_made_leads_where_it_did_then() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path().canonicalize().unwrap();
+        let at = |below: &str| root.join(below).into_os_string().into_vec();
+        let above = |below: &str| root.parent().unwrap().join(below).into_os_string().into_vec();
+        let mut resolver = Resolver::default();
+        let leads =
+            |resolver: &mut Resolver, path: &str| resolver.resolve(&at(path), true, None).path;
+        // None of them is there any more.
+        resolver.link_made(&at("d"), b"b");
+        resolver.link_made(&at("e/l"), b"../c");
+        assert_eq!(leads(&mut resolver, "d/f"), at("b/f"));
+        assert_eq!(leads(&mut resolver, "e/l/f"), at("c/f"));
+        resolver.links_move(&at("e"), &at("x"), false);
+        resolver.forget_all();
+        assert_eq!(leads(&mut resolver, "x/l/f"), at("c/f"));
+        assert_eq!(leads(&mut resolver, "e/l/f"), at("e/l/f"));
+        resolver.links_move(&at("x/l"), &at("d"), true);
+        assert_eq!(leads(&mut resolver, "d/f"), above("c/f"));
+        assert_eq!(leads(&mut resolver, "x/l/f"), at("x/b/f"));
+        resolver.forget(&at("d"));
+        assert_eq!(leads(&mut resolver, "d/f"), at("d/f"));
+        resolver.links_move(&at("y"), &at("x/l"), false);
+        assert_eq!(leads(&mut resolver, "x/l/f"), at("x/l/f"), "replaced");
     }
 
     #[test]

@@ -10,6 +10,8 @@ pub(crate) enum Answer {
     Run,
     /// Skip, with an engine that stops the process at each call; the others cannot know, and run.
     SkipIfStopped,
+    /// Skip; an engine that reports afterwards may come too late to see what was there, and runs.
+    SkipIfSeen,
     /// Run, unless the user is root, to whom permissions mean nothing.
     RunUnlessRoot,
     /// Run, unless the system forbids io_uring, where a try does nothing.
@@ -21,7 +23,7 @@ impl Answer {
     pub(crate) fn of(self, engine: &str) -> Self {
         match self {
             Self::SkipIfStopped if matches!(engine, "ebpf" | "patch") => Run,
-            Self::SkipIfStopped => Skip,
+            Self::SkipIfStopped | Self::SkipIfSeen => Skip,
             // SAFETY: has no precondition.
             Self::RunUnlessRoot if unsafe { libc::geteuid() } == 0 => Skip,
             Self::RunUnlessRoot => Run,
@@ -29,6 +31,13 @@ impl Answer {
             Self::RunIfRing => Skip,
             plain => plain,
         }
+    }
+}
+
+impl Answer {
+    /// Whether this engine may say that.
+    pub(crate) fn allows(self, engine: &str, said: Self) -> bool {
+        self == Self::SkipIfSeen && engine == "ebpf" || self.of(engine) == said
     }
 }
 

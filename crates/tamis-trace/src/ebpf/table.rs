@@ -280,7 +280,7 @@ const ROWS: &[Row] = &[
     row!(l::SYS_unlinkat, "unlinkat", Remove).at(0, 1),
     row!(l::SYS_mkdirat, "mkdirat", MakeDirectory).at(0, 1),
     row!(l::SYS_mknodat, "mknodat", MakeNode).at(0, 1),
-    row!(l::SYS_symlinkat, "symlinkat", MakeNode).at(1, 2),
+    row!(l::SYS_symlinkat, "symlinkat", MakeNode).at(1, 2).to_path(0),
     row!(l::SYS_renameat, "renameat", Rename).at(0, 1).to_at(2, 3),
     row!(l::SYS_renameat2, "renameat2", Rename).at(0, 1).to_at(2, 3).argument(4),
     row!(l::SYS_linkat, "linkat", Link).at(0, 1).or_descriptor().to_at(2, 3).argument(4)
@@ -354,7 +354,7 @@ const LEGACY: &[Row] = &[
     row!(l::SYS_rmdir, "rmdir", Remove).path(0),
     row!(l::SYS_mkdir, "mkdir", MakeDirectory).path(0),
     row!(l::SYS_mknod, "mknod", MakeNode).path(0),
-    row!(l::SYS_symlink, "symlink", MakeNode).path(1),
+    row!(l::SYS_symlink, "symlink", MakeNode).path(1).to_path(0),
     row!(l::SYS_rename, "rename", Rename).path(0).to_path(1),
     row!(l::SYS_link, "link", Link).path(0).to_path(1).follow(Follow::No),
     row!(l::SYS_chmod, "chmod", ChangeMode).path(0),
