@@ -76,10 +76,15 @@ pub enum Value {
     Directory,
     /// A symbolic link; the hash is of its target text.
     Link(Hash),
-    /// A pipe, socket or device.
-    Special,
+    Pipe,
+    Socket,
+    /// The hash is of its kind and numbers.
+    Device(Hash),
     /// The content of a regular file under the question's scheme, and whether it may be executed.
-    Content { hash: Hash, executable: bool },
+    Content {
+        hash: Hash,
+        executable: bool,
+    },
     /// The names in a directory.
     Listing(Hash),
     /// A file that exists and that we may not read: hash of size, mode and modification time.
@@ -108,7 +113,7 @@ impl Value {
             Self::File => (1, 0),
             Self::Directory => (2, 0),
             Self::Link(h) => (3, h.0),
-            Self::Special => (4, 0),
+            Self::Device(h) => (4, h.0),
             Self::Content { hash, executable: false } => (5, hash.0),
             Self::Content { hash, executable: true } => (6, hash.0),
             Self::Listing(h) => (7, h.0),
@@ -116,6 +121,8 @@ impl Value {
             Self::Text(h) => (9, h.0),
             Self::Derived => (10, 0),
             Self::Barred => (11, 0),
+            Self::Pipe => (12, 0),
+            Self::Socket => (13, 0),
         }
     }
 
@@ -127,7 +134,7 @@ impl Value {
             1 => Self::File,
             2 => Self::Directory,
             3 => Self::Link(hash),
-            4 => Self::Special,
+            4 => Self::Device(hash),
             5 => Self::Content { hash, executable: false },
             6 => Self::Content { hash, executable: true },
             7 => Self::Listing(hash),
@@ -135,6 +142,8 @@ impl Value {
             9 => Self::Text(hash),
             10 => Self::Derived,
             11 => Self::Barred,
+            12 => Self::Pipe,
+            13 => Self::Socket,
             _ => return None,
         })
     }
@@ -148,7 +157,9 @@ impl fmt::Display for Value {
             Self::File => write!(f, "a file"),
             Self::Directory => write!(f, "a directory"),
             Self::Link(h) => write!(f, "a symbolic link {h}"),
-            Self::Special => write!(f, "a pipe, socket or device"),
+            Self::Pipe => write!(f, "a pipe"),
+            Self::Socket => write!(f, "a socket"),
+            Self::Device(h) => write!(f, "a device {h}"),
             Self::Content { hash, executable: false } => write!(f, "content {hash}"),
             Self::Content { hash, executable: true } => write!(f, "content {hash}, executable"),
             Self::Listing(h) => write!(f, "names {h}"),
@@ -172,7 +183,9 @@ mod tests {
             Value::File,
             Value::Directory,
             Value::Link(h),
-            Value::Special,
+            Value::Pipe,
+            Value::Socket,
+            Value::Device(h),
             Value::Content { hash: h, executable: false },
             Value::Content { hash: h, executable: true },
             Value::Listing(h),

@@ -295,7 +295,7 @@ mod tests {
     fn new_changed_and_gone() {
         let at = |name: &str| PortablePath::from_stored(name);
         let was = BTreeMap::from([(at("a"), Value::File), (at("b"), Value::File)]);
-        let is = BTreeMap::from([(at("b"), Value::Special), (at("c"), Value::File)]);
+        let is = BTreeMap::from([(at("b"), Value::Pipe), (at("c"), Value::File)]);
         let (a, b, c) = (at("a"), at("b"), at("c"));
         let expected = vec![(&b, Edit::Changed), (&c, Edit::New), (&a, Edit::Gone)];
         assert_eq!(differences(&was, &is), expected);

@@ -15,7 +15,9 @@ const LABELS: [&[u8]; 3] = [b"security.selinux", b"security.apparmor", b"securit
 pub(crate) fn facet(path: &Path, scheme: Scheme, found: &Identity) -> Option<Value> {
     match (scheme, found.kind()) {
         (Scheme::Size | Scheme::Names, FileKind::Directory) => Some(Value::Directory),
-        (Scheme::Size | Scheme::Names, FileKind::Special) => Some(Value::Special),
+        (Scheme::Size | Scheme::Names, FileKind::Pipe | FileKind::Socket | FileKind::Device) => {
+            Some(special(path, found.kind()))
+        }
         (Scheme::Size, _) => Some(size(found.size)),
         (Scheme::Names, _) => Some(names(found.names)),
         (Scheme::Attributes, _) => attributes(path),
@@ -31,6 +33,20 @@ pub(crate) fn is_facet(scheme: Scheme) -> bool {
 /// The value of a file of this size; of an absent one it is that of 0.
 pub fn size(bytes: u64) -> Value {
     Value::Text(Hash::of_parts([b"size".as_slice(), &bytes.to_le_bytes()]))
+}
+
+/// What is no file, directory or link: nothing is in it that could be compared, but what it is.
+pub(crate) fn special(path: &Path, kind: FileKind) -> Value {
+    match kind {
+        FileKind::Pipe => Value::Pipe,
+        FileKind::Socket => Value::Socket,
+        _ => {
+            use std::os::unix::fs::MetadataExt;
+            let (mode, numbers) = std::fs::symlink_metadata(path)
+                .map_or((0, 0), |found| (found.mode() & libc::S_IFMT, found.rdev()));
+            Value::Device(Hash::of_parts([mode.to_le_bytes().as_slice(), &numbers.to_le_bytes()]))
+        }
+    }
 }
 
 /// How many names there are changes with what others keep in common (a package store); that there is

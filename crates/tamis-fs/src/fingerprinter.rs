@@ -333,7 +333,7 @@ impl Fingerprinter {
             (_, Scheme::Place) => return Some(Answer::found(Value::Barred, *found)),
             (FileKind::Directory, Scheme::Listing) | (FileKind::File | FileKind::Link, _) => {}
             (FileKind::Directory, _) => return Some(Answer::found(Value::Directory, *found)),
-            (FileKind::Special, _) => return Some(Answer::found(Value::Special, *found)),
+            (kind, _) => return Some(Answer::found(facets::special(path, kind), *found)),
         }
         // A link is read as quickly as it is looked up.
         let stamp = self.mounts.stamp(found.device, path);

@@ -47,8 +47,9 @@ pub enum FileKind {
     File,
     Directory,
     Link,
-    /// A pipe, socket or device.
-    Special,
+    Pipe,
+    Socket,
+    Device,
 }
 
 impl Identity {
@@ -57,7 +58,9 @@ impl Identity {
             libc::S_IFREG => FileKind::File,
             libc::S_IFDIR => FileKind::Directory,
             libc::S_IFLNK => FileKind::Link,
-            _ => FileKind::Special,
+            libc::S_IFIFO => FileKind::Pipe,
+            libc::S_IFSOCK => FileKind::Socket,
+            _ => FileKind::Device,
         }
     }
 

@@ -5,6 +5,7 @@ use crate::identity::FileKind;
 use crate::listing::{self, Listing};
 use crate::read::Reading;
 use std::io;
+use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
 use tamis_core::Value;
 use tamis_core::record::Detail;
@@ -45,7 +46,9 @@ impl FileKind {
             Self::File => b'f',
             Self::Directory => b'd',
             Self::Link => b'l',
-            Self::Special => b'o',
+            Self::Pipe => b'p',
+            Self::Socket => b's',
+            Self::Device => b'o',
         }
     }
 
@@ -56,8 +59,12 @@ impl FileKind {
             Self::Directory
         } else if kind.is_symlink() {
             Self::Link
+        } else if kind.is_fifo() {
+            Self::Pipe
+        } else if kind.is_socket() {
+            Self::Socket
         } else {
-            Self::Special
+            Self::Device
         }
     }
 }

@@ -413,6 +413,11 @@ impl Sink for Observer<'_> {
             Action::Remove { path } => self.remove(&path, act),
             Action::MakeDirectory { path } => self.make_directory(&path, act),
             Action::MakeNode { path } => self.make_node(&path, act),
+            Action::LinkTo { path, target } => {
+                if let Some(path) = self.resolve(&path, false, act) {
+                    self.memory.link_made(&path, &target);
+                }
+            }
             Action::Rename { from, to, exchange, keep } => {
                 self.rename(&from, &to, Rename { exchange, keep }, act);
             }

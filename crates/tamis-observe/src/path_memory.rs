@@ -43,6 +43,17 @@ impl PathMemory {
         self.names_move = true;
     }
 
+    /// The tree has made a link, which may be another one by now.
+    pub(crate) fn link_made(&mut self, path: &[u8], target: &[u8]) {
+        self.resolver.link_made(path, target);
+        self.handled.clear();
+    }
+
+    /// The tree has given this name, and all below it, to something else.
+    pub(crate) fn links_move(&mut self, from: &[u8], to: &[u8], exchange: bool) {
+        self.resolver.links_move(from, to, exchange);
+    }
+
     /// The tree is about to change how any path resolves.
     pub(crate) fn all_names_change(&mut self) {
         self.forget_all();

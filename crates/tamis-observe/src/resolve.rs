@@ -35,6 +35,9 @@ pub(crate) struct Resolver {
     /// Folders that were found to resolve to themselves, so that only the last component of what is
     /// in them has to be looked at.
     plain_folders: HashSet<Vec<u8>>,
+    /// Links that the tree is known to have made, where we hear of it afterwards: what is at their
+    /// place now may come from a later call.
+    made: HashMap<Vec<u8>, Vec<u8>>,
 }
 
 /// As many as the kernel follows.
@@ -92,16 +95,20 @@ impl Resolver {
                 resolved.path = format!("/proc/{thread}").into_bytes();
                 continue;
             }
+            let whose_thing = own_thing(&resolved.path).filter(|_| !resolved.links.is_empty());
+            // Whether we have such a thing ourselves says nothing about the process.
+            if let Some(process) = whose_thing
+                && (whose.is_none() || !has_our_mounts(process))
+            {
+                return Resolved { unknown: true, ..resolved };
+            }
             let Some(target) = self.target(&resolved.path) else { continue };
             if resolved.links.len() == MOST_LINKS {
                 return Resolved { circle: true, ..resolved };
             }
             // What has no path (a pipe) is named by words.
             let nameless = target.first() != Some(&b'/');
-            if !resolved.links.is_empty()
-                && is_own_thing(&resolved.path)
-                && (whose.is_none() || nameless)
-            {
+            if whose_thing.is_some() && nameless {
                 return Resolved { unknown: true, ..resolved };
             }
             resolved.links.push(resolved.path.clone());
@@ -119,6 +126,9 @@ impl Resolver {
     }
 
     fn target(&mut self, path: &[u8]) -> Option<Vec<u8>> {
+        if let Some(made) = self.made.get(path) {
+            return Some(made.clone());
+        }
         if let Some(known) = self.known.get(path) {
             return known.clone();
         }
@@ -143,10 +153,45 @@ impl Resolver {
     /// Forgets what is known of one path that the tree is about to replace.
     pub(crate) fn forget(&mut self, path: &[u8]) {
         self.known.remove(path);
+        self.made.remove(path);
         self.plain_folders.clear();
     }
 
-    /// Forgets everything.
+    /// The tree has made this link.
+    pub(crate) fn link_made(&mut self, path: &[u8], target: &[u8]) {
+        self.forget(path);
+        self.made.insert(path.to_vec(), target.to_vec());
+    }
+
+    /// The tree has renamed something: links below it that it made have other names now, and those at
+    /// the new name are gone or have the old one.
+    pub(crate) fn links_move(&mut self, from: &[u8], to: &[u8], exchange: bool) {
+        let renamed = |path: &[u8], old: &[u8], new: &[u8]| -> Option<Vec<u8>> {
+            let rest = path.strip_prefix(old)?;
+            (rest.is_empty() || rest.starts_with(b"/")).then(|| [new, rest].concat())
+        };
+        // A link that others made and that was followed before is as well known.
+        let known = [(from, to), (to, from)].map(|(old, new)| {
+            let target = self.known.get(old).cloned().flatten()?;
+            Some((new.to_vec(), target))
+        });
+        let before = std::mem::take(&mut self.made);
+        for (path, target) in before {
+            let path = match (renamed(&path, from, to), renamed(&path, to, from)) {
+                (Some(new), _) => new,
+                (None, Some(old)) if exchange => old,
+                (None, Some(_)) => continue,
+                (None, None) => path,
+            };
+            self.made.insert(path, target);
+        }
+        let [moved, came] = known;
+        for (path, target) in moved.into_iter().chain(came.filter(|_| exchange)) {
+            self.made.entry(path).or_insert(target);
+        }
+    }
+
+    /// Forgets everything that can be looked at again.
     pub(crate) fn forget_all(&mut self) {
         self.known.clear();
         self.plain_folders.clear();
@@ -158,11 +203,23 @@ fn is_own_folder(path: &[u8]) -> bool {
     matches!(path, b"/proc/self" | b"/proc/thread-self")
 }
 
-/// Whether a link in /proc leads to a thing of one process.
-fn is_own_thing(path: &[u8]) -> bool {
-    let Some(below) = path.strip_prefix(b"/proc/") else { return false };
-    let names: Vec<&[u8]> = below.split(|&b| b == b'/').collect();
-    matches!(names.as_slice(), [_, b"cwd" | b"root" | b"exe"] | [_, b"fd", _])
+/// The process or thread to whose thing a link in /proc leads.
+fn own_thing(path: &[u8]) -> Option<u32> {
+    let names: Vec<&[u8]> = path.strip_prefix(b"/proc/")?.split(|&b| b == b'/').collect();
+    let (whose, thing) = match names.as_slice() {
+        [_, b"task", thread, thing @ ..] => (thread, thing),
+        [process, thing @ ..] => (process, thing),
+        [] => return None,
+    };
+    let leads = matches!(thing, [b"cwd" | b"root" | b"exe"] | [b"fd" | b"map_files", _]);
+    leads.then(|| std::str::from_utf8(whose).ok()?.parse().ok())?
+}
+
+/// Whether a path means to a process what it means to us; also where it is gone or closed to us.
+fn has_our_mounts(process: u32) -> bool {
+    let mounts = |whose: &str| std::fs::read_link(format!("/proc/{whose}/ns/mnt")).ok();
+    let theirs = mounts(&process.to_string());
+    theirs.is_none() || theirs == mounts("self")
 }
 
 /// The target of a link. File systems of user programs may give up when a signal comes.
@@ -264,6 +321,33 @@ mod tests {
     }
 
     #[test]
+    fn a_link_that_the_tree_made_leads_where_it_did_then() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path().canonicalize().unwrap();
+        let at = |below: &str| root.join(below).into_os_string().into_vec();
+        let above = |below: &str| root.parent().unwrap().join(below).into_os_string().into_vec();
+        let mut resolver = Resolver::default();
+        let leads =
+            |resolver: &mut Resolver, path: &str| resolver.resolve(&at(path), true, None).path;
+        // None of them is there any more.
+        resolver.link_made(&at("d"), b"b");
+        resolver.link_made(&at("e/l"), b"../c");
+        assert_eq!(leads(&mut resolver, "d/f"), at("b/f"));
+        assert_eq!(leads(&mut resolver, "e/l/f"), at("c/f"));
+        resolver.links_move(&at("e"), &at("x"), false);
+        resolver.forget_all();
+        assert_eq!(leads(&mut resolver, "x/l/f"), at("c/f"));
+        assert_eq!(leads(&mut resolver, "e/l/f"), at("e/l/f"));
+        resolver.links_move(&at("x/l"), &at("d"), true);
+        assert_eq!(leads(&mut resolver, "d/f"), above("c/f"));
+        assert_eq!(leads(&mut resolver, "x/l/f"), at("x/b/f"));
+        resolver.forget(&at("d"));
+        assert_eq!(leads(&mut resolver, "d/f"), at("d/f"));
+        resolver.links_move(&at("y"), &at("x/l"), false);
+        assert_eq!(leads(&mut resolver, "x/l/f"), at("x/l/f"), "replaced");
+    }
+
+    #[test]
     fn a_slash_at_the_end_follows() {
         let dir = tempfile::tempdir().unwrap();
         let root = dir.path().canonicalize().unwrap();
@@ -286,6 +370,16 @@ mod tests {
         let mine = Resolver::default().resolve(&path, true, Some(std::process::id()));
         let here = std::env::current_dir().unwrap().join("x").into_os_string().into_vec();
         assert_eq!((mine.path, mine.unknown), (here, false));
+        let things = ["fd/9", "task/1/fd/9", "task/1/cwd", "root"];
+        for thing in things {
+            assert_eq!(own_thing(format!("/proc/1/{thing}").as_bytes()), Some(1), "{thing}");
+        }
+        for other in ["/proc/1/fd", "/proc/1/maps", "/proc/sys/root", "/proc/1", "/1/cwd"] {
+            assert_eq!(own_thing(other.as_bytes()), None, "{other}");
+        }
+        // That we have no such descriptor says nothing about the process.
+        let fd = root.join("fd").into_os_string().into_vec();
+        assert!(Resolver::default().resolve(&fd, true, None).unknown);
         // A descriptor that is not there leads nowhere.
         let none = root.join("fd").into_os_string().into_vec();
         assert!(!Resolver::default().resolve(&none, true, Some(std::process::id())).unknown);

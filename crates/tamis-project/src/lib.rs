@@ -11,6 +11,6 @@ mod stdin;
 mod world;
 
 pub use places::{cache_folder, cache_problem};
-pub use project::{ObserverRules, Project, notice_set_aside};
+pub use project::{ObserverRules, Project, current_folder, notice_set_aside};
 pub use stdin::{FACT as STANDARD_INPUT, Input, observed as standard_input};
 pub use world::{NoScopes, RestoreScopes, ScopeFacts, World, given};

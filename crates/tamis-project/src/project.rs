@@ -1,7 +1,7 @@
 //! The project that a command line is about: its root, settings, store and rules.
 
 use crate::places::{self, cache_folder};
-use anyhow::{Context as _, Result};
+use anyhow::Result;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -30,12 +30,21 @@ pub struct Project {
     reported: AtomicBool,
 }
 
+/// The current folder. It may be gone, or closed to this user.
+pub fn current_folder() -> Result<PathBuf> {
+    let found = std::env::current_dir().and_then(|folder| folder.canonicalize());
+    found.map_err(|why| match why.kind() {
+        std::io::ErrorKind::NotFound => {
+            anyhow::anyhow!("the current folder is gone; change to another one")
+        }
+        _ => anyhow::anyhow!("the current folder cannot be entered by this user: {why}"),
+    })
+}
+
 impl Project {
     /// The project of the current folder; `store` is where the user wants the records.
     pub fn find(store: Option<&Path>) -> Result<Self> {
-        let folder = std::env::current_dir()
-            .and_then(|f| f.canonicalize())
-            .context("the current folder is gone; change to another one")?;
+        let folder = current_folder()?;
         let settings_file = tamis_settings::find(&folder);
         let settings = match &settings_file {
             Some(file) => tamis_settings::load(file)?,

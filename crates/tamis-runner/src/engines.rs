@@ -4,8 +4,10 @@
 //! reads a file and rewrites it at once cannot be observed completely by it. Such a test is remembered,
 //! in the store beside the records, and gets an engine that stops the process at each call from then
 //! on: one change costs one run. So do rules by program, which need to know who asks at the moment of the call,
-//! and tests that were over quickly last time: to load eBPF's program takes longer than all of their calls. A command with units inside gets such an engine at once, also where
-//! another one is asked for: builds do that all the time, and the borders of units are exact then.
+//! and tests that were over quickly last time: to load eBPF's program takes longer than all of their calls.
+//! A test that failed last time gets one until it passes: builds clear away what a failed one left without looking at
+//! it first, and what that was cannot be seen afterwards. A command with units inside gets such an engine at once, also
+//! where another one is asked for: builds do that all the time, and the borders of units are exact then.
 
 use crate::cases::Case;
 use crate::options::EngineName;
@@ -49,18 +51,20 @@ impl Engines {
         Self { usual: Some(Box::new(Untraced)), exact: None, stopping: HashSet::new() }
     }
 
-    /// Makes what these tests need. `expected`: how long they took last time, if all are known.
+    /// Makes what these tests need. `failed`: those that did not pass last time. `expected`: how long
+    /// they took last time, if all are known.
     pub(crate) fn new(
         asked: Option<EngineName>,
         settings: &Settings,
         store: Option<&Store>,
         tests: &[&Case],
+        failed: &HashSet<TestKey>,
         expected: Option<Duration>,
     ) -> Result<Self> {
         let name = name(asked, settings);
         let stopping = match name == "auto" && all_stop(settings, expected) {
             true => tests.iter().map(|case| case.key.clone()).collect(),
-            false => stopping(name, store, tests),
+            false => stopping(name, store, tests, failed),
         };
         let choose = |name| tamis_trace::choose::choose(name).map_err(|why| anyhow!(why));
         let (mut usual, mut exact) = (None, None);
@@ -87,14 +91,21 @@ fn all_stop(settings: &Settings, expected: Option<Duration>) -> bool {
 }
 
 /// The tests for which the processes have to stop at each call to be observed completely.
-fn stopping(name: &str, store: Option<&Store>, tests: &[&Case]) -> HashSet<TestKey> {
+fn stopping(
+    name: &str,
+    store: Option<&Store>,
+    tests: &[&Case],
+    failed: &HashSet<TestKey>,
+) -> HashSet<TestKey> {
     let too_quick = match (name, store) {
         ("auto", Some(store)) => remembered(store),
         _ => HashSet::new(),
     };
     let by_inside = ["auto", "ebpf", "patch"].contains(&name);
     let must_stop = |case: &&&Case| {
-        by_inside && case.claim.is_some() || too_quick.contains(&stored_name(&case.key))
+        by_inside && case.claim.is_some()
+            || name == "auto" && failed.contains(&case.key)
+            || too_quick.contains(&stored_name(&case.key))
     };
     tests.iter().filter(must_stop).map(|case| case.key.clone()).collect()
 }

@@ -152,8 +152,10 @@ impl<'a> Runner<'a> {
         }
         let selected = cases.iter().zip(planned).filter(|(_, p)| p.decision.is_run());
         let tests: Vec<&Case> = selected.map(|(case, _)| case).collect();
+        let failed = planned.iter().filter(|p| p.evidence.failed_before > 0);
+        let failed = failed.map(|p| p.key.clone()).collect();
         let (asked, settings) = (self.call.options.engine, &self.call.project.settings);
-        Engines::new(asked, settings, self.store, &tests, expected(planned, 1))
+        Engines::new(asked, settings, self.store, &tests, &failed, expected(planned, 1))
     }
 
     fn run_selected(

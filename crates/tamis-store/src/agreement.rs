@@ -96,7 +96,7 @@ fn answer(n: u8) -> Value {
 }
 
 fn answer_in(world: &World, asked: &Question) -> Value {
-    (0..QUESTIONS).find(|&n| question(n) == *asked).map_or(Value::Special, |n| answer(world[n]))
+    (0..QUESTIONS).find(|&n| question(n) == *asked).map_or(Value::Pipe, |n| answer(world[n]))
 }
 
 impl Plan {

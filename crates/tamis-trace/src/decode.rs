@@ -34,7 +34,7 @@ fn decode_path(a: Arguments<'_>) -> Vec<Action<'static>> {
     let call = a.call;
     match try_decode(a) {
         Ok(actions) => actions,
-        Err(Unread::Nothing) => Vec::new(),
+        Err(Unread::Nothing | Unread::Gone) => Vec::new(),
         // Opened anew it can be read under another number.
         Err(Unread::StandardInput) if is_open(call) => {
             vec![Action::Blind(Blind::StandardInput)]
@@ -179,7 +179,7 @@ fn try_decode(a: Arguments<'_>) -> Actions {
             process.read_path(a.number(1))?;
             one(match a.path_or_descriptor(0, 1) {
                 Ok(from) => Action::Link { from, to, follow },
-                Err(Unread::Nothing) => Action::MakeNode { path: to },
+                Err(Unread::Nothing | Unread::Gone) => Action::MakeNode { path: to },
                 Err(unread) => return Err(unread),
             })
         }
@@ -204,6 +204,7 @@ fn try_decode(a: Arguments<'_>) -> Actions {
         libc::SYS_bind => Ok(bind(a, peer(process, a.number(1), a.number(2))?)),
         libc::SYS_listen => one(Action::Listen { socket: a.socket() }),
         libc::SYS_open_by_handle_at => one(Action::Blind(Blind::FileHandle)),
+        libc::SYS_pidfd_getfd => one(Action::Blind(Blind::Unresolved(OTHERS_DESCRIPTOR.into()))),
         libc::SYS_chroot => blind_namespace("chroot"),
         libc::SYS_pivot_root => blind_namespace("pivot_root"),
         libc::SYS_mount | libc::SYS_move_mount => blind_namespace("mount"),
@@ -220,6 +221,9 @@ fn try_decode(a: Arguments<'_>) -> Actions {
         _ => one(Action::Blind(Blind::StandardInput)),
     }
 }
+
+/// What comes with a descriptor that the tree did not open is not known.
+pub(crate) const OTHERS_DESCRIPTOR: &str = "a descriptor was taken out of another process";
 
 /// Calls that only x86 still has.
 #[cfg(target_arch = "x86_64")]

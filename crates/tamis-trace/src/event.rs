@@ -126,6 +126,12 @@ pub enum Action<'a> {
     MakeNode {
         path: PathArg<'a>,
     },
+    /// Where a link leads that was just made: of engines that report afterwards, to whose receiver it
+    /// may be another one by now. Comes after the [`Action::MakeNode`].
+    LinkTo {
+        path: PathArg<'a>,
+        target: Cow<'a, [u8]>,
+    },
     Rename {
         from: PathArg<'a>,
         to: PathArg<'a>,

@@ -14,6 +14,8 @@ pub(crate) struct Process {
 pub(crate) enum Unread {
     /// The call itself will fail (bad pointer), or the process is gone: nothing to observe.
     Nothing,
+    /// It starts from a folder that is gone: there is nothing in it, and only `..` leads out.
+    Gone,
     /// It is about what is behind descriptor 0, which has no path (`/dev/stdin`), or one of a device.
     StandardInput,
     /// It may succeed and we do not know what it is about.
@@ -161,7 +163,7 @@ impl Process {
         if path.first() == Some(&b'/') {
             return self.through_proc(path, last);
         }
-        let mut absolute = self.directory(directory)?;
+        let mut absolute = self.directory(directory).map_err(|why| why.of_way(&path))?;
         if absolute.last() != Some(&b'/') {
             absolute.push(b'/');
         }
@@ -205,7 +207,7 @@ impl Process {
         if target.ends_with(b" (deleted)")
             && std::fs::symlink_metadata(std::ffi::OsString::from_vec(target.clone())).is_err()
         {
-            return Err(Unread::Nothing);
+            return Err(Unread::Gone);
         }
         Ok(target)
     }
@@ -263,11 +265,16 @@ impl Process {
             if rest.is_empty() && last == Last::Keep {
                 return Ok(path);
             }
+            if whose.leader() != self.leader() && !whose.sees_what_we_see() {
+                let path = String::from_utf8_lossy(&path);
+                let why = format!("{path} leads to where another process has other mounts");
+                return Err(Unread::Unknown(why));
+            }
             let mut target = match whose.link(&link) {
                 Ok(target) => target,
                 // A process outside of the tree that is closed to us is closed to the tree.
                 Err(Unread::Unknown(_)) if whose.leader() != self.leader() => return Ok(path),
-                Err(unread) => return Err(unread),
+                Err(unread) => return Err(unread.of_way(rest)),
             };
             if rest.is_empty() {
                 return Ok(target);
@@ -280,9 +287,30 @@ impl Process {
         Ok(path)
     }
 
+    /// Whether a path means to this process what it means to us, or the process is gone or closed
+    /// to us, and so to the tree.
+    fn sees_what_we_see(self) -> bool {
+        let mounts = |whose: &str| std::fs::read_link(format!("/proc/{whose}/ns/mnt")).ok();
+        let theirs = mounts(&self.thread.to_string());
+        theirs.is_none() || theirs == mounts("self")
+    }
+
     /// The number of the process to which this thread belongs.
     pub(crate) fn leader(self) -> u32 {
         crate::proc::family(self.thread).map_or(self.thread, |(process, _)| process)
+    }
+}
+
+impl Unread {
+    /// For a path from there on: what is in a folder that is gone is nothing, what is around it may
+    /// be anything.
+    fn of_way(self, path: &[u8]) -> Self {
+        match self {
+            Self::Gone if path.split(|&b| b == b'/').any(|name| name == b"..") => {
+                Self::Unknown(format!("{} starts from a folder that is gone", path.escape_ascii()))
+            }
+            other => other,
+        }
     }
 }
 

@@ -150,14 +150,15 @@ const ATTRIBUTES: &[(i64, Watch)] = &[
     (SYS_FILE_SETATTR, Always),
 ];
 
-/// What asks about whole file systems, watches files, or comes to them without a path (by handles
-/// and rings).
+/// What asks about whole file systems, watches files, or comes to them without a path (by handles,
+/// rings and the descriptors of others).
 const ELSEWHERE: &[(i64, Watch)] = &[
     (l::SYS_statfs, Always),
     (l::SYS_inotify_add_watch, Always),
     (l::SYS_fanotify_mark, Always),
     (l::SYS_name_to_handle_at, Always),
     (l::SYS_open_by_handle_at, Always),
+    (l::SYS_pidfd_getfd, Always),
     (l::SYS_io_uring_setup, Always),
 ];
 

@@ -59,6 +59,7 @@ fn seen(event: &Event<'_>) -> Seen {
         Action::Remove { path } => ("remove", path.to_vec(), none(), false),
         Action::MakeDirectory { path } => ("mkdir", path.to_vec(), none(), false),
         Action::MakeNode { path } => ("node", path.to_vec(), none(), false),
+        Action::LinkTo { path, target } => ("leads", path.to_vec(), target.to_vec(), false),
         Action::Rename { from, to, exchange, .. } => {
             ("rename", from.to_vec(), to.to_vec(), *exchange)
         }

@@ -104,11 +104,18 @@ fn pipes_sockets_and_devices_are_never_opened() {
     assert_eq!(unsafe { libc::mkfifo(name.as_ptr(), 0o600) }, 0);
     let socket = dir.path().join("socket");
     let _listener = std::os::unix::net::UnixListener::bind(&socket).unwrap();
-    for path in [pipe.as_path(), socket.as_path(), Path::new("/dev/null")] {
+    let null = plain().answer(Path::new("/dev/null"), Scheme::Kind).value;
+    let zero = plain().answer(Path::new("/dev/zero"), Scheme::Kind).value;
+    assert!(matches!(null, Value::Device(_)) && null != zero, "{null} and {zero}");
+    let expected =
+        [(pipe.as_path(), Value::Pipe), (&socket, Value::Socket), (Path::new("/dev/null"), null)];
+    for (path, expected) in expected {
         for scheme in ALL {
-            assert_eq!(plain().answer(path, scheme).value, Value::Special);
+            assert_eq!(plain().answer(path, scheme).value, expected);
         }
     }
+    let names = plain().names(dir.path()).unwrap();
+    assert_eq!(names, [(b"pipe".to_vec(), b'p'), (b"socket".to_vec(), b's')]);
 }
 
 #[test]

@@ -388,6 +388,7 @@ impl Observer<'_> {
             self.entries.insert(to.clone(), Entry::new(Before::Unknown));
         }
         let made_folder = self.made.remove(&from);
+        self.links_move(&from, &to, exchange, act);
         self.change(&from, Change::Replaced, act);
         self.change(&to, Change::Replaced, act);
         if made_folder {
@@ -404,9 +405,17 @@ impl Observer<'_> {
             let taint = Taint::ChangedBeforeSeen(self.portable(from));
             self.taints.insert(taint);
         }
+        self.links_move(from, to, false, act);
         self.change(from, Change::Replaced, act);
         self.change(to, Change::Replaced, act);
         self.memory.all_names_change();
+    }
+
+    /// Links that the tree made move with their names; those who stop the process look anew.
+    fn links_move(&mut self, from: &[u8], to: &[u8], exchange: bool, act: Act) {
+        if !act.timing.is_before_changes() {
+            self.memory.links_move(from, to, exchange);
+        }
     }
 
     fn is_foreign_directory(&mut self, path: &[u8], act: Act) -> bool {

@@ -279,7 +279,8 @@ pub(crate) fn take(
         Before::Changed(FileKind::Directory) if scheme == Scheme::Kind => {
             Answer::of(Value::Directory)
         }
-        Before::Changed(FileKind::Special) if scheme == Scheme::Kind => Answer::of(Value::Special),
+        Before::Changed(FileKind::Pipe) if scheme == Scheme::Kind => Answer::of(Value::Pipe),
+        Before::Changed(FileKind::Socket) if scheme == Scheme::Kind => Answer::of(Value::Socket),
         Before::Changed(_) | Before::Unknown => return None,
     })
 }

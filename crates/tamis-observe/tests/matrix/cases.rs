@@ -10,6 +10,8 @@ pub(crate) enum Answer {
     Run,
     /// Skip, with an engine that stops the process at each call; the others cannot know, and run.
     SkipIfStopped,
+    /// Skip; an engine that reports afterwards may come too late to see what was there, and runs.
+    SkipIfSeen,
     /// Run, unless the user is root, to whom permissions mean nothing.
     RunUnlessRoot,
     /// Run, unless the system forbids io_uring, where a try does nothing.
@@ -21,7 +23,7 @@ impl Answer {
     pub(crate) fn of(self, engine: &str) -> Self {
         match self {
             Self::SkipIfStopped if matches!(engine, "ebpf" | "patch") => Run,
-            Self::SkipIfStopped => Skip,
+            Self::SkipIfStopped | Self::SkipIfSeen => Skip,
             // SAFETY: has no precondition.
             Self::RunUnlessRoot if unsafe { libc::geteuid() } == 0 => Skip,
             Self::RunUnlessRoot => Run,
@@ -29,6 +31,13 @@ impl Answer {
             Self::RunIfRing => Skip,
             plain => plain,
         }
+    }
+}
+
+impl Answer {
+    /// Whether this engine may say that.
+    pub(crate) fn allows(self, engine: &str, said: Self) -> bool {
+        self == Self::SkipIfSeen && engine == "ebpf" || self.of(engine) == said
     }
 }
 
@@ -103,6 +112,42 @@ pub(crate) const CONNECTIONS: &[Case] = &[
     case("tcp: a service that comes while the test waits for it",
         ["(sleep 0.4; t serve tcp 127.0.0.1:$PORT $AWAY/late once) >/dev/null 2>&1 &",
          "t wait_for tcp 127.0.0.1:$PORT", ":"], Run, Run),
+    case("tcp: refused at the address of none", ["", "t dial tcp 0.0.0.0:$PORT", "serve tcp 127.0.0.1:$PORT"], Skip, Run),
+    case("tcp: refused at the address of none of the other family",
+        ["", "t dial tcp :::$PORT", "serve tcp ::1:$PORT"], Skip, Run),
+    case("tcp: refused at a mapped address",
+        ["", "t dial tcp ::ffff:127.0.0.1:$PORT", "serve tcp 127.0.0.1:$PORT"], Skip, Run),
+    case("tcp: refused at a name", ["", "t dial tcp localhost:$PORT", "serve tcp 127.0.0.1:$PORT"], Skip, Run),
+    case("tcp: refused to a first message", ["", "t send_first 127.0.0.1:$PORT", "serve tcp 127.0.0.1:$PORT"], Skip, Run),
+    case("tcp: a service, with a first message", ["serve tcp 127.0.0.1:$PORT", "t send_first 127.0.0.1:$PORT", ":"], Run, Run),
+    case("mptcp: refused, then somebody listens",
+        ["", "t dial mptcp 127.0.0.1:$PORT", "serve tcp 127.0.0.1:$PORT"], Skip, Run),
+    case("mptcp: a service", ["serve mptcp 127.0.0.1:$PORT", "t dial mptcp 127.0.0.1:$PORT", ":"], Run, Run),
+    case("udp: connected to nobody, then to somebody",
+        ["", "t connected udp 127.0.0.1:$PORT", "serve udp 127.0.0.1:$PORT"], Skip, Run),
+    case("udp: a message to nobody, then to somebody",
+        ["", "t message udp 127.0.0.1:$PORT", "serve udp 127.0.0.1:$PORT"], Skip, Run),
+    case("udp: many messages to nobody, then to somebody",
+        ["", "t messages 127.0.0.1:$OTHER 127.0.0.1:$PORT", "serve udp 127.0.0.1:$PORT"], Skip, Run),
+    case("udp: many messages to a service",
+        ["serve udp 127.0.0.1:$PORT", "t messages 127.0.0.1:$OTHER 127.0.0.1:$PORT", ":"], Run, Run),
+    case("unix: packets, nothing there, then somebody listens",
+        ["", "t dial unixpacket sock", "serve unixpacket sock"], Skip, Run),
+    case("unix: packets, a service", ["serve unixpacket sock", "t dial unixpacket sock", ":"], Run, Run),
+    case("unix: a message to nobody, then to somebody",
+        ["", "t message unixgram sock", "serve unixgram sock"], Skip, Run),
+    case("unix: a service behind a link",
+        ["serve unix real; ln -s real sock", "t dial unix sock", ":"], Run, Run),
+    case("unix: a link to nothing, then somebody listens there",
+        ["ln -s real sock", "t dial unix sock", "serve unix real"], Skip, Run),
+    case("unix: out of another folder", ["mkdir d", "cd d; t dial unix ../sock", "serve unix sock"], Skip, Run),
+    case("unix: the name is taken, then free", ["t wants unix sock", "t wants unix sock", "rm sock"], Skip, Run),
+    case("abstract: datagrams to nobody, then to somebody",
+        ["", "t dial abstractgram tamis-$PORT", "serve abstractgram tamis-$PORT"], Skip, Run),
+    case("a port of all addresses is free, then taken at one",
+        ["", "t wants tcp 0.0.0.0:$PORT", "serve tcp 127.0.0.1:$PORT"], Skip, Run),
+    case("a port of one address is free, then taken at all",
+        ["", "t wants tcp 127.0.0.1:$PORT", "serve tcp 0.0.0.0:$PORT"], Skip, Run),
     case("udp: nobody there, then somebody",
         ["", "t dial udp 127.0.0.1:$PORT", "serve udp 127.0.0.1:$PORT"], Skip, Run),
     case("udp: a service",

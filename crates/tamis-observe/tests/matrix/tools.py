@@ -1,5 +1,5 @@
 """What the cases of the matrix start: servers, clients, and small programs that ask one thing."""
-import array, ctypes, mmap, os, select, socket, subprocess, sys, threading, time
+import array, ctypes, fcntl, mmap, os, select, socket, struct, subprocess, sys, threading, time
 
 LIBC = ctypes.CDLL(None, use_errno=True)
 
@@ -9,20 +9,28 @@ def address(kind, place):
         return socket.AF_UNIX, socket.SOCK_STREAM, place
     if kind == "unixgram":
         return socket.AF_UNIX, socket.SOCK_DGRAM, place
+    if kind == "unixpacket":
+        return socket.AF_UNIX, socket.SOCK_SEQPACKET, place
     if kind == "abstract":
         return socket.AF_UNIX, socket.SOCK_STREAM, "\0" + place
+    if kind == "abstractgram":
+        return socket.AF_UNIX, socket.SOCK_DGRAM, "\0" + place
     host, port = place.rsplit(":", 1)
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     stream = socket.SOCK_DGRAM if kind == "udp" else socket.SOCK_STREAM
     return family, stream, (host, int(port))
 
 
+def new(kind, family, stream):
+    return socket.socket(family, stream, 262 if kind == "mptcp" else 0)
+
+
 def listening(kind, place):
     family, stream, where = address(kind, place)
-    server = socket.socket(family, stream)
+    server = new(kind, family, stream)
     server.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     server.bind(where)
-    if stream == socket.SOCK_STREAM:
+    if stream != socket.SOCK_DGRAM:
         server.listen(64)
     return server
 
@@ -46,7 +54,7 @@ def serve(kind, place, ready, how="on"):
 
 def dial(kind, place):
     family, stream, where = address(kind, place)
-    client = socket.socket(family, stream)
+    client = new(kind, family, stream)
     client.settimeout(2)
     try:
         if stream == socket.SOCK_DGRAM:
@@ -54,6 +62,54 @@ def dial(kind, place):
             client.settimeout(0.1)
         else:
             client.connect(where)
+        print(client.recv(100))
+    except OSError as error:
+        print(error)
+
+
+def connected(kind, place):
+    """A socket for datagrams that is connected first."""
+    family, stream, where = address(kind, place)
+    client = socket.socket(family, stream)
+    client.settimeout(0.1)
+    try:
+        client.connect(where)
+        client.send(b"hello")
+        print(client.recv(100))
+    except OSError as error:
+        print(error)
+
+
+def message(kind, place):
+    family, stream, where = address(kind, place)
+    try:
+        print(socket.socket(family, stream).sendmsg([b"hello"], [], 0, where))
+    except OSError as error:
+        print(error)
+
+
+def messages(*places):
+    """sendmmsg: several addresses in one call."""
+    client = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    kept, headers = [], b""
+    for place in places:
+        host, port = place.rsplit(":", 1)
+        name = struct.pack("=H", 2) + struct.pack("!H", int(port)) + socket.inet_aton(host) + bytes(8)
+        text = ctypes.create_string_buffer(b"hello")
+        name = ctypes.create_string_buffer(name, 16)
+        piece = ctypes.create_string_buffer(struct.pack("QQ", ctypes.addressof(text), 5))
+        kept += [text, name, piece]
+        header = (ctypes.addressof(name), 16, ctypes.addressof(piece), 1, 0, 0, 0, 0)
+        headers += struct.pack("QIxxxxQQQQixxxxIxxxx", *header)
+    print(LIBC.syscall(307, client.fileno(), headers, len(places), 0))
+
+
+def send_first(place):
+    """The first message opens the connection (MSG_FASTOPEN)."""
+    _, _, where = address("tcp", place)
+    try:
+        client = socket.socket()
+        client.sendto(b"hello", 0x20000000, where)
         print(client.recv(100))
     except OSError as error:
         print(error)
@@ -282,6 +338,119 @@ def by_thread(path):
     thread = threading.Thread(target=lambda: print(open(path).read()))
     thread.start()
     thread.join()
+
+
+def exchange(one, other):
+    print(LIBC.renameat2(-100, one.encode(), -100, other.encode(), 2))
+
+
+def shortened(path):
+    os.truncate(path, 1)
+
+
+def mapped_to_write(path):
+    with open(path, "r+b") as file:
+        memory = mmap.mmap(file.fileno(), 0)
+        memory[0:1] = b"#"
+        memory.flush()
+
+
+def named_later(path):
+    """A file that has no name until it is written."""
+    file = os.open(".", os.O_TMPFILE | os.O_WRONLY)
+    os.write(file, b"own\n")
+    os.link("/proc/self/fd/%d" % file, path, follow_symlinks=True)
+
+
+def out_of_gone(folder, path):
+    place = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    os.rmdir(folder)
+    print(os.read(os.open(path, os.O_RDONLY, dir_fd=place), 100))
+
+
+def by_fchdir(folder, name):
+    place = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    os.chdir("/")
+    os.fchdir(place)
+    print(open(name).read())
+
+
+def in_memory(path):
+    copy = os.memfd_create("copy")
+    os.write(copy, open(path, "rb").read())
+    print(open("/proc/self/fd/%d" % copy).read())
+
+
+def run_in_memory(path):
+    copy = os.memfd_create("copy", 0)
+    os.write(copy, open(path, "rb").read())
+    os.execve(copy, ["copy"], os.environ)
+
+
+def run_descriptor(path):
+    os.execve(os.open(path, os.O_RDONLY), ["p"], os.environ)
+
+
+def foreign_descriptor():
+    """Takes a descriptor out of a process that runs for another reason."""
+    process = os.pidfd_open(int(open(os.environ["AWAY"] + "/other").read()))
+    print(LIBC.syscall(438, process, 0, 0))
+
+
+def openat2(path, resolve):
+    """Opens with rules for the way."""
+    how = (ctypes.c_uint64 * 3)(os.O_RDONLY, 0, int(resolve, 0))
+    print(LIBC.syscall(437, -100, path.encode(), ctypes.byref(how), 24))
+
+
+def by_handle(path, reopen=""):
+    """A name for the file that is none, and back."""
+    handle = ctypes.create_string_buffer(144)
+    ctypes.c_uint32.from_buffer(handle).value = 128
+    mount = ctypes.c_int()
+    print(LIBC.name_to_handle_at(-100, path.encode(), handle, ctypes.byref(mount), 0))
+    if reopen:
+        print(LIBC.open_by_handle_at(os.open(".", os.O_RDONLY), handle, 0))
+
+
+def statx(path):
+    print(LIBC.statx(-100, path.encode(), 0, 0x7FF, ctypes.create_string_buffer(256)))
+
+
+def faccessat2(path, mode):
+    print(LIBC.syscall(439, -100, path.encode(), int(mode), 0x200))
+
+
+def looked_at_by_handle(path):
+    """O_PATH, and the descriptor is asked."""
+    print(os.fstat(os.open(path, os.O_PATH)).st_size)
+
+
+def link_by_handle(path):
+    held = os.open(path, os.O_PATH | os.O_NOFOLLOW)
+    print(os.readlink("", dir_fd=held))
+
+
+def watched(path):
+    print(LIBC.inotify_add_watch(LIBC.inotify_init(), path.encode(), 0xFFF))
+
+
+def locked(path, mode):
+    with open(path, mode) as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        print(file.seek(0, os.SEEK_END))
+
+
+def attributes_by_number(path):
+    held = os.open(path, os.O_PATH)
+    attempt("getxattr", "/proc/self/fd/%d" % held, "user.k")
+
+
+def table(path, statement):
+    import sqlite3
+
+    with sqlite3.connect(path) as database:
+        print(database.execute(statement).fetchall())
 
 
 def ring(entries="4"):

@@ -7,6 +7,7 @@ use super::record::{
 };
 use super::socket::{given, socket};
 use super::table::{RecordKind, Row, Table};
+use crate::decode::OTHERS_DESCRIPTOR;
 use crate::event::{
     Action, Blind, Event, OpenHow, PathArg, Peer, Sink, Socket, StreamFacet, Timing,
 };
@@ -83,8 +84,13 @@ impl Decoder {
     }
 
     /// What a call does or asks besides.
-    fn besides<'a>(&self, record: &Record<'_>, action: &Action<'a>) -> Option<Action<'a>> {
+    fn besides<'a>(&self, record: &Record<'a>, action: &Action<'a>) -> Option<Action<'a>> {
         match action {
+            Action::MakeNode { path } if record.result >= 0 => {
+                let makes_link = self.table.row(record.number)?.name.starts_with("symlink");
+                let target = Cow::Borrowed(record.names[1].path);
+                makes_link.then(|| Action::LinkTo { path: path.clone(), target })
+            }
             Action::Bind { peer: Peer::Unix(path), .. } => {
                 Some(Action::MakeNode { path: path.clone().into() })
             }
@@ -169,6 +175,9 @@ impl Decoder {
                 Action::Listen { socket: Socket { local, ..socket(record) } }
             }
             RecordKind::IoUring => Action::Blind(Blind::IoUring),
+            RecordKind::FileHandle if call == "pidfd_getfd" => {
+                Action::Blind(Blind::Unresolved(OTHERS_DESCRIPTOR.into()))
+            }
             RecordKind::FileHandle => Action::Blind(Blind::FileHandle),
             RecordKind::Namespace if call == "setns" && other_namespace(record.argument) => {
                 return Err(Unread::Nothing);
@@ -416,6 +425,10 @@ mod tests {
                         Action::Stat { path: path.into_owned().into(), follow }
                     }
                     Action::Execute { path } => Action::Execute { path: path.into_owned().into() },
+                    Action::LinkTo { path, target } => Action::LinkTo {
+                        path: path.into_owned().into(),
+                        target: target.into_owned().into(),
+                    },
                     Action::MakeNode { path } => {
                         Action::MakeNode { path: path.into_owned().into() }
                     }
@@ -464,6 +477,19 @@ mod tests {
             path: path.to_vec().into(),
             how: OpenHow { read: true, bare: true, ..OpenHow::default() },
         }
+    }
+
+    #[test]
+    fn a_new_link_is_told_with_its_target() {
+        let mut sample = Sample::new(RecordKind::MakeNode, libc::SYS_symlinkat);
+        sample.pieces[0] = b"/a/l\0".to_vec();
+        sample.pieces[2] = b"../b\0".to_vec();
+        let all: Vec<_> = decoded(&[sample.clone()]).into_iter().map(|(.., a)| a).collect();
+        let path: PathArg<'_> = b"/a/l".to_vec().into();
+        let target = b"../b".to_vec().into();
+        assert_eq!(all, [Action::MakeNode { path: path.clone() }, Action::LinkTo { path, target }]);
+        sample.result = -i64::from(libc::EEXIST);
+        assert_eq!(decoded(&[sample]).len(), 1, "no link was made");
     }
 
     #[test]

@@ -16,9 +16,9 @@ pub(super) struct Link<'a> {
 pub(super) enum Target {
     /// The working directory.
     Directory,
-    /// The root directory, which is that of everyone: a run that changes it is marked.
+    /// The root directory, which is ours: a run that changes it is marked.
     Root,
-    /// The program, or what is behind a descriptor.
+    /// The program, what is behind a descriptor, or the root directory of another process.
     File,
 }
 
@@ -49,7 +49,8 @@ pub(super) fn find(path: &[u8]) -> Option<Link<'_>> {
             }
             [b"dev", b"stdin" | b"stdout" | b"stderr"] => Target::File,
             [b"proc", whose, b"cwd"] if is_process(whose) => Target::Directory,
-            [b"proc", whose, b"root"] if is_process(whose) => Target::Root,
+            [b"proc", b"self" | b"thread-self", b"root"] => Target::Root,
+            [b"proc", whose, b"root"] if is_process(whose) => Target::File,
             [b"proc", whose, b"exe"] if is_process(whose) => Target::File,
             [b"proc", whose, b"fd", n] if is_process(whose) && is_number(n) => Target::File,
             _ => continue,
@@ -81,6 +82,7 @@ mod tests {
             ("//proc/./self/../self/exe", Target::File, ""),
             ("/proc/self/task/9/cwd", Target::Directory, ""),
             ("/proc/thread-self/root/etc", Target::Root, "etc"),
+            ("/proc/17/root/etc", Target::File, "etc"),
         ] {
             let found = find(path.as_bytes());
             assert_eq!(found, Some(Link { target, rest: rest.as_bytes() }), "{path}");

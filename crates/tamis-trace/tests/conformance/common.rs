@@ -50,6 +50,7 @@ pub(crate) fn owned(action: Action<'_>) -> Action<'static> {
         Action::Remove { path } => Action::Remove { path: own(path) },
         Action::MakeDirectory { path } => Action::MakeDirectory { path: own(path) },
         Action::MakeNode { path } => Action::MakeNode { path: own(path) },
+        Action::LinkTo { path, target } => Action::LinkTo { path: own(path), target: own(target) },
         Action::Rename { from, to, exchange, keep } => {
             Action::Rename { from: own(from), to: own(to), exchange, keep }
         }

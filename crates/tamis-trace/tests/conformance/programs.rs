@@ -120,6 +120,7 @@ fn seen(actions: &[Action<'_>]) -> BTreeSet<String> {
             Action::Blind(blind) => format!("blind {blind:?}"),
             // Not all engines can tell what `access` asks for.
             Action::Connect { .. }
+            | Action::LinkTo { .. }
             | Action::Bind { .. }
             | Action::Listen { .. }
             | Action::Inspect { .. }

@@ -4,7 +4,7 @@ use anyhow::{Context as _, Result, bail};
 use std::io::Write;
 
 pub(crate) fn init(print: bool) -> Result<i32> {
-    let folder = std::env::current_dir().context("the current folder is gone")?;
+    let folder = tamis_project::current_folder()?;
     let text = tamis_settings::init(&folder);
     if print {
         crate::terminal::print(&text);
