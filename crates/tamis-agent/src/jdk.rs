@@ -116,8 +116,8 @@ const PLACES: [Place; 52] = [
     perhaps(place(HANDLES, "findVarHandle", IN_CLASS, "classSearched", SECOND)),
     perhaps(place(HANDLES, "findStaticVarHandle", IN_CLASS, "classSearched", SECOND)),
     place(HANDLES, "bind", "(Ljava/lang/Object;Ljava/lang/String;", "objectSearched", SECOND),
-    perhaps(place(HANDLES, "defineHiddenClass", "([B", "hiddenClassMade", &[])),
-    perhaps(place(HANDLES, "defineHiddenClassWithClassData", "([B", "hiddenClassMade", &[])),
+    perhaps(place(HANDLES, "defineHiddenClass", "([B", "hiddenClassMade", SECOND)),
+    perhaps(place(HANDLES, "defineHiddenClassWithClassData", "([B", "hiddenClassMade", SECOND)),
     perhaps(place(ZONE, "setDefault", "(Ljava/util/TimeZone;)", "zoneIsSet", &[])),
 ];
 

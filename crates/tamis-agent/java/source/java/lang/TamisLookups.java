@@ -83,9 +83,29 @@ public final class TamisLookups {
         ask(LINES, "");
     }
 
-    /** A class that is in no file and of which agents are not told. */
-    public static void hiddenClassMade() {
-        ask(HIDDEN_CLASS, "");
+    /**
+     * A class that is in no file and of which agents are not told. Some JDKs make those of lambdas here, too: they
+     * have nothing but a call that the code which makes them names.
+     */
+    public static void hiddenClassMade(Object bytes) {
+        if (bytes != null && !isLambda((byte[]) bytes)) {
+            ask(HIDDEN_CLASS, "");
+        }
+    }
+
+    /** Whether the JDK's name for such a class stands in it. */
+    private static boolean isLambda(byte[] bytes) {
+        String name = "$$Lambda$";
+        for (int at = 0; at + name.length() <= bytes.length; at++) {
+            int same = 0;
+            while (same < name.length() && bytes[at + same] == name.charAt(same)) {
+                same++;
+            }
+            if (same == name.length()) {
+                return true;
+            }
+        }
+        return false;
     }
 
     public static void variableNamed(Object name) {
