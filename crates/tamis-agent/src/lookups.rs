@@ -14,15 +14,17 @@ pub(crate) enum LookupKind {
     Property = 3,
     Place = 4,
     Lines = 5,
+    HiddenClass = 6,
 }
 
-const KINDS: [LookupKind; 6] = [
+const KINDS: [LookupKind; 7] = [
     LookupKind::Class,
     LookupKind::Reflected,
     LookupKind::Variable,
     LookupKind::Property,
     LookupKind::Place,
     LookupKind::Lines,
+    LookupKind::HiddenClass,
 ];
 
 impl LookupKind {
@@ -38,12 +40,13 @@ impl LookupKind {
             Self::Property => Lookup::Property(name),
             Self::Place => Lookup::Place(name),
             Self::Lines => Lookup::Lines,
+            Self::HiddenClass => Lookup::HiddenClass,
         }
     }
 }
 
 /// The length of `TamisLookups.told`.
-const TOLD: i32 = 6 * 512;
+const TOLD: i32 = 7 * 512;
 
 #[derive(Debug, Default)]
 pub(crate) struct Lookups {
@@ -55,7 +58,7 @@ pub(crate) struct Lookups {
 #[derive(Debug, Default)]
 struct Asked {
     /// By [`LookupKind`].
-    names: [HashSet<String>; 6],
+    names: [HashSet<String>; 7],
     all_variables: bool,
     listed: BTreeSet<u32>,
     /// The jars that were asked for an entry.

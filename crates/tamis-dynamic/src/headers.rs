@@ -6,8 +6,8 @@
 //!
 //! * code which ran for the test names by this class, by one below it or above it, or by a type that an
 //!   object of it can be seen as;
-//! * types have that are not the project's and that objects of it can be seen as (by their names): the JDK
-//!   or a library may call them.
+//! * types have that objects of it can be seen as, and that are not the project's or were listed (by their
+//!   names): the JDK, a library, reflection or a method handle may call them.
 //!
 //! The **whole** header counts where somebody listed the members or may have: classes that anybody asked by
 //! reflection or for a method handle in this JVM so far, with all above them (a framework keeps what it found
@@ -32,7 +32,6 @@ use tamis_jdk::Image;
 
 /// Classes that are made at run time of what reflection tells.
 const MADE_BY_REFLECTION: &[&str] = &[
-    "$Proxy",
     "jdk.internal.reflect.Generated",
     "sun.reflect.Generated",
     "$MockitoMock$",
@@ -81,8 +80,10 @@ struct Cached {
     classes: usize,
     /// Classes by whose names a member can be found in others, to the positions of those.
     related: FxHashMap<NameId, Vec<usize>>,
-    /// What others may call, by the position of the class; `None` where it is not known.
+    /// What others may call, by the position of the class; `None` where it is not known. Holds only as long
+    /// as no class is listed.
     overrides: FxHashMap<usize, Option<u32>>,
+    listed: usize,
 }
 
 /// What is asked for beside.
@@ -101,7 +102,8 @@ impl Headers {
     /// A class came that is not as its file says, or not of a file.
     pub(crate) fn came(&mut self, name: &str, place: Place) {
         let is_known = || {
-            MADE_BY_REFLECTION.iter().any(|part| name.contains(part))
+            is_proxy(name)
+                || MADE_BY_REFLECTION.iter().any(|part| name.contains(part))
                 || RUNNERS.iter().any(|start| name.starts_with(start))
         };
         self.all_count |= match place {
@@ -143,6 +145,10 @@ impl Headers {
     ) {
         if self.cached.classes != loaded.calls.len() {
             self.cached = Cached { classes: loaded.calls.len(), ..Cached::default() };
+        }
+        if self.cached.listed != self.listed.len() {
+            self.cached.listed = self.listed.len();
+            self.cached.overrides.clear();
         }
         let mut divided = FxHashSet::default();
         for &class in classes {
@@ -207,8 +213,8 @@ impl Headers {
         }
     }
 
-    /// The fact about methods that code which is not the project's may call; `None` where that is not known,
-    /// and no fact where there are none.
+    /// The fact about methods that may be called without any code of the project that names them; `None` where
+    /// that is not known, and no fact where there are none.
     fn overrides(
         &mut self,
         at: usize,
@@ -243,7 +249,7 @@ impl Headers {
         let above = loaded.kinds.seen_as[at].iter().filter(is_foreign);
         let mut todo: Vec<String> = above.map(|&id| dotted(names.get(id))).collect();
         let mut done: FxHashSet<String> = FxHashSet::default();
-        let mut methods = BTreeSet::new();
+        let mut methods = self.called_as_listed(at, loaded, names);
         while let Some(class) = todo.pop() {
             // What every object has is in the core.
             if class == "java.lang.Object" || !done.insert(class.clone()) {
@@ -258,6 +264,23 @@ impl Headers {
             todo.extend(foreign.extends.iter().cloned());
         }
         Some(methods)
+    }
+
+    /// What classes have that were listed and that objects of this class can be seen as: who found a method
+    /// there and calls it arrives at the object's own.
+    fn called_as_listed(&self, at: usize, loaded: &Loaded<'_>, names: &Names) -> BTreeSet<String> {
+        let mut methods = BTreeSet::new();
+        let own = loaded.calls.classes[at].0.name;
+        for &id in loaded.kinds.seen_as[at].iter().filter(|id| self.listed.contains(id)) {
+            if id != own
+                && loaded.calls.position(id).is_some()
+                && let Some(found) = loaded.index.find_dotted(&dotted(names.get(id)))
+            {
+                let inherited = found.facts.members.inherited();
+                methods.extend(inherited.map(|name| mutf8::decode(name).into_owned()));
+            }
+        }
+        methods
     }
 
     /// `None` for what cannot be found, or is the project's.
@@ -279,6 +302,13 @@ impl Headers {
             extends: file.super_name.iter().chain(&file.interfaces).map(|n| dotted(n)).collect(),
         })
     }
+}
+
+/// The JDK's proxies: `jdk.proxy2.$Proxy7`.
+fn is_proxy(name: &str) -> bool {
+    let last = name.rsplit('.').next().unwrap_or(name);
+    let number = last.strip_prefix("$Proxy");
+    number.is_some_and(|n| !n.is_empty() && n.bytes().all(|b| b.is_ascii_digit()))
 }
 
 /// Where a member can be that code names by this class: in those above it, and in those of whose objects

@@ -190,6 +190,7 @@ impl Jvm {
                     }
                 }
                 Lookup::Lines => seen.lines = true,
+                Lookup::HiddenClass => self.headers.count_all(),
                 Lookup::Property(name) => drop(seen.properties.insert(name)),
                 // The whole environment counts for every test.
                 Lookup::Variable(_) | Lookup::AllVariables => {}

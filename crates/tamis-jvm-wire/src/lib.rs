@@ -20,7 +20,7 @@ use std::io::Read;
 use tamis_wire::{FrameError, FromProcess, Payload};
 
 /// Both sides are of one build; this tells a stale agent file.
-pub const VERSION: u32 = 7;
+pub const VERSION: u32 = 8;
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum FromJvm {
@@ -272,12 +272,15 @@ pub enum Lookup {
     AllVariables,
     /// A system property; with an empty name, all of them.
     Property(String),
-    /// A class was looked at by reflection, or a method handle was made of one of its members.
+    /// The members of a class were listed or looked for by reflection or for a method handle. Where only the
+    /// class itself was looked at (its annotations, its simple name), that is a question for a class.
     Reflected(String),
     /// Where a class comes from.
     Place(String),
     /// The number of a line in a stack trace.
     Lines,
+    /// A class was made of bytes that nobody else sees (`defineHiddenClass`).
+    HiddenClass,
 }
 
 /// A goal of a build tool that runs tests.

@@ -108,6 +108,13 @@ const CASES: &[Case] = &[
         "class T { void t() { new A(); } } class A { int a; /**/ }", ("int a; /**/", "int b; int a;"), &["A.<init>"], true)),
     listed("Sub", case("a method above a class that was listed", BASE, ("/*mid*/", "int k() { return 2; }"),
         BASE_RAN, true)),
+    listed("Base", case("an override of what somebody found in a class above", "class T { Object t() { new Sub(); return null; } }
+        class Base { int m() { return 1; } } class Sub extends Base { /**/ }", ("/**/", "int m() { return 2; }"),
+        &["Base.<init>", "Sub.<init>", "Base.m"], true)),
+    listed("I", case("a method beside an interface that was listed", "class T { Object t() { new Sub(); return null; } }
+        interface I { int m(); } class Base { public int m() { return 1; } } class Mid extends Base { /**/ }
+        class Sub extends Mid implements I { }", ("/**/", "public int m() { return 2; }"),
+        &["Base.<init>", "Mid.<init>", "Sub.<init>", "Base.m"], true)),
     listed("Base", case("a method below a class that was listed", BASE, ("/*sub*/", "int k() { return 2; }"),
         BASE_RAN, false)),
 ];

@@ -13,13 +13,14 @@ public final class TamisLookups {
     private static final int PROPERTY = 3;
     private static final int PLACE = 4;
     private static final int LINES = 5;
+    private static final int HIDDEN_CLASS = 6;
 
     /**
      * Names that were told since the last boundary, as far as there is room: frameworks ask for the
      * same class again and again. Native code puts a new array here at a boundary, after it has taken
      * what was told.
      */
-    private static volatile String[] told = new String[6 * 512];
+    private static volatile String[] told = new String[7 * 512];
 
     private TamisLookups() {}
 
@@ -39,7 +40,15 @@ public final class TamisLookups {
         }
     }
 
-    /** Classes of the JDK are the same for all tests. */
+    /** What a class says of itself. Classes of the JDK are the same for all tests. */
+    public static void classMet(Object type) {
+        Class<?> met = (Class<?>) type;
+        if (met.getClassLoader() != null) {
+            ask(CLASS, met.getName());
+        }
+    }
+
+    /** What members a class has. */
     public static void classReflected(Object type) {
         Class<?> reflected = (Class<?>) type;
         if (reflected.getClassLoader() != null) {
@@ -72,6 +81,31 @@ public final class TamisLookups {
     /** The number of a line. */
     public static void linesAsked() {
         ask(LINES, "");
+    }
+
+    /**
+     * A class that is in no file and of which agents are not told. Some JDKs make those of lambdas here, too: they
+     * have nothing but a call that the code which makes them names.
+     */
+    public static void hiddenClassMade(Object bytes) {
+        if (bytes != null && !isLambda((byte[]) bytes)) {
+            ask(HIDDEN_CLASS, "");
+        }
+    }
+
+    /** Whether the JDK's name for such a class stands in it. */
+    private static boolean isLambda(byte[] bytes) {
+        String name = "$$Lambda$";
+        for (int at = 0; at + name.length() <= bytes.length; at++) {
+            int same = 0;
+            while (same < name.length() && bytes[at + same] == name.charAt(same)) {
+                same++;
+            }
+            if (same == name.length()) {
+                return true;
+            }
+        }
+        return false;
     }
 
     public static void variableNamed(Object name) {
