@@ -365,7 +365,7 @@ class Plugin:
         for _, message, unfinished in self.waiting:
             if id(definition) in unfinished:
                 unfinished.discard(id(definition))
-                message["windows"] = sorted(found.windows.union(message["windows"]))
+                message["windows"] = "%x" % (found.windows | int(message["windows"] or "0", 16))
                 message["modules"] = sorted(found.files.union(message["modules"]))
         self.send_finished()
 
