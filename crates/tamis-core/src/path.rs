@@ -16,15 +16,16 @@ use std::ffi::{OsStr, OsString};
 use std::fmt;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-/// A path in portable form.
+/// A path in portable form. A copy is cheap: thousands of records can name the same files.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-pub struct PortablePath(Vec<u8>);
+pub struct PortablePath(Arc<[u8]>);
 
 impl PortablePath {
     /// Takes the portable form as it was stored.
     pub fn from_stored(bytes: impl Into<Vec<u8>>) -> Self {
-        Self(bytes.into())
+        Self(bytes.into().into())
     }
 
     pub fn as_bytes(&self) -> &[u8] {
@@ -83,7 +84,7 @@ impl PathMap {
     }
 
     pub fn to_portable(&self, absolute: &Path) -> PortablePath {
-        PortablePath(self.portable_bytes(absolute))
+        PortablePath(self.portable_bytes(absolute).into())
     }
 
     fn portable_bytes(&self, absolute: &Path) -> Vec<u8> {

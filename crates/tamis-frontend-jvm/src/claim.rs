@@ -103,6 +103,7 @@ impl Claim for JvmCommand {
     fn can(&self, ability: Ability) -> bool {
         match ability {
             Ability::Parts => true,
+            Ability::Files => false,
             Ability::Static => self.launcher == Launcher::Maven,
         }
     }

@@ -12,15 +12,17 @@ use tamis_core::record::Observed;
 use tamis_core::{PortablePath, TestKey, Tool};
 use tamis_project::Project;
 use tamis_session::{
-    Claim, Collected, Frontend, Invocation, KnownScope, Model, Session, SessionOptions,
+    Ability, Claim, Collected, Frontend, Invocation, KnownScope, Model, Session, SessionOptions,
 };
 use tamis_store::Store;
 
 /// pytest by test functions.
 #[derive(Debug, Clone, Copy)]
 pub struct PytestFrontend {
-    /// Whether the project asks for it. What is known of earlier runs is explained in any case.
+    /// Whether the project wants it. What is known of earlier runs is explained in any case.
     pub claims: bool,
+    /// All tests of a file run where one of them needs to.
+    pub by_files: bool,
 }
 
 impl Frontend for PytestFrontend {
@@ -48,13 +50,13 @@ impl Frontend for PytestFrontend {
         let names_pytest = runs_pytest(words);
         let is_ours = self.may_claim(words) && (names_pytest || has_pytest(&invocation.folder));
         is_ours.then(|| -> Box<dyn Claim> {
-            Box::new(PytestCommand { chosen_by_cache, names_pytest })
+            Box::new(PytestCommand { chosen_by_cache, names_pytest, by_files: self.by_files })
         })
     }
 
     fn restore(&self, project: &Project, store: &Store) -> Vec<Arc<dyn KnownScope>> {
         let known = |scope| -> Arc<dyn KnownScope> { Arc::new(scope) };
-        scope::restore(project, store).into_iter().map(known).collect()
+        scope::restore(project, store, self.by_files).into_iter().map(known).collect()
     }
 
     /// A test is gone if its file is.
@@ -81,9 +83,14 @@ struct PytestCommand {
     chosen_by_cache: bool,
     /// Its words name pytest. Others may start it, or not.
     names_pytest: bool,
+    by_files: bool,
 }
 
 impl Claim for PytestCommand {
+    fn can(&self, ability: Ability) -> bool {
+        ability == Ability::Files
+    }
+
     fn tools(&self) -> Vec<Tool> {
         vec![PYTEST]
     }
@@ -101,7 +108,7 @@ impl Claim for PytestCommand {
     }
 
     fn model(&self, _: &Session, _: &SessionOptions) -> Box<dyn Model> {
-        Box::new(PytestModel::default())
+        Box::new(PytestModel::new(self.by_files))
     }
 
     fn nothing_seen(&self, collected: &Collected, _: bool) -> Option<String> {

@@ -23,7 +23,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 use tamis_core::record::{Observed, Run};
-use tamis_core::{Outcome, PathMap, Question, Taint, TestKey, Unit, Value};
+use tamis_core::{Outcome, PathMap, PortablePath, Question, Taint, TestKey, Unit, Value};
 use tamis_observe::{Cover, CoveredPaths, Observations, Openings, WindowEnded};
 use tamis_project::given;
 use tamis_session::{
@@ -44,6 +44,7 @@ pub(crate) struct PytestModel {
     /// Sources with a change after this moment are not known.
     began: (i64, i64),
     remarked: BTreeSet<String>,
+    by_files: bool,
 }
 
 #[derive(Debug)]
@@ -159,9 +160,14 @@ fn body_fact(scope: &PytestScope, file: &str, name: &str) -> (Arc<str>, Value) {
 }
 
 impl PytestModel {
+    pub(crate) fn new(by_files: bool) -> Self {
+        Self { by_files, ..Self::default() }
+    }
+
     fn ask(&mut self, services: &mut Services<'_, '_>, pid: u32, ask: Ask) {
         let scope = PytestScope::new(Arc::clone(&self.sources), &ask.folder, &ask.scope);
-        let scope = Arc::new(scope.running_everything(ask.everything.clone()));
+        let scope = scope.running_everything(ask.everything.clone()).keeping_files(self.by_files);
+        let scope = Arc::new(scope);
         let known: Arc<dyn KnownScope> = Arc::clone(&scope) as _;
         services.ledger.collected.scopes += 1;
         let key = |node: &String| known.key(PytestScope::unit(node));
@@ -230,20 +236,24 @@ impl PytestModel {
         }
     }
 
-    fn record(&self, ledger: &mut Ledger<'_>, pid: u32, test: &TestEnded, ended: SystemTime) {
-        let Some(host) = self.hosts.get(&pid) else { return };
-        let Some(scope) = host.scope.clone() else { return };
+    fn record(&mut self, ledger: &mut Ledger<'_>, pid: u32, test: &TestEnded, ended: SystemTime) {
+        let Some(scope) = self.hosts.get(&pid).and_then(|host| host.scope.clone()) else { return };
         let known: Arc<dyn KnownScope> = Arc::clone(&scope) as _;
         let mut run = run_of(known.key(PytestScope::unit(&test.test)), test, ended);
         if !ledger.options().collect {
             return self.record_unobserved(ledger, run);
         }
-        let mut together = host.windows.together(&test.windows);
-        for fact in self.module_facts(&scope, test) {
-            together.add(&as_observed(fact));
-        }
-        ledger.surroundings().iter().for_each(|observed| together.add(observed));
-        together.forget(|path| self.is_own(&ledger.project().paths.to_absolute(path)));
+        let facts = module_facts(&scope, test).into_iter().map(as_observed);
+        let besides: Vec<_> = facts.chain(ledger.surroundings().iter().cloned()).collect();
+        let session = self.session.clone();
+        let paths = &ledger.project().paths;
+        let is_own = |path: &PortablePath| is_own(&session, &paths.to_absolute(path));
+        let Some(host) = self.hosts.get_mut(&pid) else { return };
+        let besides: Vec<u32> = besides.into_iter().map(|o| host.windows.number_of(o)).collect();
+        host.windows.forget(is_own);
+        let mut together = host.windows.together(&test.windows, &besides);
+        together.forget(is_own);
+        let Some(host) = self.hosts.get(&pid) else { return };
         let incomplete = test.incomplete.clone().or_else(|| host.trouble.clone());
         together.taints.extend(incomplete.map(Taint::Unobserved));
         if let Some(changed) = self.changed_source(&together.observed) {
@@ -276,15 +286,6 @@ impl PytestModel {
         ledger.record(run, place, None, false);
     }
 
-    /// The modules that a test can reach, and what would count if it was there.
-    fn module_facts(&self, scope: &PytestScope, test: &TestEnded) -> Vec<(Arc<str>, Value)> {
-        let kind = if test.whole { Kind::Code } else { Kind::Module };
-        let modules = test.modules.iter().map(|file| scope.fact(kind, file));
-        let looks = test.looks.iter().map(|file| scope.fact(Kind::Look, file));
-        let all = test.all.iter().map(|file| scope.fact(Kind::Code, file));
-        modules.chain(looks).chain(all).collect()
-    }
-
     /// A source among the facts that is not as it was when the command was prepared.
     fn changed_source(&self, observed: &[Observed]) -> Option<String> {
         let facts = observed.iter().filter_map(|observed| match &observed.question {
@@ -298,12 +299,21 @@ impl PytestModel {
         };
         files.into_iter().find(changed).map(str::to_owned)
     }
+}
 
-    /// What pytest keeps for its next run, byte code, and the plugin itself.
-    fn is_own(&self, path: &Path) -> bool {
-        path.starts_with(&self.session)
-            || path.iter().any(|part| part == ".pytest_cache" || part == "__pycache__")
-    }
+/// The modules that a test can reach, and what would count if it was there.
+fn module_facts(scope: &PytestScope, test: &TestEnded) -> Vec<(Arc<str>, Value)> {
+    let kind = if test.whole { Kind::Code } else { Kind::Module };
+    let modules = test.modules.iter().map(|file| scope.fact(kind, file));
+    let looks = test.looks.iter().map(|file| scope.fact(Kind::Look, file));
+    let all = test.all.iter().map(|file| scope.fact(Kind::Code, file));
+    modules.chain(looks).chain(all).collect()
+}
+
+/// What pytest keeps for its next run, byte code, and the plugin itself.
+fn is_own(session: &Path, path: &Path) -> bool {
+    path.starts_with(session)
+        || path.iter().any(|part| part == ".pytest_cache" || part == "__pycache__")
 }
 
 fn run_of(key: TestKey, test: &TestEnded, ended: SystemTime) -> Run {

@@ -1,11 +1,11 @@
 //! Tests of one rootdir, run in one way, and the facts about the project's sources.
 
 use crate::fingerprint::SourceFacts;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use tamis_core::decide::Demand;
-use tamis_core::{Hash, Module, Scope, Tool, ToolScope, Unit, Value};
+use tamis_core::{Hash, Module, Planned, Scope, Tool, ToolScope, Unit, Value};
 use tamis_project::{Project, ScopeFacts};
 use tamis_session::KnownScope;
 use tamis_settings::Settings;
@@ -130,6 +130,8 @@ pub(crate) struct PytestScope {
     pub(crate) sources: Arc<Sources>,
     /// Why all tests of this run have to run.
     everything: Option<String>,
+    /// All tests of a file run where one of them needs to.
+    by_files: bool,
 }
 
 impl PytestScope {
@@ -144,12 +146,17 @@ impl PytestScope {
 
     fn of(sources: Arc<Sources>, scope: ToolScope, folder: &str) -> Self {
         let id = scope.id();
-        Self { scope, folder: folder.to_owned(), id, sources, everything: None }
+        Self { scope, folder: folder.to_owned(), id, sources, everything: None, by_files: false }
     }
 
     /// All its tests have to run, where there is a reason.
     pub(crate) fn running_everything(self, everything: Option<String>) -> Self {
         Self { everything, ..self }
+    }
+
+    /// `--granularity file`.
+    pub(crate) fn keeping_files(self, by_files: bool) -> Self {
+        Self { by_files, ..self }
     }
 
     pub(crate) fn unit(node: &str) -> Unit {
@@ -195,10 +202,33 @@ impl KnownScope for PytestScope {
     fn demand(&self, _: &Settings, _: &Unit) -> Demand {
         self.everything.clone().map_or(Demand::None, Demand::Effect)
     }
+
+    fn decides_together(&self) -> bool {
+        self.by_files
+    }
+
+    fn wanted_besides(&self, _: Option<&Store>, planned: &[Planned]) -> Vec<(usize, String)> {
+        if !self.by_files {
+            return Vec::new();
+        }
+        let runs = planned.iter().filter(|planned| planned.decision.is_run());
+        let files: FxHashSet<String> = runs.map(|planned| file_of(&planned.key.unit)).collect();
+        let beside = |(at, planned): (usize, &Planned)| {
+            let file = file_of(&planned.key.unit);
+            let is_beside = !planned.decision.is_run() && files.contains(&file);
+            is_beside.then(|| (at, format!("another test of {file} runs, and files are kept together")))
+        };
+        planned.iter().enumerate().filter_map(beside).collect()
+    }
+}
+
+/// The file of a test.
+fn file_of(unit: &Unit) -> String {
+    unit.name().split("::").next().unwrap_or_default().to_owned()
 }
 
 /// The scopes that records know.
-pub(crate) fn restore(project: &Project, store: &Store) -> Vec<PytestScope> {
+pub(crate) fn restore(project: &Project, store: &Store, by_files: bool) -> Vec<PytestScope> {
     let sources = Arc::new(Sources::new(project.root()));
     let mut found: Vec<(ToolScope, String)> = Vec::new();
     for test in store.tests().unwrap_or_default() {
@@ -209,7 +239,7 @@ pub(crate) fn restore(project: &Project, store: &Store) -> Vec<PytestScope> {
         }
     }
     let scope = |(scope, folder): (ToolScope, String)| {
-        PytestScope::of(Arc::clone(&sources), scope, &folder)
+        PytestScope::of(Arc::clone(&sources), scope, &folder).keeping_files(by_files)
     };
     found.into_iter().map(scope).collect()
 }

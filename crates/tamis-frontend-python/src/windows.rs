@@ -29,7 +29,12 @@ impl Window {
 #[derive(Debug, Default)]
 pub(crate) struct Windows {
     all: Vec<Observed>,
-    numbers: FxHashMap<Question, Vec<u32>>,
+    /// The question of each, by its number among the questions.
+    question_of: Vec<u32>,
+    /// Whether each is about what belongs to the tool itself; as far as that was asked (`forget`).
+    own: Vec<bool>,
+    /// The number of a question, and its answers in `all`.
+    numbers: FxHashMap<Question, (u32, Vec<u32>)>,
     windows: FxHashMap<u32, Window>,
     /// What the process did before its first window.
     outside: Vec<u32>,
@@ -39,14 +44,23 @@ pub(crate) struct Windows {
 
 impl Windows {
     fn number(&mut self, observed: Observed) -> u32 {
-        let known = self.numbers.entry(observed.question.clone()).or_default();
-        if let Some(&number) = known.iter().find(|&&n| self.all[n as usize] == observed) {
+        let next = self.numbers.len() as u32;
+        let known = self.numbers.entry(observed.question.clone()).or_insert((next, Vec::new()));
+        if let Some(&number) = known.1.iter().find(|&&n| self.all[n as usize] == observed) {
             return number;
         }
         let number = self.all.len() as u32;
-        known.push(number);
+        known.1.push(number);
+        self.question_of.push(known.0);
         self.all.push(observed);
         number
+    }
+
+    /// What is about such paths counts for no test.
+    pub(crate) fn forget(&mut self, is_own: impl Fn(&PortablePath) -> bool) {
+        let new = &self.all[self.own.len()..];
+        let own = new.iter().map(|observed| observed.question.path().is_some_and(&is_own));
+        self.own.extend(own.collect::<Vec<_>>());
     }
 
     pub(crate) fn add(&mut self, number: u32, observations: Observations) {
@@ -88,11 +102,21 @@ impl Windows {
         self.windows.get(&number)
     }
 
-    /// These windows as one, in their order; a window that was not seen is a taint.
-    pub(crate) fn together(&self, windows: &[u32]) -> Together {
-        let mut together = Together::default();
+    /// These windows as one, in their order, and facts besides; a window that was not seen is a taint.
+    pub(crate) fn together(&self, windows: &[u32], facts: &[u32]) -> Together {
+        let mut together = Together::new(self.numbers.len());
         let mut added = Added(vec![0; self.all.len().div_ceil(64)]);
-        self.outside.iter().filter(|n| added.insert(**n)).for_each(|&n| together.add(self.at(n)));
+        for (number, own) in (0..).zip(&self.own) {
+            if *own {
+                added.insert(number);
+            }
+        }
+        let mut add = |together: &mut Together, number: u32| {
+            if added.insert(number) {
+                together.add(self.question_of[number as usize], self.at(number));
+            }
+        };
+        self.outside.iter().for_each(|&number| add(&mut together, number));
         for window in windows {
             let Some(window) = self.windows.get(window) else {
                 together.taints.insert(Taint::Unobserved(
@@ -101,15 +125,13 @@ impl Windows {
                 continue;
             };
             for &number in &window.observed {
-                if !added.contains(number)
-                    && !window.leaves_out(self.at(number))
-                    && added.insert(number)
-                {
-                    together.add(self.at(number));
+                if window.listed.is_empty() || !window.leaves_out(self.at(number)) {
+                    add(&mut together, number);
                 }
             }
             together.taints.extend(window.taints.iter().cloned());
         }
+        facts.iter().for_each(|&number| add(&mut together, number));
         together
     }
 
@@ -140,19 +162,24 @@ impl Added {
 #[derive(Debug, Default)]
 pub(crate) struct Together {
     pub(crate) observed: Vec<Observed>,
-    places: FxHashMap<Question, usize>,
+    /// Where each question is in `observed`.
+    places: Vec<u32>,
     pub(crate) taints: std::collections::BTreeSet<Taint>,
 }
 
 impl Together {
+    fn new(questions: usize) -> Self {
+        Self { places: vec![u32::MAX; questions], ..Self::default() }
+    }
+
     /// What a later window found has to be what an earlier one left.
-    pub(crate) fn add(&mut self, observed: &Observed) {
-        let Some(&place) = self.places.get(&observed.question) else {
-            self.places.insert(observed.question.clone(), self.observed.len());
+    fn add(&mut self, question: u32, observed: &Observed) {
+        let place = &mut self.places[question as usize];
+        let Some(known) = self.observed.get_mut(*place as usize) else {
+            *place = self.observed.len() as u32;
             self.observed.push(observed.clone());
             return;
         };
-        let known = &mut self.observed[place];
         let left = known.after.unwrap_or(known.before);
         if observed.before != left
             && let Question::Path(path, _) = &observed.question
@@ -163,9 +190,8 @@ impl Together {
         known.access = known.access.with(observed.access);
     }
 
+    /// Taints about such paths are none.
     pub(crate) fn forget(&mut self, path: impl Fn(&PortablePath) -> bool) {
-        self.observed.retain(|observed| !observed.question.path().is_some_and(&path));
-        self.places.clear();
         self.taints.retain(|taint| {
             !matches!(taint, Taint::Unstable(at) | Taint::ChangedBeforeSeen(at) if path(at))
         });

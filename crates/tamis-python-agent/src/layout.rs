@@ -1,16 +1,28 @@
 //! Whether objects of this interpreter look as the other files expect, tried on objects that are known.
 //!
-//! Read directly are: the version of a dictionary and whether its values are its own, the subclasses of a class, and
-//! (3.11) the code of a frame, which is tried by the plugin's tests. A Python where one is elsewhere does without this library.
+//! Read directly are: the version of a dictionary and whether its values are its own (3.11 to 3.13), the subclasses of a
+//! class, and (3.11) the code of a frame, which is tried by the plugin's tests. A Python where one is elsewhere does
+//! without this library. From 3.14 on a dictionary has no version: its items are compared.
 
 use crate::python::*;
+use std::ffi::c_ulong;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 const VERSION: usize = 24;
 const VALUES: usize = 40;
 const SUBCLASSES: usize = 360;
 const BASE: usize = 256;
 
-/// The number that a dictionary gets whenever it is changed (3.11 to 3.13).
+/// Python 3.14, as `Py_Version` has it.
+const WITHOUT_VERSIONS: c_ulong = 0x030e_0000;
+static HAS_VERSIONS: AtomicBool = AtomicBool::new(false);
+
+/// Whether `version_of` says anything here.
+pub(crate) fn has_versions() -> bool {
+    HAS_VERSIONS.load(Ordering::Relaxed)
+}
+
+/// The number that a dictionary gets whenever it is changed (`has_versions`).
 ///
 /// # Safety
 /// `dict` is a dictionary.
@@ -26,6 +38,9 @@ pub(crate) unsafe fn version_of(dict: Obj) -> u64 {
 /// # Safety
 /// `dict` is a dictionary.
 pub(crate) unsafe fn tag_of(dict: Obj) -> u64 {
+    if !has_versions() {
+        return 0;
+    }
     // SAFETY: `fits` has tried it.
     let values = unsafe { dict.cast::<u8>().add(VALUES).cast::<usize>().read() };
     // SAFETY: as above.
@@ -43,9 +58,13 @@ pub(crate) unsafe fn subclasses_of(kind: Obj) -> Obj {
 
 /// `fits(class, subclass)`: a class with one subclass.
 pub(crate) unsafe extern "C" fn fits(_: Obj, arguments: *const Obj, count: isize) -> Obj {
+    // SAFETY: a constant of the interpreter.
+    let is_versioned = unsafe { Py_Version } < WITHOUT_VERSIONS;
+    HAS_VERSIONS.store(is_versioned, Ordering::Relaxed);
     // SAFETY: two arguments, classes; a dictionary of ours.
-    let fits =
-        count == 2 && unsafe { classes_fit(*arguments, *arguments.add(1)) && versions_fit() };
+    let fits = count == 2
+        && unsafe { classes_fit(*arguments, *arguments.add(1)) }
+        && (!is_versioned || unsafe { versions_fit() });
     // SAFETY: a small number.
     unsafe { PyLong_FromLong(fits.into()) }
 }

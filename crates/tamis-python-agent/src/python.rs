@@ -1,9 +1,9 @@
 //! What is used of CPython, by the names that the process has: no library is linked.
 //!
-//! Declared here is only what all of 3.11 to 3.13 export. What one of them lacks is looked up (`symbol`).
+//! Declared here is only what all of 3.11 to 3.14 export. What one of them lacks is looked up (`symbol`).
 //! Of the layout of objects only the head (count, type) is taken for granted; `layout.rs` checks the rest.
 
-use std::ffi::{CStr, c_char, c_int, c_long, c_void};
+use std::ffi::{CStr, c_char, c_int, c_long, c_ulong, c_void};
 
 #[repr(C)]
 #[derive(Debug)]
@@ -61,6 +61,7 @@ unsafe extern "C" {
     pub(crate) static mut PyModule_Type: PyObject;
     pub(crate) static mut PyTuple_Type: PyObject;
     pub(crate) static mut PyFrozenSet_Type: PyObject;
+    pub(crate) static Py_Version: c_ulong;
     static mut _Py_NoneStruct: PyObject;
 
     pub(crate) fn Py_IncRef(o: Obj);

@@ -74,8 +74,10 @@ pub trait Frontend: fmt::Debug + Send + Sync {
 /// What a command can be asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ability {
-    /// `--granularity method`.
+    /// `--granularity class` and `method`.
     Parts,
+    /// `--granularity file` and `function`.
+    Files,
     /// `--select static`.
     Static,
 }

@@ -166,7 +166,7 @@ fn read_jvm(mut section: Section<'_>) -> Jvm {
 }
 
 fn read_python(mut section: Section<'_>) -> Python {
-    let functions = section.boolean("functions").unwrap_or_default();
+    let functions = section.boolean("functions").unwrap_or(Python::default().functions);
     section.finish(|_| None);
     Python { functions }
 }

@@ -113,11 +113,12 @@ fn traits(words: &[OsString]) -> CommandTraits {
     };
     let functions = || Project::find(None).is_ok_and(|found| found.settings.python.functions);
     let claims_pytest = tamis_frontend_python::concerns_pytest(words) && functions();
-    let claim = context::frontends(claims_pytest).claim(&invocation);
+    let claim = context::frontends(claims_pytest, false).claim(&invocation);
     let Some(claim) = claim else { return CommandTraits::default() };
     CommandTraits {
         units: true,
         parts: claim.can(Ability::Parts),
+        files: claim.can(Ability::Files),
         graph: claim.can(Ability::Static),
         misplaced: args::misplaced(words, &|option| claim.refuses(option)),
     }

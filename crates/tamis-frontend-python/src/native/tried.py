@@ -1,6 +1,6 @@
 """Tries the native part of the plugin in this interpreter: tried.py FOLDER. Prints what is wrong, or "as in Python"."""
 
-import collections, functools, io, itertools, random, sys, threading, types, weakref  # noqa: E401
+import abc, collections, functools, io, itertools, random, sys, threading, types, weakref  # noqa: E401
 
 here = sys.argv[1]
 sys.path.insert(0, here)
@@ -79,6 +79,7 @@ def world():
         "partial": functools.partial(print, []), "Class": type("Class", (), {"attribute": 1, "__module__": "w"}),
         "function": types.FunctionType(Plain.method.__code__, {}, "f", ([],)), "dear": Dear(), "tuple": ([], {}),
         "iterator": iter([1, 2, 3]), "frozen": frozenset([1]), "method": Plain().method, "closed": memoryview(b"x"),
+        "Abstract": abc.ABCMeta("Abstract", (), {"__module__": "w"}),
     }  # fmt: skip
     names["plain"].inner = Plain()
     return names
@@ -125,6 +126,7 @@ EDITS = [
     lambda w: setattr(w["function"], "kept", 1),
     lambda w: setattr(w["function"], "__defaults__", ()),
     lambda w: w["dear"].value,
+    lambda w: w["Abstract"].register(Key),
     lambda w: w["tuple"][0].append(1),
     lambda w: next(w["iterator"]),
     lambda w: setattr(w["method"].__self__, "v", 1),
@@ -157,6 +159,21 @@ names.clear()
 fast.changes()
 if not gone:
     wrong.append("an object that was dropped is still held")
+
+# Names of modules: which dictionaries were changed.
+spaces = [{"a": 1, "b": 2}, {"a": 1}, {}]
+native.spaces(spaces)
+for number, (edit, expected) in enumerate([
+    (lambda: None, []),
+    (lambda: spaces[0].update(a=2), [0]),
+    (lambda: spaces[1].pop("a"), [1]),
+    (lambda: (spaces[2].update(c=1), spaces[0].clear()), [0, 2]),
+    (lambda: spaces[0].get("a"), []),
+]):  # fmt: skip
+    edit()
+    found = native.changed_spaces()
+    if found != expected or native.changed_spaces():
+        wrong.append("names, edit %d: %r changed" % (number, found))
 
 
 # What ran, in which window.

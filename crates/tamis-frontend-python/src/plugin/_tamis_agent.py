@@ -9,7 +9,7 @@ import sys
 def _expected():
     """The interpreters whose objects it knows; a build without the global lock has others."""
     version = sys.version_info
-    return sys.implementation.name == "cpython" and (3, 11) <= version < (3, 14) and "t" not in sys.abiflags
+    return sys.implementation.name == "cpython" and (3, 11) <= version < (3, 15) and "t" not in sys.abiflags
 
 
 def load(here):

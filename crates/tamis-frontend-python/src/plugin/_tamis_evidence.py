@@ -48,6 +48,8 @@ class Test(Owner):
         self.groups, self.kept = set(), Evidence()
         self.evidence = None
         self.has_written = False
+        #: What modules changed that were imported in it.
+        self.brought_about = []
         self.is_watched = True
 
     def reported(self, report):

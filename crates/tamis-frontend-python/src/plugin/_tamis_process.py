@@ -35,11 +35,15 @@ _OF_PYTHON = {
 _BY_CHANCE = frozenset(("random", "Random", "seed", *(name for name in dir(random.Random) if name[0] != "_")))
 
 
-def _is_of_library(value):
+def _is_of_library(value, known={}):
     """Whether a plugin that is installed keeps this for itself."""
-    home = sys.modules.get(type(value).__module__)
-    file = getattr(home, "__file__", None) or ""
-    return any(part.endswith("-packages") for part in file.split(os.sep))
+    kind = type(value)
+    found = known.get(kind)
+    if found is None:
+        home = sys.modules.get(kind.__module__)
+        file = getattr(home, "__file__", None) or ""
+        found = known[kind] = any(part.endswith("-packages") for part in file.split(os.sep))
+    return found
 
 
 def _is_put_in(module):
@@ -47,6 +51,8 @@ def _is_put_in(module):
     return not isinstance(module, types.ModuleType) or vars(module).get("__spec__") is None
 
 
+#: Names that are looked at only where they were touched: modules, those of `sys`, and those that need no import.
+_FIRST = (sys.modules, vars(sys), vars(builtins))
 # Without the names of signals, which cost more than the answer. Tests may put other functions in these places.
 _handler_of = getattr(sys.modules.get("_signal"), "getsignal", signal.getsignal)
 _setlocale, _ALL = locale.setlocale, locale.LC_ALL
@@ -63,9 +69,11 @@ class ProcessState:
         self.config, self.modules = config, modules
         self.threads = threading.active_count()
         self.known = [name for name in modules if name in sys.modules]
-        self.seen = self.look()
+        self.seen = {}
+        self.seen = self.look(None)
 
-    def look(self):
+    def look(self, touched):
+        """All of it now; what is in the names of modules only where they were touched (`ForeignState.touched`)."""
         decimal = sys.modules.get("decimal")
         socket = sys.modules.get("socket")
         return {
@@ -73,7 +81,7 @@ class ProcessState:
             "folder": self._folder(),
             "path": list(sys.path),
             "hooks": (list(map(id, sys.meta_path)), list(map(id, sys.path_hooks)), id(sys.excepthook)),
-            "builtins": self._builtins(),
+            **self._in_names(touched),
             "warnings": list(warnings.filters),
             "locale": self._quietly(_locale_now),
             "decimal": repr(decimal.getcontext()) if decimal else None,
@@ -81,14 +89,24 @@ class ProcessState:
             "signals": list(map(_handler_of, range(1, 32))),
             "context": [(id(key), id(value)) for key, value in contextvars.copy_context().items()],
             "logging": self._logging(),
-            "modules": list(map(sys.modules.get, self.known)),
-            "put in": [(name, id(module)) for name, module in list(sys.modules.items()) if _is_put_in(module)],
             "configuration": [(name, id(vars(self.config)[name])) for name in self.own_attributes()],
-            "interpreter": [(name, id(value)) for name, value in vars(sys).items() if name not in _OF_PYTHON],
             "arguments": list(sys.argv),
             "mask": self._mask(),
             "limits": (sys.getrecursionlimit(), sys.getswitchinterval()),
         }
+
+    def _in_names(self, touched):
+        modules, of_python, of_builtins = (touched is None or place in touched for place in range(len(_FIRST)))
+        modules = modules or sys.modules is not _FIRST[0]
+        found = {name: self.seen.get(name) for name in ("modules", "put in", "interpreter", "builtins")}
+        if modules:
+            found["modules"] = list(map(sys.modules.get, self.known))
+            found["put in"] = [(name, id(one)) for name, one in list(sys.modules.items()) if _is_put_in(one)]
+        if of_python:
+            found["interpreter"] = [(name, id(value)) for name, value in vars(sys).items() if name not in _OF_PYTHON]
+        if of_builtins:
+            found["builtins"] = self._builtins()
+        return found
 
     @staticmethod
     def _environment():
@@ -140,8 +158,8 @@ class ProcessState:
                     found[name] = settings
         return found
 
-    def changes(self):
-        now = self.look()
+    def changes(self, touched):
+        now = self.look(touched)
         # A module that was not there had its state from the beginning.
         changed = [name for name in now if now[name] != self.seen[name] and self.seen[name] is not None]
         self.seen = now
@@ -155,7 +173,8 @@ class ForeignState:
 
     def __init__(self, modules, native=None):
         self.modules, self.native, self.chances = modules, native, _chances()
-        self.names, self.spaces, self.copies = {}, [], []
+        # What is in the first ones is compared by `ProcessState`.
+        self.names, self.spaces, self.copies = {}, list(_FIRST), [{} for _ in _FIRST]
         self.look()
 
     def look(self):
@@ -173,24 +192,27 @@ class ForeignState:
         else:
             self.native.spaces(self.spaces)
 
-    def _changed(self):
-        """The places of the modules whose names may have changed."""
+    def touched(self):
+        """The places of the modules whose names may have changed since this was asked; None where any may have."""
         if self.native is not None:
             return self.native.changed_spaces()
         now = gc.get_referents(*self.spaces)
         if len(now) == len(self.refs) and all(map(operator.is_, now, self.refs)):
             return ()
         self.refs = now
-        return range(len(self.spaces))
+        return None
 
-    def changes(self):
+    def changes(self, touched):
         """Sets of labels; names that are new, and modules in modules, are no change."""
         before, self.chances = self.chances, _chances()
-        return self._names() + ([] if before == self.chances else [_BY_CHANCE])
+        return self._names(touched) + ([] if before == self.chances else [_BY_CHANCE])
 
-    def _names(self):
+    def _names(self, touched):
         found = []
-        for at in self._changed():
+        places = range(len(self.spaces)) if touched is None else touched
+        for at in places:
+            if at < len(_FIRST):
+                continue
             space, before = self.spaces[at], self.copies[at]
             for name, value in before.items():
                 now = space.get(name, before)

@@ -316,9 +316,8 @@ class Plugin:
         for root, changed in self.state.changes(besides=(name,)).items():
             self.write(root, changed, owner)
             if self.test is not None:
-                # Without this test it may not have been imported.
-                self.write(root, changed, self.test)
-                self.test.has_written = True
+                # Without this test it may not have been imported. What counts for it is known at its end.
+                self.test.brought_about.append((root, changed))
         self.state.add_module(name)
         self.spend(_now() - began)
 
@@ -365,7 +364,9 @@ class Plugin:
         for _, message, unfinished in self.waiting:
             if id(definition) in unfinished:
                 unfinished.discard(id(definition))
-                message["windows"] = sorted(found.windows.union(message["windows"]))
+                if found.forked:
+                    message["incomplete"] = message["incomplete"] or "a fixture that it used forks at its end"
+                message["windows"] = "%x" % (found.windows | int(message["windows"] or "0", 16))
                 message["modules"] = sorted(found.files.union(message["modules"]))
         self.send_finished()
 
@@ -391,15 +392,17 @@ class Plugin:
     @guarded
     def after_test(self, test):
         changed = self.state.changes()
-        process = self.process.changes()
+        touched = self.foreign.touched()
+        process = self.process.changes(touched)
         if process:
             changed["process"] = [frozenset()]
-        foreign = self.foreign.changes()
+        foreign = self.foreign.changes(touched)
         if foreign:
             changed["libraries"] = foreign
-        test.has_written = test.has_written or bool(changed)
-        for root, labels in changed.items():
+        for root, labels in (*changed.items(), *test.brought_about):
+            test.has_written = True
             self.write(root, labels, test)
+        test.brought_about = ()
         return process
 
 

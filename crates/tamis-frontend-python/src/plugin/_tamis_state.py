@@ -12,6 +12,7 @@ of the project refers to it, is not seen.
 import _abc
 import _io
 import collections
+import collections.abc
 import functools
 import gc
 import io
@@ -26,7 +27,9 @@ import types
 import weakref
 
 _referents = gc.get_referents
+_token, _dump = _abc.get_cache_token, _abc._get_dump
 _is = operator.is_
+_ABC = type(vars(collections.abc.Sized)["_abc_impl"])
 _HEAP, _IMMUTABLE = 1 << 9, 1 << 8
 #: More objects than this are not looked at one by one before each test.
 MOST = 300_000
@@ -62,6 +65,8 @@ def _digest_of(kind):
     """How the content of an object that the collector does not show is compared; None where it cannot be."""
     if issubclass(kind, bytearray):
         return bytes
+    if kind is _ABC:
+        return _registered
     if issubclass(kind, (io.StringIO, io.BytesIO)):
         return lambda o: None if o.closed else o.getvalue()
     if issubclass(kind, random.Random):
@@ -105,7 +110,7 @@ class Kinds:
             return 1 if kind.__name__ in ("FixtureFunctionDefinition", "MarkDecorator", "Mark") else 0
         if issubclass(kind, (type, weakref.ref, threading.local)):
             return 1
-        if top in _WITHOUT_STATE or kind.__name__ == "_lru_list_elem":
+        if (top in _WITHOUT_STATE and kind is not _ABC) or kind.__name__ == "_lru_list_elem":
             return 0  # What a cache holds is shown by the cache itself.
         if issubclass(kind, types.ModuleType):
             return 0
@@ -167,8 +172,6 @@ class Root:
                     self.special.append((child, digest, _safely(digest, child), path))
                 if is_class:
                     self.special.append((child, _subclasses, _subclasses(child), ("__subclasses__",)))
-                    if "_abc_impl" in vars(child):
-                        self.special.append((child, _registered, _registered(child), path))
                 if kind == 1 or type(child) in _RESUMED:
                     todo.append((child, path))
         self.refs = _referents(*self.objects)
@@ -229,9 +232,25 @@ def _subclasses(kind):
     return list(map(id, type.__subclasses__(kind)))
 
 
-def _registered(kind):
-    """The classes that count as subclasses of an abstract one."""
-    return sorted(map(id, _abc._get_dump(kind)[0]))
+class _Registered:
+    """The classes that count as subclasses of an abstract one; asked for again only if any was registered since."""
+
+    def __init__(self):
+        self.token, self.known, self.asks = None, {}, types.SimpleNamespace()
+
+    def __call__(self, data):
+        token = _token()
+        if token != self.token:
+            self.token, self.known = token, {}
+        found = self.known.get(id(data))
+        if found is None:
+            self.asks._abc_impl = data
+            # With the object itself, whose address could be another one's later.
+            found = self.known[id(data)] = (sorted(map(id, _dump(self.asks)[0])), data)
+        return found[0]
+
+
+_registered = _Registered()
 
 
 def _safely(digest, thing):

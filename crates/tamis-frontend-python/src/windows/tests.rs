@@ -26,15 +26,15 @@ fn windows(all: &[(u32, Observed)]) -> Windows {
 fn windows_that_are_asked_for_and_no_others() {
     let windows =
         windows(&[(1, seen("a", "1", None)), (2, seen("b", "1", None)), (3, seen("a", "1", None))]);
-    let names = |which: &[u32]| windows.together(which).observed.len();
+    let names = |which: &[u32]| windows.together(which, &[]).observed.len();
     assert_eq!((names(&[1]), names(&[1, 3]), names(&[1, 2, 3]), names(&[])), (1, 1, 2, 0));
-    assert!(windows.together(&[1, 2, 3]).taints.is_empty());
+    assert!(windows.together(&[1, 2, 3], &[]).taints.is_empty());
 }
 
 #[test]
 fn what_one_window_leaves_the_next_may_find() {
     let windows = windows(&[(1, seen("a", "1", Some("2"))), (2, seen("a", "2", None))]);
-    let together = windows.together(&[1, 2]);
+    let together = windows.together(&[1, 2], &[]);
     assert!(together.taints.is_empty(), "{:?}", together.taints);
     assert_eq!(together.observed, [seen("a", "1", Some("2"))]);
 }
@@ -43,21 +43,23 @@ fn what_one_window_leaves_the_next_may_find() {
 fn a_file_that_changed_in_between_is_not_one_state() {
     let windows = windows(&[(1, seen("a", "1", None)), (3, seen("a", "2", None))]);
     let taint = Taint::Unstable(PortablePath::from_stored("a"));
-    assert!(windows.together(&[1, 3]).taints.contains(&taint));
+    assert!(windows.together(&[1, 3], &[]).taints.contains(&taint));
 }
 
 #[test]
 fn a_window_that_was_not_seen_is_a_taint() {
     let windows = windows(&[(1, seen("a", "1", None))]);
-    assert_eq!(windows.together(&[1, 2]).taints.len(), 1);
+    assert_eq!(windows.together(&[1, 2], &[]).taints.len(), 1);
 }
 
 #[test]
 fn what_is_the_tools_own_is_forgotten_with_its_taints() {
-    let windows =
+    let mut windows =
         windows(&[(1, seen("a", "1", None)), (2, seen("a", "2", None)), (3, seen("b", "1", None))]);
-    let mut together = windows.together(&[1, 2, 3]);
-    together.forget(|path| *path == PortablePath::from_stored("a"));
+    let is_own = |path: &PortablePath| *path == PortablePath::from_stored("a");
+    windows.forget(is_own);
+    let mut together = windows.together(&[1, 2, 3], &[]);
+    together.forget(is_own);
     assert_eq!(together.observed, [seen("b", "1", None)]);
     assert!(together.taints.is_empty());
 }
@@ -71,6 +73,14 @@ fn names_that_only_the_search_for_distributions_saw_are_left_out_of_that_window(
     };
     let mut windows = windows(&[(1, listed.clone()), (2, listed), (3, seen("a", "1", None))]);
     windows.leave_out_names(1, folder);
-    assert!(windows.together(&[1]).observed.is_empty());
-    assert_eq!(windows.together(&[1, 2, 3]).observed.len(), 2);
+    assert!(windows.together(&[1], &[]).observed.is_empty());
+    assert_eq!(windows.together(&[1, 2, 3], &[]).observed.len(), 2);
+}
+
+#[test]
+fn facts_come_besides_the_windows() {
+    let mut windows = windows(&[(1, seen("a", "1", None))]);
+    let known = windows.number_of(seen("a", "1", None));
+    let more = windows.number_of(seen("b", "1", None));
+    assert_eq!(windows.together(&[1], &[known, more]).observed.len(), 2);
 }

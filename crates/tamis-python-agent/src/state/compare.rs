@@ -1,6 +1,6 @@
 //! Two looks at the same root.
 
-use super::look::{Look, Node, for_pairs, for_subclasses, traverse};
+use super::look::{Look, Node, for_pairs, for_subclasses, space_of_function, traverse};
 use super::{Root, State};
 use crate::layout::tag_of;
 use crate::python::*;
@@ -38,11 +38,11 @@ unsafe extern "C" fn expect(thing: Obj, rest: *mut c_void) -> c_int {
 const DIFFERENT: &[Obj] = &[std::ptr::null_mut()];
 
 fn is_same_node(look: &Look, node: &Node) -> bool {
-    // SAFETY: only a dictionary has a tag.
-    if node.tag != 0 && unsafe { tag_of(node.thing.get()) } == node.tag {
+    if node.is_fixed {
         return true;
     }
-    if node.kind.as_ref().is_some_and(|kind| kind.is_fixed) {
+    // SAFETY: only a dictionary has a tag.
+    if node.tag != 0 && unsafe { tag_of(node.thing.get()) } == node.tag {
         return true;
     }
     let mut rest = Rest(look.edges(node));
@@ -95,6 +95,7 @@ impl State {
                 changed.add_subclasses();
             } else {
                 changed.add(now, node.label, None);
+                self.first_attributes(now, node, changed);
             }
         }
         let known: Map<_> = before.special.iter().map(|s| (s.thing.get() as usize, s)).collect();
@@ -102,6 +103,23 @@ impl State {
             let Some(was) = known.get(&(special.thing.get() as usize)) else { continue };
             if !is_equal(was.was.as_ref(), special.was.as_ref()) {
                 changed.add(now, special.label, None);
+            }
+        }
+    }
+
+    /// A function that is different may have got its first attributes: these have names.
+    fn first_attributes(&self, look: &Look, node: &Node, changed: &mut Changed) {
+        if node.kind.as_ref().is_none_or(|kind| kind.way != super::kinds::Way::Function) {
+            return;
+        }
+        // SAFETY: a function that the look holds.
+        if let Some(space) = unsafe { space_of_function(node.thing.get()) } {
+            // SAFETY: a dictionary that is held; `add_key` runs nothing of Python but the hash of a string.
+            unsafe {
+                for_pairs(space.get(), |key, _| {
+                    self.add_key(look, node.label, key, changed);
+                    true
+                });
             }
         }
     }

@@ -7,6 +7,7 @@ use crate::python::*;
 use crate::table::Set;
 use std::ffi::{c_int, c_void};
 use std::rc::Rc;
+use std::sync::OnceLock;
 
 /// More objects than this are not looked at one by one before each test.
 const MOST: usize = 300_000;
@@ -21,6 +22,8 @@ pub(super) struct Node {
     pub(super) end: u32,
     /// The version of a dictionary, where that is enough to know that it is the same; else 0.
     pub(super) tag: u64,
+    /// What it refers to never changes.
+    pub(super) is_fixed: bool,
 }
 
 impl Node {
@@ -151,7 +154,8 @@ impl Look {
         let end = self.edges.len() as u32;
         // SAFETY: a dictionary.
         let tag = if kind.way == Way::Dict { unsafe { tag_of(thing.get()) } } else { 0 };
-        self.nodes.push(Node { thing, kind: Some(kind), label, start, end, tag });
+        let is_fixed = kind.is_fixed;
+        self.nodes.push(Node { thing, kind: Some(kind), label, start, end, tag, is_fixed });
         self.nodes.len() - 1
     }
 
@@ -167,7 +171,8 @@ impl Look {
             });
             let end = self.edges.len() as u32;
             let thing = Strong::borrowed(class);
-            self.nodes.push(Node { thing, kind: None, label: 0, start, end, tag: 0 });
+            let (label, tag, is_fixed) = (0, 0, false);
+            self.nodes.push(Node { thing, kind: None, label, start, end, tag, is_fixed });
         }
     }
 }
@@ -374,8 +379,35 @@ impl State {
                     self.besides(look, into, nameless, part);
                 }
             }
-            let space = PyObject_GenericGetDict(o, std::ptr::null_mut());
-            self.besides(look, into, nameless, space);
+            if let Some(space) = space_of_function(o) {
+                into.push((nameless, space.get()));
+                look.besides.push(space);
+            }
         }
+    }
+}
+
+type DictPlace = unsafe extern "C" fn(Obj) -> *mut Obj;
+
+/// The attributes of a function, if it has any: most have none, and none are made for them.
+///
+/// # Safety
+/// A function.
+pub(super) unsafe fn space_of_function(function: Obj) -> Option<Strong> {
+    static PLACE: OnceLock<Option<DictPlace>> = OnceLock::new();
+    let place = PLACE.get_or_init(|| {
+        // SAFETY: the type that this function has had in every Python 3.
+        symbol(c"_PyObject_GetDictPtr").map(|f| unsafe { std::mem::transmute::<_, DictPlace>(f) })
+    });
+    // SAFETY: as the caller says; a place that is not null is one of the object's own.
+    unsafe {
+        let Some(place) = place else {
+            return Strong::owned(PyObject_GenericGetDict(function, std::ptr::null_mut()));
+        };
+        let place = place(function);
+        if place.is_null() || (*place).is_null() {
+            return None;
+        }
+        Some(Strong::borrowed(*place))
     }
 }

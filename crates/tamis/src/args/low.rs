@@ -91,8 +91,8 @@ pub(crate) struct Choice {
     /// records]
     #[arg(long, value_name = "STRATEGY", hide_possible_values = true)]
     pub(crate) select: Option<SelectName>,
-    /// Java: decide about each test class, or each test method; see `tamis help strategies` for its
-    /// meaning with --select static [default: class]
+    /// What is decided about: in Java each test class or each test method (class, method), in pytest each
+    /// file or each test function (file, function); see `tamis help strategies` [default: class, function]
     #[arg(long, value_name = "UNIT", hide_possible_values = true)]
     pub(crate) granularity: Option<Granularity>,
     /// With --select modules or hybrid: the branch, tag or commit to compare with
@@ -196,6 +196,10 @@ pub(crate) enum Granularity {
     Class,
     /// Test methods, where those of a class can be distinguished; with --select static, a call graph
     Method,
+    /// pytest: all tests of a file run where one of them needs to
+    File,
+    /// pytest: each test function, and each set of its parameters
+    Function,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

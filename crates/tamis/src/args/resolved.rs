@@ -59,6 +59,8 @@ pub(crate) struct CommandTraits {
     pub(crate) units: bool,
     /// The parts of its units can be distinguished.
     pub(crate) parts: bool,
+    /// Its units are in files of tests.
+    pub(crate) files: bool,
     /// A graph of its class files can decide.
     pub(crate) graph: bool,
     /// An option of tamis among its words, which its tool certainly does not have.
@@ -69,6 +71,11 @@ impl Selecting {
     /// Whether test methods are distinguished.
     pub(crate) fn by_methods(&self) -> bool {
         self.granularity == Some(Granularity::Method)
+    }
+
+    /// Whether the tests of a file are kept together.
+    pub(crate) fn by_files(&self) -> bool {
+        self.granularity == Some(Granularity::File)
     }
 }
 
@@ -239,6 +246,8 @@ fn strategy(choice: &Choice, running: &low::Running) -> Result<Strategy> {
         SelectName::Records => Strategy::Records,
         SelectName::Static => {
             let unit = choice.granularity.or(running.level);
+            let is_of_pytest = matches!(unit, Some(Granularity::File | Granularity::Function));
+            ensure!(!is_of_pytest, "--select static is about classes and methods: --granularity class or method");
             Strategy::Static { calls: unit == Some(Granularity::Method) }
         }
         SelectName::Modules => Strategy::Modules,
@@ -405,10 +414,14 @@ fn for_command(options: &Options, command: &CommandTraits) -> Result<()> {
     if options.is_static() && !command.graph {
         bail!("--select static is for Maven (tamis --select static mvn test); see `tamis static`");
     }
-    if selecting.granularity.is_some() && !command.parts {
-        bail!(
-            "--granularity is for commands whose test classes are known, such as mvn, ant and java"
-        );
+    match selecting.granularity {
+        Some(Granularity::Class | Granularity::Method) if !command.parts => bail!(
+            "--granularity class and method are for commands whose test classes are known, such as mvn, ant and java"
+        ),
+        Some(Granularity::File | Granularity::Function) if !command.files => {
+            bail!("--granularity file and function are for pytest, as far as its tests are distinguished")
+        }
+        _ => {}
     }
     if command.units {
         return Ok(());

@@ -202,6 +202,9 @@ fn options_that_need_commands_with_known_test_classes() {
     refused("--only x ./check.sh", "this command is one test");
     refused("select --only x ./check.sh", "this command is one test");
     refused("--granularity class ./check.sh", "whose test classes are known");
+    refused("--granularity file ./check.sh", "are for pytest");
+    refused("--granularity function java -jar x", "are for pytest");
+    refused("--select static --granularity file mvn test", "about classes and methods");
     refused("--no-command-skip ./check.sh", "--all runs any command");
     refused("--select hybrid --only x cargo test", "this command is one test");
     resolve("--only x --granularity method --no-command-skip java -jar x").expect("classes");

@@ -33,7 +33,6 @@ pub(crate) fn project_with(files: &[(String, String)]) -> Option<Project> {
     python()?;
     let project = Project::new();
     project.write("pytest.ini", "[pytest]\npythonpath = .\n");
-    project.write("tamis.toml", "[python]\nfunctions = true\n");
     for (file, text) in files {
         project.write(file, text);
     }
