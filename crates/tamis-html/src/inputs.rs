@@ -194,7 +194,8 @@ fn is_content(scheme: Scheme) -> bool {
 
 /// Asks about the project's files, and makes a sentence of each answer that is different now.
 fn name_changes(sources: &Sources<'_>, asked: &Asked, places: &mut Places, inputs: &mut Inputs) {
-    let is_own = |n: &usize| asked.questions[*n].path().is_some_and(|path| path.in_project());
+    let is_own =
+        |n: &usize| asked.questions[*n].path().is_some_and(tamis_core::PortablePath::in_project);
     let own: Vec<usize> = (0..asked.questions.len()).filter(is_own).collect();
     let questions: Vec<Question> = own.iter().map(|&n| asked.questions[n].clone()).collect();
     let answers: HashMap<usize, Value> = own.into_iter().zip((sources.ask)(&questions)).collect();

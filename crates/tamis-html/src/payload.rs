@@ -259,9 +259,9 @@ fn over_time(report: &Report) -> Json {
                 f.ran,
                 f.failed,
                 f.skipped,
-                f.ran_us,
-                f.left_out_us,
-                f.saved_us,
+                f.times.ran_us,
+                f.times.left_out_us,
+                f.times.saved_us,
                 flags,
                 names.place(&run.name),
             ])
@@ -306,7 +306,7 @@ fn habits(report: &Report, texts: &mut Texts) -> Json {
     }
     flaky.sort_by(|a, b| b.cmp(a));
     always.sort_by(|a, b| b.cmp(a));
-    needless.sort_by(|a, b| (b.0, b.3).cmp(&(a.0, a.3)));
+    needless.sort_by_key(|one| std::cmp::Reverse((one.0, one.3)));
     let counts = json!([flaky.len(), always.len(), needless.len()]);
     flaky.truncate(MOST_HABITS);
     always.truncate(MOST_HABITS);

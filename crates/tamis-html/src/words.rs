@@ -72,10 +72,10 @@ pub(crate) fn line(f: &RunFigures) -> String {
     if f.skipped > 0 {
         parts.push(format!("{} skipped with proof", number(f.skipped)));
     }
-    match f.saved_us {
+    match f.times.saved_us {
         0 => parts.push("nothing saved".into()),
-        saved => parts.push(format!("saved {} of {}", time(saved), time(saved + f.ran_us))),
+        saved => parts.push(format!("saved {} of {}", time(saved), time(saved + f.times.ran_us))),
     }
-    parts.push(format!("took {}", time(f.wall_us)));
+    parts.push(format!("took {}", time(f.times.wall_us)));
     parts.join(" · ")
 }

@@ -8,8 +8,8 @@ use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
+use tamis_report::checked::Checked;
 use tamis_report::exit;
-use tamis_report::json::replay::Checked;
 use tamis_report::phases::PhaseSeconds;
 
 /// What is called, and where.

@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! words      the command line of the verb
+//! setting    the project and the program that it is about
 //! git        the history: which revisions, what changed, a work tree of our own
 //! place      the folder of a replay: result, work tree, stores
 //! call       one call of tamis in the work tree, and what it reported
@@ -25,8 +26,10 @@ mod place;
 mod replay;
 mod revision;
 mod selection;
+mod setting;
 mod sums;
 mod words;
 
-pub use replay::{Progress, Setting, last_result, replay};
+pub use replay::{Progress, last_result, replay};
+pub use setting::Setting;
 pub use words::{Form, ReplayArguments};

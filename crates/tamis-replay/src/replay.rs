@@ -4,6 +4,7 @@ use crate::call::Caller;
 use crate::git::{Git, Wanted};
 use crate::place::{Place, append_line};
 use crate::revision::{Details, Done, Stage};
+use crate::setting::Setting;
 use crate::sums;
 use crate::words::ReplayArguments;
 use anyhow::{Result, bail};
@@ -13,23 +14,6 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use tamis_report::json::Version;
 use tamis_report::json::replay::{ReplayEntry, ReplayLine, Replayed, RevisionLine, RevisionState};
-
-/// What a replay has to know of the call around it.
-#[derive(Debug, Clone)]
-pub struct Setting {
-    /// The program that is called in the work tree: tamis itself.
-    pub tamis: PathBuf,
-    /// The folder that the user is in.
-    pub folder: PathBuf,
-    /// The store of the project; the folder of its replays stands beside it.
-    pub store: PathBuf,
-    /// The folder in which tamis keeps things for itself: no place for a work tree.
-    pub cache: Option<PathBuf>,
-    /// The settings of the project as they are now, with their place.
-    pub settings: Option<(PathBuf, Vec<u8>)>,
-    /// Whether tests inside this command are distinguished.
-    pub has_units: bool,
-}
 
 /// What happens, as it happens.
 #[derive(Debug)]

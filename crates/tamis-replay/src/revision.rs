@@ -3,8 +3,8 @@
 use crate::call::{Caller, Test, Told, shell};
 use crate::git::Git;
 use crate::place::Place;
-use crate::replay::Setting;
 use crate::selection::{self, Before};
+use crate::setting::Setting;
 use anyhow::{Context as _, Result};
 use serde::{Deserialize, Serialize};
 use std::collections::HashSet;

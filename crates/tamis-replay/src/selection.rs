@@ -2,7 +2,8 @@
 
 use crate::call::{Test, Told};
 use std::collections::{HashMap, HashSet};
-use tamis_report::json::replay::{Miss, Selection};
+use tamis_report::checked::Miss;
+use tamis_report::json::replay::Selection;
 
 /// Changed files that are named in a miss.
 const MOST_FILES: usize = 20;

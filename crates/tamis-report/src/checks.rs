@@ -1,7 +1,8 @@
 //! What `--shadow` and `--audit` found, in words, and how much a number of checks proves.
 
+use crate::checked::{Checked, Miss, OpenMiss};
 use crate::human;
-use crate::json::replay::{AuditLine, Checked, Miss, OpenMiss};
+use crate::json::replay::AuditLine;
 use crate::model::RunReport;
 use crate::style::{Role, Style};
 use std::fmt::Write as _;

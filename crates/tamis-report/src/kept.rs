@@ -57,6 +57,15 @@ pub struct RunFigures {
     pub unfinished: u64,
     pub tainted: u64,
     pub still_failing: u64,
+    pub times: RunTimes,
+    pub interrupted: bool,
+    /// The user set that flaky tests do not make the run a failure.
+    pub flaky_ok: bool,
+}
+
+/// The times of a run, in microseconds.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RunTimes {
     /// How long tests ran, by the clock.
     pub ran_us: u64,
     /// How much time was saved ([`crate::savings`]).
@@ -65,9 +74,6 @@ pub struct RunFigures {
     pub left_out_us: u64,
     /// From start to end.
     pub wall_us: u64,
-    pub interrupted: bool,
-    /// The user set that flaky tests do not make the run a failure.
-    pub flaky_ok: bool,
 }
 
 /// One test of a run.
@@ -188,10 +194,12 @@ pub fn figures(report: &RunReport) -> RunFigures {
         unfinished: counts.unfinished as u64,
         tainted: counts.tainted as u64,
         still_failing: report.still_failing.len() as u64,
-        ran_us: micros(counts.ran_time),
-        saved_us: micros(counts.saved),
-        left_out_us: micros(report.left_out()),
-        wall_us: micros(report.wall),
+        times: RunTimes {
+            ran_us: micros(counts.ran_time),
+            saved_us: micros(counts.saved),
+            left_out_us: micros(report.left_out()),
+            wall_us: micros(report.wall),
+        },
         interrupted: report.interrupted,
         flaky_ok: report.flaky_ok,
     }
@@ -209,10 +217,10 @@ pub fn figures_line(f: &RunFigures, called: &Called) -> String {
         f.flaky,
         f.skipped,
         f.unfinished,
-        f.ran_us,
-        f.saved_us,
-        f.left_out_us,
-        f.wall_us,
+        f.times.ran_us,
+        f.times.saved_us,
+        f.times.left_out_us,
+        f.times.wall_us,
         crate::human::one_line(&called.name),
     )
 }
@@ -241,10 +249,12 @@ impl PastRun {
             flaky: number()?,
             skipped: number()?,
             unfinished: number()?,
-            ran_us: number()?,
-            saved_us: number()?,
-            left_out_us: number()?,
-            wall_us: number()?,
+            times: RunTimes {
+                ran_us: number()?,
+                saved_us: number()?,
+                left_out_us: number()?,
+                wall_us: number()?,
+            },
             ..RunFigures::default()
         };
         let flags = number()?;
@@ -293,7 +303,7 @@ mod tests {
         assert_eq!((past.at_ms, past.special, past.name.as_str()), (7, true, "mvn test"));
         let expected = RunFigures { tainted: 0, still_failing: 0, ..figures };
         assert_eq!(past.figures, expected);
-        assert_eq!((past.figures.ran, past.figures.left_out_us), (4, 41_200_000));
+        assert_eq!((past.figures.ran, past.figures.times.left_out_us), (4, 41_200_000));
         let suites = figures_line(&figures, &Called::default());
         assert_eq!(PastRun::parse(&suites).unwrap().name, "");
         for bad in ["", "x", "1 2 3", "1 2 3 4 5 6 7 8 9 10 -11 0 x"] {

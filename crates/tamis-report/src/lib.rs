@@ -18,7 +18,7 @@
 //! | [`phases`] | what the time of a call was spent on |
 //! | [`sums`] | what all calls took and saved, for `status` |
 //! | [`excerpt`] | what failed, out of all that a test printed |
-//! | [`checks`] | what `--shadow` and `--audit` found |
+//! | [`checked`], [`checks`] | what `--shadow` and `--audit` found: the values, the words |
 //! | [`replay`] | the result of a replay |
 //! | [`exit`] | the exit codes |
 //!
@@ -26,6 +26,7 @@
 //! escaped, in XML and JSON what the format forbids is replaced.
 
 mod bottom;
+pub mod checked;
 pub mod checks;
 pub mod event;
 pub mod excerpt;

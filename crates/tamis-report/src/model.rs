@@ -1,7 +1,7 @@
 //! The values that reports are made of.
 
+use crate::checked::Checked;
 use crate::excerpt;
-use crate::json::replay::Checked;
 use crate::phases::PhaseTimes;
 use crate::reason;
 use crate::savings::{Span, wall};

@@ -127,10 +127,10 @@ fn out_of_reach(evidence: &Evidence) -> String {
 }
 
 /// Why it was believed that a test need not run, of one that runs to check that.
-pub fn believed(test: &crate::TestReport) -> String {
-    match &test.proof {
+pub fn believed(proof: Option<&str>, reason: &str) -> String {
+    match proof {
         Some(proof) => format!("nothing it looked at has changed ({proof})"),
-        None => test.reason.clone(),
+        None => reason.to_owned(),
     }
 }
 

@@ -1,11 +1,10 @@
 //! A replay's result as text, Markdown and comma-separated values: the tables of the papers, with their headings.
 
+use crate::checked::Miss;
 use crate::checks::{miss_text, percent};
 use crate::human;
 use crate::json::Line;
-use crate::json::replay::{
-    Miss, ReplaySummaryLine, Replayed, RevisionLine, RevisionState, Selection,
-};
+use crate::json::replay::{ReplaySummaryLine, Replayed, RevisionLine, RevisionState, Selection};
 use crate::style::{Role, Style};
 use std::fmt::Write as _;
 use std::time::Duration;

@@ -1,6 +1,6 @@
 //! What one call of tamis works with.
 
-use crate::checks::Checker;
+use crate::checker::Checker;
 use crate::options::RunOptions;
 use anyhow::Result;
 use tamis_core::Notices;

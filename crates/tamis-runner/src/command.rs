@@ -2,7 +2,7 @@
 
 use crate::call::Call;
 use crate::cases::{self, Case};
-use crate::checks::Checker;
+use crate::checks;
 use crate::failures::{self, LeftOut};
 use crate::modules;
 use crate::run::{NO_FAILURE, run};
@@ -56,7 +56,7 @@ pub fn suites(call: Call<'_>) -> Result<i32> {
 /// Runs a command; gives the exit code.
 pub fn command(call: Call<'_>, words: &[OsString]) -> Result<i32> {
     if matches!(call.options.strategy, Strategy::Modules | Strategy::Hybrid) {
-        if Checker::new(call).is_some() {
+        if checks::wanted(call).is_some() {
             bail!(
                 "shadow is on (tamis.toml or TAMIS_SHADOW), and --select modules and hybrid leave modules \
                  out of the build; turn one of them off"

@@ -8,7 +8,8 @@
 //!   engines     how processes are watched
 //!   execute     one test under an engine, and its record
 //!   rerun       again where it did not pass
-//! checks        runs what could be skipped, to see whether that is right
+//! checker       which tests that could be skipped run all the same
+//! checks        whether it would have been right to skip them
 //! savings       what skipping saves, over all calls
 //! kept_runs     what a run did, for reports that are made later
 //! failures      what is known to fail and was not run
@@ -23,6 +24,7 @@
 mod always_run;
 mod call;
 pub mod cases;
+mod checker;
 pub mod checks;
 mod collect_every;
 mod command;
@@ -44,7 +46,7 @@ mod selected;
 pub mod words;
 
 pub use call::Call;
-pub use checks::CheckOption;
+pub use checker::CheckOption;
 pub use command::{command, suites};
 pub use forget::{ForgottenTest, forget};
 pub use options::{EngineName, Output, RunOptions, Which};

@@ -1,6 +1,6 @@
 //! What a call asks for, checked and resolved.
 
-use crate::checks::CheckOption;
+use crate::checker::CheckOption;
 use std::num::{NonZeroU32, NonZeroUsize};
 use std::time::Duration;
 use tamis_core::Strategy;

@@ -54,7 +54,8 @@ pub(crate) fn of_cases(
     let asked: Vec<Asked> = cases.iter().map(asked).collect();
     let mut planned = by_records(call.project, call.notices(), store, world, &asked)?;
     if let Some(checker) = call.check {
-        checker.cases(store, cases, &mut planned);
+        let has_units = cases.iter().map(|case| case.claim.is_some());
+        checker.cases(store, has_units.zip(&mut planned));
     }
     Ok(planned)
 }

@@ -2,7 +2,7 @@
 
 use crate::call::Call;
 use crate::cases::{self, Case};
-use crate::checks::{self, Checker};
+use crate::checks;
 use crate::collect_every;
 use crate::engines::{self, Engines};
 use crate::execute::{Executed, Job, Streams};
@@ -33,7 +33,7 @@ pub(crate) const NO_FAILURE: &str = "nothing is known to fail now";
 
 /// Decides, runs and reports; gives the exit code.
 pub(crate) fn run(call: Call<'_>, cases: &[Case], shape: Shape, left_out: &LeftOut) -> Result<i32> {
-    let checker = Checker::new(call);
+    let checker = checks::wanted(call);
     let call = Call { check: checker.as_ref(), ..call };
     let deciding = Instant::now();
     let store = call.open_store();
@@ -173,7 +173,8 @@ impl<'a> Runner<'a> {
         let queue = Queue::new(schedule::order(planned, jobs), cases);
         let (send, news) = mpsc::channel();
         let call = self.call;
-        let most_reruns = call.options.rerun_failed.unwrap_or(call.project.settings.rerun_failed);
+        let most_reruns =
+            call.options.rerun_failed.unwrap_or(call.project.settings.flaky.rerun_failed);
         let mut session = call.options.session(self.collects);
         if !session.only.is_empty() {
             let known: Vec<Names> = known_tests(self.store).iter().map(names).collect();
@@ -346,7 +347,7 @@ impl<'a> Runner<'a> {
             wall: call.times.elapsed(),
             interrupted: how.interrupted,
             mode: Mode::Run,
-            flaky_ok: options.flaky_ok || call.project.settings.flaky_ok,
+            flaky_ok: options.flaky_ok || call.project.settings.flaky.ok,
             ..RunReport::default()
         };
         // What a graph decides about has outcomes of its own.

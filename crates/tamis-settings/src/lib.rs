@@ -48,7 +48,8 @@ pub use paths::{Ignored, PathRules, Places, RuleAnswer};
 pub use problem::{LoadError, Problem, Problems};
 pub use remote::{Push, Remote, TrustedKey};
 pub use settings::{
-    Contact, Each, Engine, Everywhere, Item, Jvm, Keep, Python, Rule, Settings, Suite, Treatment,
+    Contact, Each, Engine, Everywhere, Flaky, Item, Jvm, Keep, Python, Rule, Settings, Suite,
+    Treatment,
 };
 pub use units::duration;
 

@@ -242,7 +242,7 @@ fn read_tamis<'t>(mut section: Section<'t>, settings: &mut Settings, found: &'t 
             _ => None,
         };
         match number.filter(|n| *n <= MOST_RERUNS) {
-            Some(number) => settings.rerun_failed = number,
+            Some(number) => settings.flaky.rerun_failed = number,
             None => section.problem(
                 value.span(),
                 format!("`rerun-failed` is a number from 0 to {MOST_RERUNS}; for example: rerun-failed = 2"),
@@ -250,7 +250,7 @@ fn read_tamis<'t>(mut section: Section<'t>, settings: &mut Settings, found: &'t 
         }
     }
     settings.everywhere.shadow = section.boolean("shadow").unwrap_or_default();
-    settings.flaky_ok = section.boolean("flaky-ok").unwrap_or(settings.flaky_ok);
+    settings.flaky.ok = section.boolean("flaky-ok").unwrap_or(settings.flaky.ok);
     let contacts =
         [("warn", Contact::Warn), ("always-run", Contact::AlwaysRun), ("ignore", Contact::Ignore)];
     settings.network = section.choice("network", &contacts).unwrap_or(settings.network);

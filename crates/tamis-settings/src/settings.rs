@@ -24,10 +24,8 @@ pub struct Settings {
     pub jobs: Option<NonZeroUsize>,
     /// `keep-records`, `max-age`, `max-size`: what garbage collection leaves.
     pub keep: Keep,
-    /// `rerun-failed`: how often a test that did not pass is run again. Default: 0.
-    pub rerun_failed: u32,
-    /// `flaky-ok`: a test that then passes does not make the run a failure. Default: false.
-    pub flaky_ok: bool,
+    /// `rerun-failed` and `flaky-ok`: what happens with tests that did not pass.
+    pub flaky: Flaky,
     /// `network`: what a connection to another machine means. Default: warn.
     pub network: Contact,
     /// `services`: what it means to talk to a process that was already running on this machine,
@@ -68,8 +66,7 @@ impl Default for Settings {
             engine: Engine::Auto,
             jobs: None,
             keep: Keep::default(),
-            rerun_failed: 0,
-            flaky_ok: false,
+            flaky: Flaky::default(),
             network: Contact::Warn,
             services: Contact::AlwaysRun,
             allow_services: Vec::new(),
@@ -86,6 +83,15 @@ impl Default for Settings {
             remote: None,
         }
     }
+}
+
+/// What happens with tests that did not pass.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Flaky {
+    /// `rerun-failed`: how often such a test is run again. Default: 0.
+    pub rerun_failed: u32,
+    /// `flaky-ok`: one that then passes does not make the run a failure. Default: false.
+    pub ok: bool,
 }
 
 /// Filters and rules that hold without being written down.

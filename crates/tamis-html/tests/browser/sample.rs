@@ -8,8 +8,8 @@ use tamis_core::{
     TestKey, Value,
 };
 use tamis_html::{Report, Sources, gather};
-use tamis_report::json::replay::{Checked, Miss};
-use tamis_report::kept::{Called, KeptRun, RunFigures, figures_line};
+use tamis_report::checked::{Checked, Miss};
+use tamis_report::kept::{Called, KeptRun, RunFigures, RunTimes, figures_line};
 use tamis_report::phases::PhaseTimes;
 use tamis_report::savings::Span;
 use tamis_report::{Reruns, RunReport, StillFailing, TestReport};
@@ -128,10 +128,12 @@ pub(crate) fn fill(store: &Store) {
             ran,
             failed: u64::from(n % 11 == 0),
             skipped: 66 - ran,
-            ran_us: 4_000_000 + ran * 300_000,
-            saved_us: saved.as_micros() as u64,
-            left_out_us: saved.as_micros() as u64,
-            wall_us: 6_000_000,
+            times: RunTimes {
+                ran_us: 4_000_000 + ran * 300_000,
+                saved_us: saved.as_micros() as u64,
+                left_out_us: saved.as_micros() as u64,
+                wall_us: 6_000_000,
+            },
             ..RunFigures::default()
         };
         let called =

@@ -5,6 +5,7 @@
 //! they are written strictly: fields that a later tamis adds are no error.
 
 use super::Version;
+use crate::checked::{Miss, OpenMiss};
 use crate::phases::PhaseSeconds;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -101,29 +102,6 @@ pub struct Selection {
     pub needless: Vec<String>,
 }
 
-/// A test that would have been skipped, and did not pass: something decided that tamis did not see.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Miss {
-    /// The full name of the test.
-    pub test: String,
-    /// How it ended, for people.
-    pub outcome: String,
-    /// Why it was believed that it need not run, one line for people.
-    pub believed: String,
-    /// The number of the record that said so.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub record: Option<u32>,
-    /// What it printed, from where it failed, as far as it is known.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub message: Option<String>,
-    /// What it looked at now and that record does not have, or has otherwise; the first few.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub besides: Vec<String>,
-    /// Of a replay: the files that changed, the first few.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub changed: Vec<String>,
-}
-
 /// The sums of a strategy over all revisions that ran; the first of them, in which everything is new, counts for
 /// the first-run overhead alone.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -187,39 +165,6 @@ pub struct AuditLine {
     pub tripped: bool,
     /// Misses that nobody has acknowledged.
     pub open: Vec<OpenMiss>,
-}
-
-/// A miss of a `--shadow` or `--audit` run that is kept until it is acknowledged.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct OpenMiss {
-    /// When the run was, in milliseconds since 1970.
-    pub when_ms: u64,
-    /// The version of tamis that believed it.
-    pub tamis: String,
-    /// `shadow` or `audit`.
-    pub check: String,
-    #[serde(flatten)]
-    pub miss: Miss,
-}
-
-/// What a run with `--shadow` or `--audit` checked; a part of its summary.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Checked {
-    /// `shadow` or `audit`.
-    pub check: String,
-    /// The number that chose, for `audit`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub seed: Option<u64>,
-    /// Tests that could have been skipped.
-    pub skippable: usize,
-    /// Those of them that ran all the same.
-    pub checked: usize,
-    /// What skipping all of them saves, by the clock.
-    pub skippable_seconds: f64,
-    /// Those of them that failed, and failed again when they were tried again.
-    pub missed: Vec<Miss>,
-    /// Those of them that failed and then passed without a change.
-    pub flaky: usize,
 }
 
 /// A line of the file that a replay's result is kept in.

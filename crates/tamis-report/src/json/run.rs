@@ -1,7 +1,7 @@
 //! The lines of `tamis --json COMMAND`, of the suites, and of `select`.
 
-use super::replay::Checked;
 use super::{Line, Version, seconds};
+use crate::checked::Checked;
 use crate::excerpt;
 use crate::model::{Mode, Reruns, RunReport, StillFailing, TestReport};
 use crate::phases::PhaseSeconds;
