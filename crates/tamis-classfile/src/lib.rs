@@ -44,6 +44,7 @@ pub use pool::{ConstantPool, MemberRef, Tag};
 pub use raw::{Bootstrap, DynamicRef, Handler, RawCode};
 pub use reader::Malformed;
 pub use references::{AnnotationUse, Place, References, classes_in};
+pub use slots::of_parameters as parameter_slots;
 pub use uses::{BodyUses, LambdaUse, body_uses};
 pub use values::{Fresh, HandedOn, Source, ValueUses, value_uses};
 

@@ -1,6 +1,7 @@
 //! The parts of a class file that a reader of instructions needs, as they stand in the file.
 
-use crate::class::{ClassFile, Member};
+use crate::class::{Attributes, ClassFile, Member};
+use crate::code::instruction_length;
 use crate::pool::{ConstantPool, Tag};
 use crate::reader::Malformed;
 
@@ -11,6 +12,7 @@ pub struct RawCode<'a> {
     pub max_locals: u16,
     pub bytes: &'a [u8],
     pub handlers: Vec<Handler>,
+    pub attributes: Attributes<'a>,
 }
 
 /// One line of an exception table; positions are offsets into the code.
@@ -38,7 +40,45 @@ pub struct DynamicRef<'a> {
     pub descriptor: &'a [u8],
 }
 
+impl<'a> RawCode<'a> {
+    /// Where each instruction begins.
+    pub fn instructions(&self) -> Result<Vec<usize>, Malformed> {
+        let (mut found, mut pc) = (Vec::new(), 0);
+        while pc < self.bytes.len() {
+            found.push(pc);
+            pc += instruction_length(self.bytes, pc)?;
+        }
+        match pc == self.bytes.len() {
+            true => Ok(found),
+            false => Err(Malformed { at: pc, what: "code that ends too early" }),
+        }
+    }
+
+    /// Positions and the lines of the source that begin there; nothing where the compiler left them out.
+    pub fn lines(&self, pool: &ConstantPool<'a>) -> Result<Vec<(u16, u16)>, Malformed> {
+        let mut found = Vec::new();
+        for attribute in self.attributes.iter(pool) {
+            let attribute = attribute?;
+            if attribute.name == b"LineNumberTable" {
+                let mut data = attribute.data;
+                for _ in 0..data.u2()? {
+                    found.push((data.u2()?, data.u2()?));
+                }
+            }
+        }
+        Ok(found)
+    }
+}
+
 impl<'a> ClassFile<'a> {
+    /// The name of the source that this class was compiled from, without its folder.
+    pub fn source_file(&self) -> Result<Option<&'a [u8]>, Malformed> {
+        match self.attributes.find(&self.pool, b"SourceFile")? {
+            Some(mut attribute) => Ok(Some(self.pool.utf8(attribute.data.u2()?)?)),
+            None => Ok(None),
+        }
+    }
+
     /// The code of one of this class's methods; `None` where it has none.
     pub fn code(&self, method: &Member<'a>) -> Result<Option<RawCode<'a>>, Malformed> {
         let Some(code) = method.attributes.find(&self.pool, b"Code")? else { return Ok(None) };
@@ -56,7 +96,8 @@ impl<'a> ClassFile<'a> {
                 })
             })
             .collect::<Result<Vec<_>, Malformed>>()?;
-        Ok(Some(RawCode { max_stack, max_locals, bytes, handlers }))
+        let attributes = Attributes::parse(&mut data)?;
+        Ok(Some(RawCode { max_stack, max_locals, bytes, handlers, attributes }))
     }
 
     /// All bootstrap methods.
@@ -118,6 +159,11 @@ mod tests {
         let method = class.methods.iter().find(|m| m.name == b"r").unwrap();
         let code = class.code(method).unwrap().unwrap();
         assert_eq!(code.handlers.len(), 1);
+        let at = code.instructions().unwrap();
+        assert!(at.len() > 3 && at[0] == 0 && at.is_sorted(), "{at:?}");
+        let lines = code.lines(&class.pool).unwrap();
+        assert!(lines.iter().any(|(_, line)| *line == 2), "{lines:?}");
+        assert_eq!(class.source_file().unwrap(), Some(b"A.java".as_slice()));
         let caught = class.pool.class_name(code.handlers[0].caught).unwrap();
         assert_eq!(caught, b"java/lang/RuntimeException");
         let at = code.bytes.iter().position(|&op| op == 186).unwrap();

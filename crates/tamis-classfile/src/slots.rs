@@ -10,7 +10,7 @@ pub(crate) fn of_type(descriptor: &[u8]) -> u16 {
 }
 
 /// The slots of each parameter of a method; `None` where the descriptor is malformed.
-pub(crate) fn of_parameters(descriptor: &[u8]) -> Option<Vec<u16>> {
+pub fn of_parameters(descriptor: &[u8]) -> Option<Vec<u16>> {
     let end = descriptor.iter().position(|&b| b == b')')?;
     let mut rest = descriptor.get(1..end)?;
     let mut sizes = Vec::new();

@@ -36,16 +36,16 @@ function replaySums(replay, summaries) {
     `${s.revisions}${s.left_out ? ` (${s.left_out} left out)` : ""}`, s.selected_percent.toFixed(1), s.offline_percent.toFixed(1), s.online_percent.toFixed(1)].map((v) => el("td", { class: "n" }, v)),
     el("td", { class: "n" + (s.missed && !replay.estimate ? " missed" : "") }, replay.estimate ? "not looked for" : s.missed), el("td", { class: "n" }, s.needless),
     el("td", { class: "n" }, s.first_run_overhead_percent === undefined ? "–" : s.first_run_overhead_percent.toFixed(0) + "%"), el("td", { class: "n" }, s.break_even === undefined ? "–" : counted(s.break_even, "revision", "revisions")),
-    mutants && el("td", { class: "n" + (s.mutants_missed ? " missed" : "") }, `${s.mutants_missed} of ${s.mutants_killed} noticed (${s.mutants} injected)`));
+    mutants && el("td", { class: "n" + (s.mutants_missed ? " missed" : "") }, `${number(s.mutants_missed)} of ${number(s.mutants_failed_runs)}`));
   const every = summaries.filter((s) => s.every && s.every.length);
   return card("In all", el("p", { class: "hint" }, el("code", {}, replay.command || "the suites of tamis.toml"), ` · ${replay.range} · ${moment(replay.began_ms)}${replay.estimate ? " · an estimate: only what tamis selects ran" : ""}`),
-    el("div", { class: "scroll" }, el("table", {}, el("thead", {}, el("tr", {}, heads.map((h, n) => el("th", { scope: "col", class: n && "n" }, h)), mutants && el("th", { scope: "col", class: "n" }, "Mutants missed"))), el("tbody", {}, summaries.map(row)))),
+    el("div", { class: "scroll" }, el("table", {}, el("thead", {}, el("tr", {}, heads.map((h, n) => el("th", { scope: "col", class: n && "n" }, h)), mutants && el("th", { scope: "col", class: "n" }, "Missed with faults put in"))), el("tbody", {}, summaries.map(row)))),
     !summaries.length && el("p", { class: "empty" }, "The replay has not ended: there are no sums yet."),
     every.map((s) => el("p", {}, `${s.strategy}: recording every Nth run saves `, s.every.map((e) => `${e.saved_percent.toFixed(0)}% (N = ${e.n})`).join(", "))));
 }
 
 function missesOf(revisions) {
-  const all = revisions.flatMap((r) => [...r.selections.flatMap((s) => s.missed.map((m) => [r, s.strategy, m])), ...(r.mutants || []).flatMap((mutant) => mutant.missed.map((m) => [r, `mutant in ${mutant.place}: ${mutant.fault}`, m]))]);
+  const all = revisions.flatMap((r) => [...r.selections.flatMap((s) => s.missed.map((m) => [r, s.strategy, m])), ...(r.mutants || []).flatMap((mutant) => mutant.missed.map((m) => [r, `with ${mutant.fault} in ${mutant.place}, ${mutant.file}:${mutant.line}`, m]))]);
   if (!all.length) return null;
   const item = ([r, where, m]) => el("li", {}, el("strong", { class: "missed" }, m.test), ` ${m.outcome}`, el("p", {}, `${r.commit.slice(0, 10)} ${r.subject} (${where})`), el("p", {}, "It was believed that it need not run: ", m.believed),
     m.changed && m.changed.length ? el("p", { class: "mono" }, "changed: " + m.changed.join(", ")) : null, m.besides && m.besides.length ? el("p", { class: "mono" }, "looked at besides: " + m.besides.join(", ")) : null, m.message && el("p", { class: "mono" }, m.message));

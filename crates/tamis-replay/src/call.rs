@@ -48,6 +48,8 @@ pub(crate) struct Told {
     pub(crate) whole: Option<Test>,
     pub(crate) phases: PhaseSeconds,
     pub(crate) checked: Option<Checked>,
+    /// It came to its summary.
+    pub(crate) ended: bool,
     /// The last line that tamis or the command printed.
     pub(crate) last_words: String,
 }
@@ -173,6 +175,7 @@ fn parse(lines: &str) -> Told {
                 test.flaky = line["flaky"] == true;
             }
             Some("summary") => {
+                told.ended = true;
                 told.phases = serde_json::from_value(line["phases"].clone()).unwrap_or_default();
                 told.checked = serde_json::from_value(line["checked"].clone()).ok();
             }

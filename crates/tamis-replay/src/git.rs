@@ -4,6 +4,7 @@ use anyhow::{Context as _, Result, bail};
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
+use tamis_mutants::{Lines, Touched};
 
 /// A repository, seen from the folder that the user is in.
 #[derive(Debug, Clone)]
@@ -54,6 +55,8 @@ impl Git {
         for name in ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX"] {
             command.env_remove(name);
         }
+        // What the user's hooks do at a checkout is for the user's own work tree.
+        command.args(["-c", "core.hooksPath=/dev/null", "-c", "core.quotePath=false"]);
         let command = command.args(words).current_dir(&self.folder).stdin(Stdio::null());
         command.env("LC_ALL", "C").env("GIT_TERMINAL_PROMPT", "0").output()
     }
@@ -116,8 +119,21 @@ impl Git {
 
     /// The files that differ between two commits.
     pub(crate) fn changed(&self, from: &str, to: &str) -> Result<Vec<String>> {
-        let answer = self.asked(["diff", "--name-only", "--no-renames", from, to, "--"])?;
-        Ok(answer.lines().map(str::to_owned).collect())
+        let answer = self.asked(["diff", "--name-only", "-z", "--no-renames", from, to, "--"])?;
+        Ok(names(&answer))
+    }
+
+    /// The lines of each file that are new or others in the second of two commits.
+    pub(crate) fn touched(&self, from: &str, to: &str) -> Result<Touched> {
+        let words =
+            ["diff", "--unified=0", "--no-renames", "--no-color", "--no-ext-diff", from, to, "--"];
+        Ok(touched_lines(&self.asked(words)?))
+    }
+
+    /// The files of a work tree that are in git.
+    pub(crate) fn tracked(tree: &Path) -> Result<Vec<String>> {
+        let git = Self { folder: tree.to_path_buf(), shallow: false, prefix: String::new() };
+        Ok(names(&git.asked(["ls-files", "-z"])?))
     }
 
     /// Whether a revision has a file at this path.
@@ -170,6 +186,35 @@ impl Git {
     }
 }
 
+fn names(answer: &str) -> Vec<String> {
+    answer.split('\0').filter(|name| !name.is_empty()).map(str::to_owned).collect()
+}
+
+/// Reads `+++ b/file` and `@@ -1,2 +3,4 @@`. Where lines only went, the ones around that place count.
+fn touched_lines(diff: &str) -> Touched {
+    let mut found = Touched::default();
+    let mut file: Option<String> = None;
+    for line in diff.lines() {
+        if let Some(name) = line.strip_prefix("+++ ") {
+            // Git quotes names with signs that are not for people; those have no lines here.
+            file = name.strip_prefix("b/").map(|name| name.trim_end_matches('\t').to_owned());
+        } else if let Some(rest) = line.strip_prefix("@@ -") {
+            let now = rest.split_once('+').and_then(|(_, now)| now.split_once(' '));
+            let Some((now, file)) = now.map(|(now, _)| now).zip(file.as_ref()) else { continue };
+            let (first, many) = now.split_once(',').unwrap_or((now, "1"));
+            let (Ok(first), Ok(many)) = (first.parse::<u32>(), many.parse::<u32>()) else {
+                continue;
+            };
+            let lines = match many {
+                0 => Lines { first, last: first + 1 },
+                _ => Lines { first, last: first + many - 1 },
+            };
+            found.0.entry(file.clone()).or_default().push(lines);
+        }
+    }
+    found
+}
+
 /// Every Nth, with the first and the last.
 fn thinned(all: Vec<String>, every: usize) -> Vec<String> {
     let last = all.len().saturating_sub(1);
@@ -192,6 +237,15 @@ fn said(output: &Output) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn lines_that_a_change_touched() {
+        let diff = "diff --git a/x y.py b/x y.py\n--- a/x y.py\n+++ b/x y.py\t\n@@ -1 +1,2 @@ def f\n-a\n+b\n+c\n@@ -9,2 +10,0 @@\n-d\n-e\n\
+                    --- a/gone\n+++ /dev/null\n@@ -1 +0,0 @@\n-x\n";
+        let found = touched_lines(diff).0;
+        assert_eq!(found.len(), 1);
+        assert_eq!(found["x y.py"], [Lines { first: 1, last: 2 }, Lines { first: 10, last: 11 }]);
+    }
 
     #[test]
     fn every_nth_with_both_ends() {

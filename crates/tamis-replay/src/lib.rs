@@ -7,6 +7,8 @@
 //! place      the folder of a replay: result, work tree, stores
 //! call       one call of tamis in the work tree, and what it reported
 //! selection  what a strategy selected in a revision, against what ended how
+//! details    what each test did in a revision
+//! mutants    faults that are put into a revision
 //! revision   one revision from checkout to its line
 //! sums       the tables of the papers: shares, times, break-even
 //! replay     all of it
@@ -21,7 +23,9 @@
 //! gone). A revision that cannot be run is shown as that, and is in no sum.
 
 mod call;
+mod details;
 mod git;
+mod mutants;
 mod place;
 mod replay;
 mod revision;
@@ -32,4 +36,5 @@ mod words;
 
 pub use replay::{Progress, last_result, replay};
 pub use setting::Setting;
+pub use tamis_mutants::Language;
 pub use words::{Form, ReplayArguments};

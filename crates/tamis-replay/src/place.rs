@@ -1,7 +1,7 @@
 //! The folder of a project's replays, beside its store: results, the work tree, and stores of its own.
 
 use anyhow::{Context as _, Result, bail};
-use std::fs;
+use std::fs::{self, File};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use tamis_report::json::replay::{ReplayEntry, Replayed};
@@ -55,7 +55,7 @@ impl Place {
 
     /// What is left of an earlier replay, but its result.
     pub(crate) fn clear(&self) {
-        for name in ["stores", "stores.before", "logs"] {
+        for name in ["stores", "stores.before", "store.fault", "logs"] {
             let _ = fs::remove_dir_all(self.folder.join(name));
         }
     }
@@ -111,6 +111,40 @@ impl Place {
         let to = self.folder.join("stores");
         let _ = fs::remove_dir_all(&to);
         copy(&self.before(), &to).with_context(|| format!("{} cannot be written", to.display()))
+    }
+
+    /// A copy of the records for a run with a fault, which leaves none of its own.
+    pub(crate) fn copy_for_mutant(&self) -> Result<PathBuf> {
+        let to = self.mutant();
+        let _ = fs::remove_dir_all(&to);
+        copy(&self.store("records"), &to)
+            .with_context(|| format!("{} cannot be written", to.display()))?;
+        Ok(to)
+    }
+
+    pub(crate) fn forget_mutant(&self) {
+        let _ = fs::remove_dir_all(self.mutant());
+    }
+
+    fn mutant(&self) -> PathBuf {
+        self.folder.join("store.fault")
+    }
+
+    /// Two replays of one project would share the work tree.
+    pub(crate) fn lock(&self) -> Result<File> {
+        self.make()?;
+        let path = self.folder.join("lock");
+        let cannot = || format!("{} cannot be written", path.display());
+        let mut options = File::options();
+        let file =
+            options.write(true).create(true).truncate(false).open(&path).with_context(cannot)?;
+        match rustix::fs::flock(&file, rustix::fs::FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) => Ok(file),
+            Err(rustix::io::Errno::WOULDBLOCK) => {
+                bail!("another replay of this project is running; wait until it has ended")
+            }
+            Err(error) => Err(error).with_context(cannot),
+        }
     }
 
     /// Ends a replay while there is still room for what it has.

@@ -1,9 +1,11 @@
 //! A replay from its command line to its result.
 
 use crate::call::Caller;
+use crate::details::Details;
 use crate::git::{Git, Wanted};
+use crate::mutants;
 use crate::place::{Place, append_line};
-use crate::revision::{Details, Done, Stage};
+use crate::revision::{Done, Stage};
 use crate::setting::Setting;
 use crate::sums;
 use crate::words::ReplayArguments;
@@ -12,6 +14,7 @@ use serde::{Deserialize, Serialize};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use tamis_mutants::Language;
 use tamis_report::json::Version;
 use tamis_report::json::replay::{ReplayEntry, ReplayLine, Replayed, RevisionLine, RevisionState};
 
@@ -33,6 +36,10 @@ struct Kept {
     setup: Option<String>,
     clean: bool,
     granularity: Option<String>,
+    jobs: Option<usize>,
+    has_units: bool,
+    /// The language of the faults that are put in.
+    faults: Option<Language>,
 }
 
 /// The newest result of a project.
@@ -54,6 +61,7 @@ pub fn replay(
 ) -> Result<Replayed> {
     let git = Git::find(&setting.folder)?;
     let place = Place::of(&setting.store, setting.cache.as_deref());
+    let _lock = place.lock()?;
     let (file, mut found, kept) =
         if arguments.resume { resumed(&place)? } else { begun(setting, arguments, &git, &place)? };
     let words: Vec<OsString> = kept.words.iter().map(OsString::from).collect();
@@ -120,6 +128,15 @@ fn begun(
             "--select static, modules and hybrid need a command whose tests are distinguished, such as mvn test"
         );
     }
+    let mutants = arguments.mutants.map_or(0, std::num::NonZeroUsize::get);
+    if mutants > 0 && setting.faults.is_none() {
+        bail!(
+            "--mutants puts faults into class files (mvn, ant, gradle, java) and Python sources (pytest) alone"
+        );
+    }
+    if mutants > 0 && !strategies.iter().any(|name| name == "records") {
+        bail!("--mutants judges what the records select: name them in --select");
+    }
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     let replay = ReplayLine {
         version: Version,
@@ -130,10 +147,10 @@ fn begun(
         strategies,
         estimate: arguments.estimate,
         revisions,
+        mutants,
         began_ms: now.as_millis() as u64,
         bare_seconds: None,
     };
-    place.make()?;
     place.clear();
     let file = place.new_result(replay.began_ms);
     Place::append(&file, &ReplayEntry::Replay(replay.clone()))?;
@@ -142,6 +159,9 @@ fn begun(
         setup: arguments.setup.clone(),
         clean: arguments.clean,
         granularity: arguments.granularity.clone(),
+        jobs: arguments.jobs.map(std::num::NonZeroUsize::get),
+        has_units: setting.has_units,
+        faults: setting.faults,
     };
     append_line(&kept_file(&file), &serde_json::to_string(&kept)?)?;
     let found = Replayed { replay, revisions: Vec::new(), summaries: Vec::new() };
@@ -168,7 +188,7 @@ fn resumed(place: &Place) -> Result<(PathBuf, Replayed, Kept)> {
 
 fn options(arguments: &ReplayArguments, kept: &Kept) -> Vec<OsString> {
     let mut options: Vec<OsString> = Vec::new();
-    if let Some(jobs) = arguments.jobs {
+    if let Some(jobs) = arguments.jobs.map(std::num::NonZeroUsize::get).or(kept.jobs) {
         options.extend(["--jobs".into(), jobs.to_string().into()]);
     }
     if let Some(unit) = &kept.granularity {
@@ -203,6 +223,11 @@ fn all(
             caller: caller.clone(),
             setup: kept.setup.clone(),
             clean: kept.clean,
+            has_units: kept.has_units,
+            faults: kept
+                .faults
+                .filter(|_| found.replay.mutants > 0)
+                .map(|language| mutants::Wanted { many: found.replay.mutants, language }),
         };
         let Done { line, details, bare_seconds } = stage.run(commit, before.as_ref())?;
         if let Some(details) = &details {

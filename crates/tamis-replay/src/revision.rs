@@ -1,18 +1,19 @@
 //! One revision: checkout, setup, the calls of tamis, and its line.
 
-use crate::call::{Caller, Test, Told, shell};
+use crate::call::{Caller, Told, shell};
+use crate::details::Details;
 use crate::git::Git;
+use crate::mutants::{self, Faults};
 use crate::place::Place;
 use crate::selection::{self, Before};
 use crate::setting::Setting;
 use anyhow::{Context as _, Result};
-use serde::{Deserialize, Serialize};
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 use tamis_report::exit;
 use tamis_report::json::Version;
-use tamis_report::json::replay::{ReplayLine, RevisionLine, RevisionState};
+use tamis_report::json::replay::{ReplayLine, RevisionLine, RevisionState, RevisionTimes};
 
 /// Files that name dependencies, by their names or endings.
 const DEPENDENCIES: [&str; 25] = [
@@ -43,38 +44,6 @@ const DEPENDENCIES: [&str; 25] = [
     "Makefile",
 ];
 
-/// What tests did in a revision, for the sums and for the revision after it.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub(crate) struct Details {
-    pub(crate) commit: String,
-    pub(crate) tests: Vec<TestDetails>,
-}
-
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub(crate) struct TestDetails {
-    pub(crate) name: String,
-    pub(crate) seconds: f64,
-    /// By the records.
-    pub(crate) selected: bool,
-    pub(crate) passed: Option<bool>,
-}
-
-impl Details {
-    fn of(commit: &str, told: &Told) -> Self {
-        let test = |test: &Test| TestDetails {
-            name: test.name.clone(),
-            seconds: if test.passed.is_some() { test.seconds } else { test.saved },
-            selected: test.selected,
-            passed: test.passed,
-        };
-        Self { commit: commit.to_owned(), tests: told.tests.iter().map(test).collect() }
-    }
-
-    fn outcomes(&self) -> Before {
-        self.tests.iter().filter_map(|test| Some((test.name.clone(), test.passed?))).collect()
-    }
-}
-
 /// What is the same for all revisions of a replay.
 #[derive(Debug)]
 pub(crate) struct Stage<'a> {
@@ -85,6 +54,9 @@ pub(crate) struct Stage<'a> {
     pub(crate) caller: Caller,
     pub(crate) setup: Option<String>,
     pub(crate) clean: bool,
+    /// Whether tests inside the command are distinguished.
+    pub(crate) has_units: bool,
+    pub(crate) faults: Option<mutants::Wanted>,
 }
 
 /// A revision that has ended.
@@ -117,11 +89,11 @@ impl Stage<'_> {
                 changed_files: changed.len(),
                 state: RevisionState::Ran,
                 problem: None,
-                wall_seconds: 0.0,
-                setup_seconds: None,
+                times: RevisionTimes::default(),
                 selections: Vec::new(),
                 failed: Vec::new(),
                 flaky: Vec::new(),
+                mutants: Vec::new(),
             },
             details: None,
             bare_seconds: None,
@@ -135,7 +107,7 @@ impl Stage<'_> {
         } else if done.line.failed.is_empty() {
             let _ = std::fs::remove_file(&log);
         }
-        done.line.wall_seconds = began.elapsed().as_micros() as f64 / 1e6;
+        done.line.times.wall_seconds = began.elapsed().as_micros() as f64 / 1e6;
         Ok(done)
     }
 
@@ -191,7 +163,7 @@ impl Stage<'_> {
         }
         let began = Instant::now();
         let code = shell(line, &self.caller.folder, log)?;
-        done.line.setup_seconds = Some(began.elapsed().as_micros() as f64 / 1e6);
+        done.line.times.setup_seconds = Some(began.elapsed().as_micros() as f64 / 1e6);
         Ok(match code {
             0 => Ok(()),
             code => Err((
@@ -272,7 +244,13 @@ impl Stage<'_> {
             tests.map(|test| test.name.clone()).collect()
         };
         (done.line.failed, done.line.flaky) = (failed(false), failed(true));
-        done.details = Some(Details::of(&done.line.commit, &told));
+        let details = Details::of(&done.line.commit, &told);
+        if let Some(wanted) = self.faults {
+            let faults = Faults { git: self.git, place: self.place, caller: &self.caller, wanted };
+            let before = before.map(|before| before.commit.as_str());
+            done.line.mutants = faults.run(before, &details, log)?;
+        }
+        done.details = Some(details);
         Ok(Ok(()))
     }
 
@@ -290,14 +268,17 @@ impl Stage<'_> {
         let failed = told.tests.iter().any(|test| test.passed == Some(false));
         match told.code {
             exit::NOT_FOUND | exit::NOT_EXECUTABLE if !units => Some(self.not_there()),
+            _ if !told.ended || told.code == exit::INTERRUPTED => {
+                Some(problem(&format!("it was ended early, exit code {}", told.code)))
+            }
             exit::EMPTY_SUITE => Some(problem("a suite has no test here")),
             exit::MISTAKE => Some(problem("tamis could not run it")),
             _ if told.tests.is_empty() && told.code != 0 => Some(problem("nothing ran")),
-            code if code != 0 && self.setting.has_units && !units => {
+            code if code != 0 && self.has_units && !units => {
                 Some(problem(&format!("no test came to run, exit code {code}")))
             }
             // The build went on to tests and failed by itself: how its tests ended is not known.
-            code if code != 0 && self.setting.has_units && !failed => {
+            code if code != 0 && self.has_units && !failed => {
                 Some(problem(&format!("it failed beside its tests, exit code {code}")))
             }
             _ => None,
@@ -339,6 +320,7 @@ fn by_modules_of(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::call::Test;
 
     #[test]
     fn files_that_name_dependencies() {

@@ -25,7 +25,7 @@ pub(crate) fn of_run(strategy: &str, told: &Told, changed: &[String]) -> Selecti
     found
 }
 
-/// What a decision beside the run selected: a miss is a test that failed, had not failed before, and is not
+/// What a decision beside the run selected: a miss is a test that ended otherwise than before and is not
 /// selected; needless is what the records let be skipped.
 pub(crate) fn of_names(
     strategy: &str,
@@ -38,9 +38,16 @@ pub(crate) fn of_names(
     let mut found = of(strategy, told, &selected);
     for test in &told.tests {
         let failed = test.passed == Some(false) && !test.flaky;
-        if failed && !selected(test) && before.get(&test.name) != Some(&false) {
+        // Whoever leaves a test out says by that that it would end as before.
+        let then = before.get(&test.name).copied();
+        let outcome = match test.passed {
+            Some(false) if failed && then != Some(false) => Some("failed"),
+            Some(true) if then == Some(false) => Some("passed (it had failed before)"),
+            _ => None,
+        };
+        if let Some(outcome) = outcome.filter(|_| !selected(test)) {
             let believed = format!("--select {strategy}: no change reaches it");
-            let (test, outcome) = (test.name.clone(), "failed".into());
+            let (test, outcome) = (test.name.clone(), outcome.into());
             let miss = Miss { test, outcome, believed, ..Miss::default() };
             found.missed.push(with_change(miss, changed));
         }
@@ -159,5 +166,10 @@ mod tests {
         // One that failed before is a known failure.
         let before: Before = [("b".to_owned(), false)].into();
         assert_eq!(of_names("modules", &told(), &names, &before, &[]).missed, []);
+        // One that is repaired now would still be known as one.
+        let before: Before = [("b".to_owned(), false), ("a".to_owned(), false)].into();
+        let names: HashSet<String> = ["c".to_owned()].into();
+        let missed = of_names("modules", &told(), &names, &before, &[]).missed;
+        assert_eq!(missed.iter().map(|m| m.test.as_str()).collect::<Vec<_>>(), ["a"]);
     }
 }

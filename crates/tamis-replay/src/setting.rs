@@ -1,6 +1,7 @@
 //! What a replay has to know of the call around it.
 
 use std::path::PathBuf;
+use tamis_mutants::Language;
 
 /// The project, and tamis itself.
 #[derive(Debug, Clone)]
@@ -15,6 +16,8 @@ pub struct Setting {
     pub cache: Option<PathBuf>,
     /// The settings of the project as they are now, with their place.
     pub settings: Option<(PathBuf, Vec<u8>)>,
-    /// Whether tests inside this command are distinguished.
+    /// Whether tests inside the command that is named are distinguished; of `--resume`, that of the first call counts.
     pub has_units: bool,
+    /// The language that faults can be put into, for `--mutants`.
+    pub faults: Option<Language>,
 }

@@ -5,11 +5,12 @@
 //! revision; in the others, what all tests take while they are observed is divided by how much slower
 //! observing was there.
 
-use crate::revision::Details;
+use crate::details::Details;
 use std::collections::HashSet;
 use tamis_report::json::Version;
 use tamis_report::json::replay::{
-    CollectEvery, ReplaySummaryLine, Replayed, RevisionLine, RevisionState, Selection,
+    CollectEvery, Mutant, MutantState, MutantSums, ReplaySeconds, ReplaySummaryLine, Replayed,
+    RevisionLine, RevisionState, Selection,
 };
 
 /// How seldom recording is simulated.
@@ -49,9 +50,11 @@ fn of_strategy(found: &Replayed, n: usize, name: &str, details: &[Details]) -> R
         selected_percent: mean(&|one| percent(one.selected as f64, one.tests as f64)),
         offline_percent: mean(&|one| percent(one.offline_seconds, bare(one))),
         online_percent: mean(&|one| percent(one.online_seconds, bare(one))),
-        all_seconds: sum(&bare),
-        offline_seconds: sum(&|one| one.offline_seconds),
-        online_seconds: sum(&|one| one.online_seconds),
+        seconds: ReplaySeconds {
+            all_seconds: sum(&bare),
+            offline_seconds: sum(&|one| one.offline_seconds),
+            online_seconds: sum(&|one| one.online_seconds),
+        },
         missed: total(&|one| one.missed.len()),
         needless: total(&|one| one.needless.len()),
         failed: ran.iter().map(|line| line.failed.len()).sum(),
@@ -65,6 +68,26 @@ fn of_strategy(found: &Replayed, n: usize, name: &str, details: &[Details]) -> R
             )
         }),
         every: if name == "records" { every(later, details, slower) } else { Vec::new() },
+        mutants: (name == "records" && found.replay.mutants > 0).then(|| mutants(&ran)),
+    }
+}
+
+/// What the faults of all revisions say together.
+fn mutants(ran: &[&RevisionLine]) -> MutantSums {
+    let all: Vec<&Mutant> = ran.iter().flat_map(|line| &line.mutants).collect();
+    let judged = |one: &&&Mutant| matches!(one.state, MutantState::Killed | MutantState::Survived);
+    let judged: Vec<&Mutant> = all.iter().filter(judged).copied().collect();
+    let share = |one: &&Mutant| one.selected as f64 / one.tests.max(1) as f64 * 100.0;
+    MutantSums {
+        mutants: all.len(),
+        mutants_left_out: all.len() - judged.len(),
+        mutants_killed: judged.iter().filter(|one| one.state == MutantState::Killed).count(),
+        mutants_failed_runs: judged.iter().map(|one| one.failed).sum(),
+        mutants_missed: judged.iter().map(|one| one.missed.len()).sum(),
+        mutants_selected_percent: match judged.len() {
+            0 => 0.0,
+            many => judged.iter().map(share).sum::<f64>() / many as f64,
+        },
     }
 }
 

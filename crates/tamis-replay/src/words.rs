@@ -39,6 +39,10 @@ pub struct ReplayArguments {
     /// Run only what tamis selects: quicker, and misses are not found
     #[arg(long)]
     pub estimate: bool,
+    /// Put N faults into each revision, one at a time: every test that then fails must have been selected (mvn, ant,
+    /// gradle, java: in class files; pytest: in sources)
+    #[arg(long, value_name = "N", conflicts_with = "estimate")]
+    pub mutants: Option<NonZeroUsize>,
     /// The ways of choosing to compare: records, static, modules, hybrid
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "records")]
     pub select: Vec<String>,
@@ -49,9 +53,9 @@ pub struct ReplayArguments {
     #[arg(short, long, value_name = "N")]
     pub jobs: Option<NonZeroUsize>,
     /// Go on with the last replay, where it was ended
-    #[arg(long, conflicts_with_all = ["range", "last", "every", "only_changed", "all_parents", "setup", "clean", "estimate", "granularity"])]
+    #[arg(long, conflicts_with_all = ["range", "last", "every", "only_changed", "all_parents", "setup", "clean", "estimate", "granularity", "mutants"])]
     pub resume: bool,
-    /// Write the result to this file: .md, .csv or .json by its name; alone, that of the last replay
+    /// Write the result to this file: .html, .md, .csv or .json by its name; alone, that of the last replay
     #[arg(long, value_name = "FILE")]
     pub report: Option<PathBuf>,
     /// Print the result as a table of comma-separated values

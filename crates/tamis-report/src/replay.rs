@@ -4,7 +4,9 @@ use crate::checked::Miss;
 use crate::checks::{miss_text, percent};
 use crate::human;
 use crate::json::Line;
-use crate::json::replay::{ReplaySummaryLine, Replayed, RevisionLine, RevisionState, Selection};
+use crate::json::replay::{
+    Mutant, MutantState, ReplaySummaryLine, Replayed, RevisionLine, RevisionState, Selection,
+};
 use crate::style::{Role, Style};
 use std::fmt::Write as _;
 use std::time::Duration;
@@ -49,6 +51,7 @@ pub fn text(found: &Replayed, style: Style) -> String {
     text += &aligned(&STRATEGIES, &rows);
     for summary in &found.summaries {
         text += &every(summary).map(|line| format!("{line}\n")).unwrap_or_default();
+        text += &mutants(summary).map(|line| format!("{line}\n")).unwrap_or_default();
     }
     for line in &found.revisions {
         if let Some(problem) = &line.problem {
@@ -64,6 +67,10 @@ pub fn text(found: &Replayed, style: Style) -> String {
             human::one_line(&line.subject),
             one.strategy
         );
+        text += &miss_text(miss, style);
+    }
+    for (line, mutant, miss) in mutant_misses(found) {
+        let _ = writeln!(text, "{} with {}:", short(&line.commit), fault(mutant));
         text += &miss_text(miss, style);
     }
     text + &style.paint(Role::Strong, &verdict(found)) + "\n"
@@ -82,7 +89,9 @@ pub fn progress(line: &RevisionLine, n: usize, of: usize, left: Duration) -> Str
                 };
                 format!("{} {} of {}{missed}", one.strategy, one.selected, one.tests)
             });
-            parts.collect::<Vec<_>>().join("; ")
+            let mut parts: Vec<String> = parts.collect();
+            parts.extend(mutants_of(line));
+            parts.join("; ")
         }
     };
     let left =
@@ -105,7 +114,7 @@ pub fn json(found: &Replayed) -> std::io::Result<String> {
 
 /// What all of it says in one line.
 pub fn verdict(found: &Replayed) -> String {
-    let missed: usize = found.summaries.iter().map(|summary| summary.missed).sum();
+    let missed = missed(found);
     if found.replay.estimate {
         return "an estimate: only what was selected ran, so that misses could not be seen".into();
     }
@@ -113,6 +122,52 @@ pub fn verdict(found: &Replayed) -> String {
         0 => "0 missed".into(),
         n => format!("{} MISSED", human::number(n as u64)),
     }
+}
+
+/// Tests that were missed in revisions, and by faults that were put in.
+pub fn missed(found: &Replayed) -> usize {
+    let of = |one: &ReplaySummaryLine| one.missed + one.mutants.map_or(0, |m| m.mutants_missed);
+    found.summaries.iter().map(of).sum()
+}
+
+/// `4 faults, 3 noticed, 0 missed`.
+fn mutants_of(line: &RevisionLine) -> Option<String> {
+    let all = line.mutants.len() as u64;
+    let killed = line.mutants.iter().filter(|m| m.state == MutantState::Killed).count();
+    let missed: usize = line.mutants.iter().map(|mutant| mutant.missed.len()).sum();
+    let missed = if missed > 0 { format!(", {missed} MISSED") } else { String::new() };
+    (all > 0)
+        .then(|| format!("{}, {killed} noticed{missed}", human::counted(all, "fault", "faults")))
+}
+
+/// `faults: 40 put in, 31 noticed by 210 failed runs, of which 0 would have been skipped; 8.1% of tests selected for one`.
+fn mutants(one: &ReplaySummaryLine) -> Option<String> {
+    let sums = one.mutants?;
+    let n = |number: usize| human::number(number as u64);
+    let left_out = match sums.mutants_left_out {
+        0 => String::new(),
+        left_out => format!(" ({} of them say nothing)", n(left_out)),
+    };
+    Some(format!(
+        "faults: {} put in{left_out}, {} noticed by {}, of which {} would have been skipped; {} of tests selected for one",
+        n(sums.mutants),
+        n(sums.mutants_killed),
+        human::counted(sums.mutants_failed_runs as u64, "failed run", "failed runs"),
+        n(sums.mutants_missed),
+        percent(sums.mutants_selected_percent),
+    ))
+}
+
+/// `condition negated in org.a.B.size (src/B.java:12)`.
+fn fault(mutant: &Mutant) -> String {
+    let line = if mutant.line > 0 { format!(":{}", mutant.line) } else { String::new() };
+    human::one_line(&format!("{} in {} ({}{line})", mutant.fault, mutant.place, mutant.file))
+}
+
+fn mutant_misses(found: &Replayed) -> impl Iterator<Item = (&RevisionLine, &Mutant, &Miss)> {
+    let mutants =
+        found.revisions.iter().flat_map(|line| line.mutants.iter().map(move |m| (line, m)));
+    mutants.flat_map(|(line, mutant)| mutant.missed.iter().map(move |miss| (line, mutant, miss)))
 }
 
 /// `20 revisions of 8f3a.. to 91bc.., mvn test`.
@@ -246,7 +301,9 @@ pub fn markdown(found: &Replayed) -> String {
     text += &table(&STRATEGIES, found.summaries.iter().map(strategy_row).collect());
     for summary in &found.summaries {
         text += &every(summary).map(|line| format!("{line}\n\n")).unwrap_or_default();
-        let saved = (summary.all_seconds - summary.online_seconds).max(0.0);
+        text += &mutants(summary).map(|line| format!("{line}\n\n")).unwrap_or_default();
+        let seconds = summary.seconds;
+        let saved = (seconds.all_seconds - seconds.online_seconds).max(0.0);
         let of = |seconds: f64| {
             human::duration(Duration::try_from_secs_f64(seconds).unwrap_or_default())
         };
@@ -255,11 +312,17 @@ pub fn markdown(found: &Replayed) -> String {
             "{}: {} of {} saved after the first revision\n",
             summary.strategy,
             of(saved),
-            of(summary.all_seconds)
+            of(seconds.all_seconds)
         );
     }
     for (line, one, miss) in misses(found) {
         let _ = writeln!(text, "Missed in {} by {}:\n\n```text", short(&line.commit), one.strategy);
+        text += &miss_text(miss, Style::plain()).replace("```", "'''");
+        text += "```\n\n";
+    }
+    for (line, mutant, miss) in mutant_misses(found) {
+        let with = escape(&fault(mutant));
+        let _ = writeln!(text, "Missed in {} with {with}:\n\n```text", short(&line.commit));
         text += &miss_text(miss, Style::plain()).replace("```", "'''");
         text += "```\n\n";
     }
@@ -296,7 +359,7 @@ pub fn csv(found: &Replayed) -> String {
 mod tests {
     use super::*;
     use crate::json::Version;
-    use crate::json::replay::ReplayLine;
+    use crate::json::replay::{MutantSums, ReplayLine, RevisionTimes};
 
     fn found() -> Replayed {
         let commit = |n: char| n.to_string().repeat(40);
@@ -308,11 +371,11 @@ mod tests {
             changed_files: 2,
             state,
             problem: (state != RevisionState::Ran).then(|| "no such file".into()),
-            wall_seconds: 3.0,
-            setup_seconds: None,
+            times: RevisionTimes { wall_seconds: 3.0, setup_seconds: None },
             selections,
             failed: Vec::new(),
             flaky: Vec::new(),
+            mutants: Vec::new(),
         };
         let miss = Miss {
             test: "s::t".into(),
@@ -338,6 +401,7 @@ mod tests {
                 strategies: vec!["records".into()],
                 estimate: false,
                 revisions: vec![commit('a'), commit('b')],
+                mutants: 0,
                 began_ms: 0,
                 bare_seconds: None,
             },
@@ -372,6 +436,45 @@ mod tests {
             assert!(text.contains(part), "{part} in {text}");
         }
         assert!(markdown(&found).contains("**1 MISSED**"));
+    }
+
+    #[test]
+    fn a_fault_that_is_missed_is_loud_too() {
+        let mut found = found();
+        found.revisions[0].selections[0].missed.clear();
+        found.summaries[0].missed = 0;
+        assert_eq!(verdict(&found), "0 missed");
+        let miss = Miss { test: "s::u".into(), outcome: "failed".into(), ..Miss::default() };
+        found.revisions[0].mutants = vec![Mutant {
+            file: "src/B.java".into(),
+            line: 12,
+            place: "a.B.size".into(),
+            fault: "condition negated".into(),
+            touched: true,
+            state: MutantState::Killed,
+            tests: 8,
+            selected: 2,
+            failed: 1,
+            missed: vec![miss],
+        }];
+        found.summaries[0].mutants = Some(MutantSums {
+            mutants: 1,
+            mutants_killed: 1,
+            mutants_failed_runs: 1,
+            mutants_missed: 1,
+            mutants_selected_percent: 25.0,
+            ..MutantSums::default()
+        });
+        let sums = "faults: 1 put in, 1 noticed by 1 failed run, of which 1 would have been skipped; 25% of tests selected for one";
+        let place = "with condition negated in a.B.size (src/B.java:12):";
+        let shown = text(&found, Style::plain());
+        for part in [sums, place, "MISS s::u failed and would have been skipped", "1 MISSED\n"] {
+            assert!(shown.contains(part), "{part} in {shown}");
+        }
+        let shown = markdown(&found);
+        assert!(shown.contains(sums) && shown.contains(place) && shown.contains("**1 MISSED**"));
+        let line = progress(&found.revisions[0], 1, 2, Duration::ZERO);
+        assert!(line.contains("; 1 fault, 1 noticed, 1 MISSED"), "{line}");
     }
 
     #[test]

@@ -28,6 +28,9 @@ pub struct ReplayLine {
     pub estimate: bool,
     /// The revisions, oldest first, by their full names.
     pub revisions: Vec<String>,
+    /// How many faults are put into each revision, one at a time.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub mutants: usize,
     /// When it began, in milliseconds since 1970.
     pub began_ms: u64,
     /// The command by itself, without tamis, on the first revision that could be run; not for estimates.
@@ -65,17 +68,68 @@ pub struct RevisionLine {
     /// Of one that could not be run: why, one line for people.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub problem: Option<String>,
-    /// From the checkout to the end.
-    pub wall_seconds: f64,
-    /// What `--setup` took, where it ran.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub setup_seconds: Option<f64>,
+    #[serde(flatten)]
+    pub times: RevisionTimes,
     /// One for each strategy, in their order.
     pub selections: Vec<Selection>,
     /// Tests that failed when all ran, and failed again when they were tried again.
     pub failed: Vec<String>,
     /// Tests that failed and then passed without a change.
     pub flaky: Vec<String>,
+    /// The faults that were put in (`--mutants`).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub mutants: Vec<Mutant>,
+}
+
+/// What a revision took.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct RevisionTimes {
+    /// From the checkout to the end, faults included.
+    pub wall_seconds: f64,
+    /// What `--setup` took, where it ran.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub setup_seconds: Option<f64>,
+}
+
+/// What became of a fault that was put in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum MutantState {
+    /// At least one test failed because of it.
+    Killed,
+    /// All tests ended as without it.
+    Survived,
+    /// The build compiled its file again: it was not there while tests ran.
+    Undone,
+    /// The command took too long or failed beside its tests, and no test failed.
+    Broken,
+}
+
+/// One fault that was put into a revision, while all tests ran.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Mutant {
+    /// The source that it is in, from the top of the repository.
+    pub file: String,
+    /// Its line; 0 where it is not known.
+    pub line: u32,
+    /// The method or function.
+    pub place: String,
+    /// What is wrong: `condition negated`, `return value changed` or `call removed`.
+    pub fault: String,
+    /// Whether it is in a function or line that the revision changed.
+    pub touched: bool,
+    pub state: MutantState,
+    /// How many tests there are, and how many of them were selected because of it.
+    pub tests: usize,
+    pub selected: usize,
+    /// How many tests failed because of it.
+    pub failed: usize,
+    /// Those of them that would have been skipped.
+    pub missed: Vec<Miss>,
+}
+
+fn is_zero(number: &usize) -> bool {
+    *number == 0
 }
 
 /// What one strategy chose in one revision.
@@ -119,10 +173,8 @@ pub struct ReplaySummaryLine {
     /// The mean, over revisions, of the time with tamis in percent of that of all tests.
     pub offline_percent: f64,
     pub online_percent: f64,
-    /// In all.
-    pub all_seconds: f64,
-    pub offline_seconds: f64,
-    pub online_seconds: f64,
+    #[serde(flatten)]
+    pub seconds: ReplaySeconds,
     pub missed: usize,
     pub needless: usize,
     pub failed: usize,
@@ -135,6 +187,34 @@ pub struct ReplaySummaryLine {
     pub break_even: Option<usize>,
     /// The saving, in percent of all, if collection runs only every Nth time.
     pub every: Vec<CollectEvery>,
+    /// What the faults of all revisions say together; for `records`, with `--mutants`.
+    #[serde(flatten)]
+    pub mutants: Option<MutantSums>,
+}
+
+/// Times of all revisions after the first together.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ReplaySeconds {
+    /// All tests, without tamis.
+    pub all_seconds: f64,
+    pub offline_seconds: f64,
+    pub online_seconds: f64,
+}
+
+/// What the faults of a replay say together.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct MutantSums {
+    /// Faults that were put in, and those of them that say nothing: undone by a build, or broken beside the tests.
+    pub mutants: usize,
+    pub mutants_left_out: usize,
+    /// Faults by which at least one test failed.
+    pub mutants_killed: usize,
+    /// Runs of tests that failed because of a fault.
+    pub mutants_failed_runs: usize,
+    /// Those of them that would have been skipped.
+    pub mutants_missed: usize,
+    /// The mean, over faults, of the share of tests that was selected because of one, in percent.
+    pub mutants_selected_percent: f64,
 }
 
 /// What is saved if only every Nth run is recorded.

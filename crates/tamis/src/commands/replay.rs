@@ -5,8 +5,9 @@ use crate::{CommandTraits, terminal};
 use anyhow::{Context as _, Result, anyhow};
 use std::ffi::OsString;
 use std::path::Path;
+use tamis_frontend_python::concerns_pytest;
 use tamis_project::{Project, cache_folder};
-use tamis_replay::{Form, Progress, ReplayArguments, Setting, last_result};
+use tamis_replay::{Form, Language, Progress, ReplayArguments, Setting, last_result};
 use tamis_report::json::Line;
 use tamis_report::json::replay::Replayed;
 use tamis_report::{exit, human, replay as shown};
@@ -20,13 +21,21 @@ pub(crate) fn replay(
     let form = arguments.report.as_deref().map(Form::of).transpose()?;
     let settings = project.settings_file.clone();
     let settings = settings.and_then(|file| std::fs::read(&file).ok().map(|text| (file, text)));
+    let traits = traits(&arguments.command);
     let setting = Setting {
         tamis: std::env::current_exe().context("tamis cannot find itself")?,
         folder: project.folder.clone(),
         store: project.store_folder.clone().map_err(|why| anyhow!(why))?,
         cache: cache_folder(),
         settings,
-        has_units: !arguments.command.is_empty() && traits(&arguments.command).units,
+        has_units: traits.units,
+        faults: match traits {
+            CommandTraits { graph: true, .. } => Some(Language::Jvm),
+            CommandTraits { units: true, .. } if concerns_pytest(&arguments.command) => {
+                Some(Language::Python)
+            }
+            _ => None,
+        },
     };
     if arguments.only_shows() {
         return show(options, arguments, form, &last_result(&setting)?);
@@ -92,6 +101,5 @@ fn show(
         }
         _ => terminal::print(&shown::text(found, terminal::output_style(options))),
     }
-    let missed = found.summaries.iter().any(|one| one.missed > 0);
-    Ok(if missed { exit::MISSED } else { exit::SUCCESS })
+    Ok(if shown::missed(found) > 0 { exit::MISSED } else { exit::SUCCESS })
 }
