@@ -8,7 +8,7 @@
 //!
 //! | module | what |
 //! | --- | --- |
-//! | [`place`] | where bytes are: a folder ([`folder`]) or a bucket ([`bucket`]) |
+//! | [`place`] | where bytes are: a folder ([`folder`]) or a bucket ([`bucket`]), as a [`url`] says |
 //! | [`keys`] | who signs, and what |
 //! | [`pack`], [`head`] | the two formats |
 //! | [`trust`] | who is believed |
@@ -41,6 +41,7 @@ pub mod push;
 pub mod remote;
 pub mod scope;
 pub mod trust;
+pub mod url;
 pub mod verify;
 
 pub use error::RemoteError;

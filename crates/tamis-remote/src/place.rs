@@ -1,4 +1,4 @@
-//! Where the bytes are. Names are words between slashes; a place may be a folder or a bucket.
+//! Where the bytes are. Names are words between slashes; a place may be a folder or a bucket ([`crate::url`] opens one).
 //!
 //! The one thing that is asked of a place beyond keeping bytes is [`Place::replace`]: it replaces an object only if that
 //! is still the one that the caller has seen.
@@ -82,12 +82,4 @@ pub trait Place: Send + Sync + std::fmt::Debug {
 
     /// Bytes of objects that were read and written so far.
     fn traffic(&self) -> (u64, u64);
-}
-
-/// Opens the place that a url names.
-pub fn open(url: &str) -> Result<Box<dyn Place>, RemoteError> {
-    match url.strip_prefix("file://") {
-        Some(path) => Ok(Box::new(crate::folder::Folder::new(path.into()))),
-        None => Ok(Box::new(crate::bucket::Bucket::open(url)?)),
-    }
 }

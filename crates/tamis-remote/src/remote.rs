@@ -5,9 +5,10 @@ use crate::head::Head;
 use crate::keys::{PublicKey, SecretKey};
 use crate::memory::Memory;
 use crate::pack;
-use crate::place::{self, Deadline, Found, Place, Version};
+use crate::place::{Deadline, Found, Place, Version};
 use crate::scope;
 use crate::trust::Trust;
+use crate::url;
 use std::time::{SystemTime, UNIX_EPOCH};
 use tamis_core::PathMap;
 use tamis_settings::Remote as Settings;
@@ -54,7 +55,7 @@ impl Remote {
             branch: scope::branch(paths.root(), &variable),
             paths: paths.clone(),
             trust: Trust::new(&settings.trusted, own),
-            place: place::open(&settings.url)?,
+            place: url::open(&settings.url)?,
             settings: settings.clone(),
         })
     }

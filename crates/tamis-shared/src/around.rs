@@ -85,7 +85,7 @@ pub fn push_after(project: &Project, offline: bool, notices: &dyn Notices) {
     }
     let records = counted(new as u64, "new record", "new records");
     if settings.push == Push::Wait {
-        let told = match crate::verbs::push(project, &store, &remote, &scope) {
+        let told = match crate::pushing::push(project, &store, &remote, &scope) {
             Ok(text) => text,
             Err(error) => format!(
                 "{records} could not be pushed to {scope} and stay here for the next time: {error}"

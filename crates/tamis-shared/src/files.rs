@@ -1,14 +1,11 @@
 //! Records in files: export, import, and other stores of this machine.
 
-use crate::verbs::{Answer, line};
+use crate::answer::{Answer, line};
 use anyhow::{Context as _, Result, bail};
-use std::fs::File;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 use tamis_core::Notices;
 use tamis_project::Project;
 use tamis_remote::keys::SecretKey;
-use tamis_remote::place::Deadline;
 use tamis_remote::trust::Trust;
 use tamis_remote::{outbound, pack, remote, scope};
 use tamis_report::human::{bytes, counted};
@@ -18,31 +15,6 @@ use tamis_store::{Shipment, Store};
 
 /// The scope that stands in files.
 const SCOPE: &str = "export";
-
-/// The turn of one process of a store to push; others wait.
-#[derive(Debug)]
-pub(crate) struct Turn(#[expect(dead_code, reason = "the lock ends with it")] File);
-
-impl Turn {
-    pub(crate) fn wait(store: &Path, until: Deadline) -> Result<Self> {
-        let file = store.join("push.lock");
-        let open = || File::options().read(true).write(true).open(&file);
-        let lock = open().or_else(|_| {
-            let _ = tamis_private::create_file(&file);
-            open()
-        });
-        let lock = lock.with_context(|| file.display().to_string())?;
-        loop {
-            match rustix::fs::flock(&lock, rustix::fs::FlockOperation::NonBlockingLockExclusive) {
-                Ok(()) => return Ok(Self(lock)),
-                Err(rustix::io::Errno::WOULDBLOCK) => {}
-                Err(error) => return Err(error).with_context(|| file.display().to_string()),
-            }
-            until.check().context("another push is under way")?;
-            std::thread::sleep(Duration::from_millis(50));
-        }
-    }
-}
 
 /// What of the settings counts for files: without [remote], the defaults.
 fn settings(project: &Project) -> Settings {

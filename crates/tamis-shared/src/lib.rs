@@ -6,13 +6,16 @@
 //!
 //! Nothing is printed: remarks go to a [`tamis_core::Notices`], answers of verbs are an [`Answer`].
 
+mod answer;
 mod around;
 mod files;
+mod pushing;
 mod verbs;
 mod words;
 
+pub use answer::Answer;
 pub use around::{pull_before, push_after};
-pub use verbs::{Answer, answer};
+pub use verbs::answer;
 pub use words::{StoreArguments, StoreVerb, TEACH};
 
 /// The variable that turns the shared store off.

@@ -1,5 +1,7 @@
 //! The verbs of `tamis store`.
 
+use crate::answer::{Answer, line};
+use crate::pushing::push;
 use crate::words::{StoreArguments, StoreVerb};
 use crate::{files, is_off};
 use anyhow::{Context as _, Result, bail};
@@ -12,31 +14,11 @@ use tamis_remote::place::Deadline;
 use tamis_remote::pull::Wish;
 use tamis_remote::{Remote, RemoteError};
 use tamis_report::human::{bytes, counted};
-use tamis_report::json::Version;
 use tamis_report::json::store::StoreLine;
 use tamis_store::Store;
 
-/// How long a push may take, in the background or not.
-const PUSH: Duration = Duration::from_secs(10 * 60);
 /// Other verbs that somebody waits for.
 const VERB: Duration = Duration::from_secs(10 * 60);
-
-/// What a verb answers.
-#[derive(Debug)]
-pub struct Answer {
-    /// For people, with its ends of lines.
-    pub text: String,
-    /// The same for programs.
-    pub lines: Vec<StoreLine>,
-    /// Whether something is wrong.
-    pub wrong: bool,
-}
-
-impl Answer {
-    pub(crate) fn of(text: String, line: StoreLine) -> Self {
-        Self { text, lines: vec![line], wrong: false }
-    }
-}
 
 /// Answers one verb.
 pub fn answer(
@@ -80,10 +62,6 @@ pub fn answer(
     }
 }
 
-pub(crate) fn line(action: &str) -> StoreLine {
-    StoreLine { version: Version, action: action.to_owned(), ..StoreLine::default() }
-}
-
 /// The scope that is written, or why there is none.
 fn written(remote: &Remote) -> Result<String> {
     let template = remote.settings.write.as_ref();
@@ -92,40 +70,6 @@ fn written(remote: &Remote) -> Result<String> {
     remote.write_scope().with_context(|| {
         format!("`write` is {template}, and the branch is not known; TAMIS_BRANCH=NAME says it")
     })
-}
-
-/// Pushes, one process at a time, and remembers how it went.
-pub(crate) fn push(
-    project: &Project,
-    store: &Store,
-    remote: &Remote,
-    scope: &str,
-) -> Result<String> {
-    let until = Deadline::within(PUSH);
-    let _turn = files::Turn::wait(store.dir(), until)?;
-    let key = SecretKey::of_this_machine()?;
-    // With the key that has just been made, perhaps.
-    let settings = &remote.settings;
-    let remote = Remote::with_key(settings, &project.paths, Some(key.public()))?;
-    let result = remote.push(store, scope, &key, until);
-    let text = match &result {
-        Ok(pushed) if pushed.packs == 0 => format!("nothing new to push to {scope}"),
-        Ok(pushed) => {
-            let records = counted(pushed.records as u64, "record", "records");
-            let mut text = format!("pushed {records} to {scope} ({})", bytes(pushed.bytes));
-            if pushed.compacted > 0 {
-                let _ = write!(text, "; put {} packs together", pushed.compacted);
-            }
-            text
-        }
-        Err(error) => format!("failed: {error}"),
-    };
-    let mut memory = remote.memory(store, scope);
-    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
-    memory.last_push = Some((now.unwrap_or_default().as_millis() as u64, text.clone()));
-    remote.remember(store, scope, &memory);
-    result?;
-    Ok(text)
 }
 
 fn pulled(remote: &Remote, store: &Store, wish: Wish) -> Answer {
