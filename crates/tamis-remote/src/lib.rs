@@ -45,4 +45,4 @@ pub mod url;
 pub mod verify;
 
 pub use error::RemoteError;
-pub use remote::Remote;
+pub use remote::{Remote, believed};

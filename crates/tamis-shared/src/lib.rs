@@ -14,7 +14,7 @@ mod verbs;
 mod words;
 
 pub use answer::Answer;
-pub use around::{pull_before, push_after};
+pub use around::{believed, pull_before, push_after};
 pub use verbs::answer;
 pub use words::{StoreArguments, StoreVerb, TEACH};
 

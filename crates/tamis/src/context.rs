@@ -48,8 +48,9 @@ impl Context {
 
     fn with(options: &Options, reporters: Vec<Box<dyn Reporter>>) -> Result<Self> {
         let times = Timeline::new();
-        let project = Project::find(options.common.store.as_deref())?;
+        let mut project = Project::find(options.common.store.as_deref())?;
         let reporters = Reporters::new(reporters);
+        project.believed = tamis_shared::believed(&project, &reporters);
         tamis_shared::pull_before(&project, options.common.offline, &reporters);
         Ok(Self {
             frontends: frontends(project.settings.python.functions),

@@ -26,8 +26,9 @@ pub(crate) fn store(
     options: &Options,
     words: &tamis_shared::StoreArguments,
 ) -> anyhow::Result<i32> {
-    let project = Project::find(options.common.store.as_deref())?;
+    let mut project = Project::find(options.common.store.as_deref())?;
     let messages = &terminal::Messages;
+    project.believed = tamis_shared::believed(&project, messages);
     let answer = tamis_shared::answer(&project, options.common.offline, words, messages)?;
     match options.common.json {
         true => answer.lines.into_iter().try_for_each(|line| terminal::json(&Line::Store(line)))?,
