@@ -159,7 +159,8 @@ impl Remote {
         let Found::Bytes(bytes, _) = self.place().get(&name, None, until)? else {
             return Err(RemoteError::Refused("it is not there".into()));
         };
-        let (header, mut shipment) = pack::read(&bytes, address, (&self.project, scope), &self.trust)?;
+        let (header, mut shipment) =
+            pack::read(&bytes, address, (&self.project, scope), &self.trust)?;
         shipment.kept.retain(|kept| crate::remote::KINDS.contains(&kept.kind.as_str()));
         Ok((header.signer, shipment))
     }

@@ -49,7 +49,8 @@ impl Store {
                     taken.forgotten += 1;
                     continue;
                 }
-                let arriving = Arriving { conn, shipment, ids: &ids, origin, believed: &believed, keep };
+                let arriving =
+                    Arriving { conn, shipment, ids: &ids, origin, believed: &believed, keep };
                 match arriving.take(record, &mut proofs)? {
                     Some(true) => taken.records += 1,
                     Some(false) => taken.known += 1,

@@ -11,6 +11,7 @@ pub(crate) mod replay;
 pub(crate) mod report;
 pub(crate) mod run;
 pub(crate) mod select;
+pub(crate) mod shards;
 pub(crate) mod static_verb;
 pub(crate) mod status;
 pub(crate) mod why;
