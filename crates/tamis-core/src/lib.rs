@@ -30,7 +30,7 @@ pub use notice::{Notice, Notices, Silent, Step, Weight};
 pub use path::{PathMap, PortablePath};
 pub use plan::{Difference, Evidence, Planned, Way};
 pub use question::{Question, Scheme};
-pub use record::{Note, Outcome, RecordId, RecordSummary, Taint};
+pub use record::{Note, Origin, Outcome, RecordId, RecordSummary, Taint};
 pub use strategy::Strategy;
 pub use value::{Hash, Hasher, Value};
 

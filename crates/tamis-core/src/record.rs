@@ -261,6 +261,34 @@ pub struct Run {
     pub left_behind: Vec<PortablePath>,
 }
 
+/// Where a record came from.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+pub enum Origin {
+    /// It ran here.
+    #[default]
+    Here,
+    /// A file, or another store, that the user named.
+    Named(String),
+    /// A scope of a shared store. It counts while the settings read that scope there and believe the signer.
+    Shared {
+        /// Which store and which project in it.
+        place: crate::Hash,
+        scope: String,
+        signer: String,
+    },
+}
+
+impl Origin {
+    /// What people call it; `None` where it is here.
+    pub fn shown(&self) -> Option<&str> {
+        match self {
+            Self::Here => None,
+            Self::Named(name) => Some(name),
+            Self::Shared { scope, .. } => Some(scope),
+        }
+    }
+}
+
 /// One record without its observations.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RecordSummary {
@@ -275,8 +303,7 @@ pub struct RecordSummary {
     pub inputs: u32,
     pub taints: Vec<Taint>,
     pub notes: Vec<Note>,
-    /// Where it came from: the scope of a shared store, a file; empty for a run of this store.
-    pub origin: String,
+    pub origin: Origin,
 }
 
 impl RecordSummary {

@@ -10,7 +10,7 @@ use tamis_core::{Hash, Notices, PathMap, Scheme};
 use tamis_fs::Fingerprinter;
 use tamis_observe::{Judgement, Rules, Services};
 use tamis_settings::{Contact, FileGlob, Ignored, PathRules, Places, RuleAnswer, Settings};
-use tamis_store::Store;
+use tamis_store::{Believed, Store};
 
 /// Everything that is settled before the first question is asked.
 #[derive(Debug)]
@@ -25,6 +25,8 @@ pub struct Project {
     pub rules: Arc<PathRules>,
     pub fingerprinter: Arc<Fingerprinter>,
     pub services: Services,
+    /// Which records of other machines count; none until somebody says so.
+    pub believed: Believed,
     commands: FingerprintCommands,
     /// What is wrong with the store has been reported.
     reported: AtomicBool,
@@ -82,6 +84,7 @@ impl Project {
             rules,
             fingerprinter,
             services,
+            believed: Believed::default(),
             commands,
             reported: AtomicBool::new(false),
         })
@@ -142,6 +145,7 @@ impl Project {
         opened.ok().map(|(store, set_aside)| {
             notice_set_aside(notices, set_aside);
             store.set_keep_per_test(self.settings.keep.records);
+            store.believe(self.believed.clone());
             store
         })
     }
@@ -161,6 +165,7 @@ impl Project {
         let opened = Store::open_existing(folder)?;
         Ok(opened.map(|(store, set_aside)| {
             notice_set_aside(notices, set_aside);
+            store.believe(self.believed.clone());
             store
         }))
     }

@@ -2,7 +2,7 @@
 //!
 //! A pack whose newest run is too old leaves its head; of what is too large, the oldest packs. Both stay for a day, like packs
 //! that were put into others. Packs that no head of the project names are the work of a push that did not come to
-//! its end; they are removed when they are older than a day.
+//! its end; they are removed when they are older than a day. What machines of one run agreed on goes after a month.
 
 use crate::compact::GRACE;
 use crate::error::RemoteError;
@@ -12,7 +12,11 @@ use crate::place::{Deadline, Found};
 use crate::remote::{Remote, now_ms};
 use crate::scope;
 use std::collections::BTreeSet;
+use std::time::Duration;
 use tamis_store::Store;
+
+/// How long machines of one run can come after the first.
+const PLANS_STAY: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 
 /// What was done.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -61,6 +65,11 @@ impl Remote {
                 }
             }
             Err(why) => done.left = Some(why),
+        }
+        for object in self.place().list(&scope::plans(&self.project), until)? {
+            if object.age > PLANS_STAY {
+                self.place().remove(&object.name, until)?;
+            }
         }
         Ok(done)
     }

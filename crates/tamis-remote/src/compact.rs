@@ -48,7 +48,7 @@ impl Remote {
         let mut gone = BTreeSet::new();
         for pack in &group {
             match self.read_pack(scope, &pack.address, until) {
-                Ok(shipment) => {
+                Ok((_, shipment)) => {
                     merging.add(&shipment);
                     gone.insert(pack.address.clone());
                 }

@@ -217,7 +217,10 @@ impl Place for Folder {
     fn remove(&self, name: &str, until: Deadline) -> Result<(), RemoteError> {
         until.check()?;
         let path = self.path(name);
-        match fs::remove_file(&path) {
+        // An object that can be replaced is a folder.
+        let removed =
+            if path.is_dir() { fs::remove_dir_all(&path) } else { fs::remove_file(&path) };
+        match removed {
             Err(e) if e.kind() != ErrorKind::NotFound => Err(failed(&path, &e)),
             _ => Ok(()),
         }

@@ -54,6 +54,7 @@ pub struct About<'a> {
 pub enum Kind {
     Pack,
     Head,
+    Plan,
 }
 
 impl About<'_> {
@@ -63,6 +64,7 @@ impl About<'_> {
         let kind: &[u8] = match self.kind {
             Kind::Pack => b"pack",
             Kind::Head => b"head",
+            Kind::Plan => b"plan",
         };
         for part in [kind, self.project.as_bytes(), self.scope.as_bytes(), body] {
             hasher.update(&(part.len() as u64).to_le_bytes());

@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! URL/v1/PROJECT/packs/ADDRESS      a pack: records of some runs, signed, named by the BLAKE3 of its bytes
+//! URL/v1/PROJECT/plans/SCOPE-NAME   what machines of one run agreed on, signed, never changed
 //! URL/v1/PROJECT/heads/SCOPE        the head of a scope: which packs belong to it, signed; the only thing that is
 //!                                   ever replaced, and only by whoever has seen what he replaces
 //! ```
@@ -15,6 +16,7 @@
 //! | [`scope`] | names of projects and scopes |
 //! | [`outbound`] | what of a record leaves the machine |
 //! | [`memory`] | what this machine remembers of a scope |
+//! | [`plans`] | what several machines have to agree on |
 //! | [`pull`], [`push`], [`compact`], [`collect`], [`verify`] | what is done with them |
 //!
 //! Merging is a union: who loses a race for the head reads the new one, adds its packs, and tries again. Nothing here
@@ -36,6 +38,7 @@ pub mod memory;
 pub mod outbound;
 pub mod pack;
 pub mod place;
+pub mod plans;
 pub mod pull;
 pub mod push;
 pub mod remote;
@@ -45,4 +48,4 @@ pub mod url;
 pub mod verify;
 
 pub use error::RemoteError;
-pub use remote::Remote;
+pub use remote::{Remote, believed};

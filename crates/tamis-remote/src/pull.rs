@@ -6,13 +6,14 @@
 
 use crate::error::RemoteError;
 use crate::head::PackEntry;
+use crate::keys::PublicKey;
 use crate::memory::Memory;
 use crate::pack;
 use crate::place::{Deadline, Found};
 use crate::remote::{FoundHead, Remote, now_ms};
 use crate::scope;
 use std::collections::BTreeSet;
-use tamis_store::{Store, TakenIn};
+use tamis_store::{Shipment, Store, TakenIn};
 
 /// What came of a pull.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -41,6 +42,7 @@ impl Remote {
     /// Pulls all scopes that are read.
     pub fn pull(&self, store: &Store, wish: Wish, until: Deadline) -> Pulled {
         let mut pulled = Pulled::default();
+        store.believe(self.believed());
         for scope in self.read_scopes() {
             if let Err(error) = self.pull_scope(store, &scope, wish, until, &mut pulled) {
                 match error {
@@ -141,24 +143,25 @@ impl Remote {
         entry: &PackEntry,
         until: Deadline,
     ) -> Result<TakenIn, RemoteError> {
-        let shipment = self.read_pack(scope, &entry.address, until)?;
+        let (signer, shipment) = self.read_pack(scope, &entry.address, until)?;
         until.check()?;
-        Ok(store.take_in(&shipment, scope)?)
+        Ok(store.take_in(&shipment, &self.origin(scope, &signer))?)
     }
 
-    /// The records of a pack that is believed.
+    /// The records of a pack that is believed, and who signed it.
     pub(crate) fn read_pack(
         &self,
         scope: &str,
         address: &str,
         until: Deadline,
-    ) -> Result<tamis_store::Shipment, RemoteError> {
+    ) -> Result<(PublicKey, Shipment), RemoteError> {
         let name = scope::pack_name(&self.project, address);
         let Found::Bytes(bytes, _) = self.place().get(&name, None, until)? else {
             return Err(RemoteError::Refused("it is not there".into()));
         };
-        let (_, mut shipment) = pack::read(&bytes, address, (&self.project, scope), &self.trust)?;
+        let (header, mut shipment) =
+            pack::read(&bytes, address, (&self.project, scope), &self.trust)?;
         shipment.kept.retain(|kept| crate::remote::KINDS.contains(&kept.kind.as_str()));
-        Ok(shipment)
+        Ok((header.signer, shipment))
     }
 }

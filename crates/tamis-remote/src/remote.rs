@@ -10,9 +10,9 @@ use crate::scope;
 use crate::trust::Trust;
 use crate::url;
 use std::time::{SystemTime, UNIX_EPOCH};
-use tamis_core::PathMap;
+use tamis_core::{Hash, Origin, PathMap};
 use tamis_settings::Remote as Settings;
-use tamis_store::Store;
+use tamis_store::{Believed, Store};
 
 /// What front ends keep that helps on another machine.
 pub const KINDS: [&str; 2] = ["goal", "go-listing"];
@@ -51,7 +51,7 @@ impl Remote {
     ) -> Result<Self, RemoteError> {
         let variable = |name: &str| std::env::var(name).ok();
         Ok(Self {
-            project: settings.project.clone().unwrap_or_else(|| scope::project(paths.root())),
+            project: project_of(settings, paths),
             branch: scope::branch(paths.root(), &variable),
             paths: paths.clone(),
             trust: Trust::new(&settings.trusted, own),
@@ -66,13 +66,22 @@ impl Remote {
 
     /// The scopes that are read, those with a branch only where it is known.
     pub fn read_scopes(&self) -> Vec<String> {
-        let branch = self.branch.as_deref();
-        let mut scopes: Vec<String> = Vec::new();
-        for template in &self.settings.read {
-            let resolved = scope::resolved(template, branch);
-            scopes.extend(resolved.filter(|scope| !scopes.contains(scope)));
+        read_scopes(&self.settings, self.branch.as_deref())
+    }
+
+    /// Which records that were pulled count now.
+    pub fn believed(&self) -> Believed {
+        let scopes = self.read_scopes();
+        believed_in(&scopes, (&self.settings.url, &self.project), &self.trust)
+    }
+
+    /// Where records of a pack come from.
+    pub(crate) fn origin(&self, scope: &str, signer: &PublicKey) -> Origin {
+        Origin::Shared {
+            place: place_id(&self.settings.url, &self.project),
+            scope: scope.to_owned(),
+            signer: signer.to_string(),
         }
-        scopes
     }
 
     /// The scope that is written to.
@@ -135,6 +144,40 @@ impl Remote {
         let head = Head::new(&self.project, scope);
         Ok(FoundHead { head, signer: None, version: None, address: String::new() })
     }
+}
+
+/// Which records that were pulled count now, without opening the shared store.
+pub fn believed(settings: &Settings, paths: &PathMap) -> Result<Believed, RemoteError> {
+    let own = SecretKey::existing()?.map(|key| key.public());
+    let branch = scope::branch(paths.root(), &|name| std::env::var(name).ok());
+    let project = project_of(settings, paths);
+    let scopes = read_scopes(settings, branch.as_deref());
+    Ok(believed_in(&scopes, (&settings.url, &project), &Trust::new(&settings.trusted, own)))
+}
+
+fn believed_in(scopes: &[String], (url, project): (&str, &str), trust: &Trust) -> Believed {
+    Believed {
+        place: Some(place_id(url, project)),
+        scopes: scopes.iter().map(|scope| (scope.clone(), trust.signers(scope))).collect(),
+    }
+}
+
+fn project_of(settings: &Settings, paths: &PathMap) -> String {
+    settings.project.clone().unwrap_or_else(|| scope::project(paths.root()))
+}
+
+fn read_scopes(settings: &Settings, branch: Option<&str>) -> Vec<String> {
+    let mut scopes: Vec<String> = Vec::new();
+    for template in &settings.read {
+        let resolved = scope::resolved(template, branch);
+        scopes.extend(resolved.filter(|scope| !scopes.contains(scope)));
+    }
+    scopes
+}
+
+/// A shared store and a project in it.
+fn place_id(url: &str, project: &str) -> Hash {
+    Hash::of_parts([url.trim_end_matches('/').as_bytes(), project.as_bytes()])
 }
 
 pub(crate) fn now_ms() -> u64 {

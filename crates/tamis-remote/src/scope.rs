@@ -16,6 +16,15 @@ pub fn pack_name(project: &str, address: &str) -> String {
     format!("{}/{address}", packs(project))
 }
 
+/// The folder of what machines agreed on.
+pub fn plans(project: &str) -> String {
+    format!("v1/{}/plans", escaped(project))
+}
+
+pub fn plan_name(project: &str, scope: &str, name: &str) -> String {
+    format!("{}/{}-{}", plans(project), escaped(scope), escaped(name))
+}
+
 /// The folder of the heads of a project.
 pub fn heads(project: &str) -> String {
     format!("v1/{}/heads", escaped(project))
@@ -58,6 +67,22 @@ pub fn branch(root: &Path, variable: &dyn Fn(&str) -> Option<String>) -> Option<
     ];
     let set = |name: &str| variable(name).filter(|value| !value.is_empty());
     set("TAMIS_BRANCH").or_else(|| checked_out(root)).or_else(|| OF_CI.into_iter().find_map(set))
+}
+
+/// By which number all machines of one run of CI know it; the same where a job of it is run again.
+pub fn ci_run(variable: &dyn Fn(&str) -> Option<String>) -> Option<String> {
+    const OF_CI: [&str; 6] = [
+        "TAMIS_RUN",
+        "GITHUB_RUN_ID",
+        "CI_PIPELINE_ID",
+        "BUILDKITE_BUILD_ID",
+        "BUILD_TAG",
+        "CIRCLE_WORKFLOW_ID",
+    ];
+    OF_CI.into_iter().find_map(|name| {
+        let value = variable(name).filter(|value| !value.is_empty())?;
+        Some(format!("{name}={value}"))
+    })
 }
 
 /// What `.git/HEAD` says, without git.

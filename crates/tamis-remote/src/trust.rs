@@ -3,6 +3,7 @@
 use crate::error::RemoteError;
 use crate::keys::PublicKey;
 use tamis_settings::{NameGlobs, TrustedKey};
+use tamis_store::Signers;
 
 #[derive(Debug, Clone, Default)]
 pub struct Trust {
@@ -50,6 +51,19 @@ impl Trust {
         Err(RemoteError::Refused(format!(
             "it is signed by {key}, which is not among the trusted-keys for {scope}"
         )))
+    }
+
+    /// Whose word counts in a scope.
+    pub fn signers(&self, scope: &str) -> Signers {
+        let mut these: Vec<String> = self.own.iter().map(ToString::to_string).collect();
+        for (key, scopes) in &self.trusted {
+            match key {
+                _ if !scopes.matches_whole(scope.as_bytes()) => {}
+                None => return Signers::Anyone,
+                Some(key) => these.push(key.to_string()),
+            }
+        }
+        Signers::These(these)
     }
 
     /// The key of this machine.

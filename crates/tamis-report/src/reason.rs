@@ -137,9 +137,9 @@ pub fn believed(proof: Option<&str>, reason: &str) -> String {
 /// What proves a skip: `record #12, 1,034 inputs`; of one that did not run here, with where it came from.
 pub fn proof(record: &RecordSummary) -> String {
     let inputs = human::counted(u64::from(record.inputs), "input", "inputs");
-    match record.origin.as_str() {
-        "" => format!("record {}, {inputs}", record.id),
-        origin => format!("record {} from {origin}, {inputs}", record.id),
+    match record.origin.shown() {
+        None => format!("record {}, {inputs}", record.id),
+        Some(origin) => format!("record {} from {origin}, {inputs}", record.id),
     }
 }
 
@@ -239,7 +239,7 @@ mod tests {
             inputs: 0,
             taints,
             notes: Vec::new(),
-            origin: String::new(),
+            origin: tamis_core::Origin::Here,
         };
         let text = |newest: u32, taints: Vec<tamis_core::Taint>| {
             let named = record(3, taints);

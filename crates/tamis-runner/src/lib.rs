@@ -10,6 +10,7 @@
 //!   rerun       again where it did not pass
 //! checker       which tests that could be skipped run all the same
 //! checks        whether it would have been right to skip them
+//! shards        which part of it is this machine's (`--shard 3/8`)
 //! savings       what skipping saves, over all calls
 //! kept_runs     what a run did, for reports that are made later
 //! failures      what is known to fail and was not run
@@ -43,6 +44,7 @@ mod run;
 pub mod savings;
 mod schedule;
 mod selected;
+pub mod shards;
 pub mod words;
 
 pub use call::Call;
@@ -52,4 +54,4 @@ pub use forget::{ForgottenTest, forget};
 pub use options::{EngineName, Output, RunOptions, Which};
 pub use rerun::MOST as MOST_RERUNS;
 pub use run::gc_policy;
-pub use selected::select;
+pub use selected::{select, shard_plan};

@@ -1,7 +1,9 @@
 //! What a call asks for, checked and resolved.
 
 use crate::checker::CheckOption;
+use crate::shards::Sharding;
 use std::num::{NonZeroU32, NonZeroUsize};
+use std::sync::Arc;
 use std::time::Duration;
 use tamis_core::Strategy;
 use tamis_core::decide::Demand;
@@ -45,6 +47,8 @@ pub struct Which {
     pub since: Option<String>,
     /// The parts of units are distinguished.
     pub parts: bool,
+    /// Only the part of this machine.
+    pub shard: Option<Arc<Sharding>>,
 }
 
 /// What happens with the output of tests.
@@ -75,6 +79,7 @@ impl RunOptions {
             failed: self.which.failed,
             earlier: None,
             parts: self.which.parts,
+            shared_out: self.which.shard.is_some(),
         }
     }
 }

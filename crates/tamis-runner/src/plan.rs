@@ -60,6 +60,25 @@ pub(crate) fn of_cases(
     Ok(planned)
 }
 
+/// Which of these tests that tamis starts itself are for this machine, of those that have to run. A command whose tests
+/// are distinguished is started by all, and its tests are shared out inside.
+pub(crate) fn mine(
+    call: Call<'_>,
+    store: Option<&Store>,
+    cases: &[Case],
+    planned: &[Planned],
+) -> Vec<bool> {
+    let Some(sharding) = &call.options.which.shard else { return vec![true; planned.len()] };
+    if let [case] = cases
+        && case.key.is_command()
+        && case.claim.is_some()
+    {
+        return vec![true; planned.len()];
+    }
+    let planned: Vec<&Planned> = planned.iter().collect();
+    sharding.mine("the suites", &planned, store, call.notices())
+}
+
 /// Decides about the units of a session.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct UnitPlanner<'a>(pub(crate) Call<'a>);

@@ -46,6 +46,7 @@ pub(crate) fn run(call: Call<'_>, cases: &[Case], shape: Shape, left_out: &LeftO
         call.remark(NO_FAILURE);
         return Ok(0);
     }
+    let (cases, planned) = of_this_machine(call, store.as_ref(), cases, planned);
     let stop = stop_flag()?;
     let mut runner = Runner::new(call, store.as_ref(), shape, &planned);
     let selected = planned.iter().filter(|p| p.decision.is_run()).count();
@@ -66,6 +67,22 @@ fn asked_for(call: Call<'_>, cases: Vec<Case>, planned: Vec<Planned>) -> (Vec<Ca
     }
     let both = cases.into_iter().zip(planned);
     both.filter_map(|(case, planned)| Some((case, planned.if_failed()?))).unzip()
+}
+
+/// With `--shard`, without what has to run and is another machine's.
+fn of_this_machine(
+    call: Call<'_>,
+    store: Option<&Store>,
+    cases: Vec<Case>,
+    planned: Vec<Planned>,
+) -> (Vec<Case>, Vec<Planned>) {
+    let Some(sharding) = &call.options.which.shard else { return (cases, planned) };
+    if planned.iter().any(|planned| planned.decision.is_run()) {
+        call.remark(sharding.how());
+    }
+    let mine = plan::mine(call, store, &cases, &planned);
+    let both = cases.into_iter().zip(planned).zip(mine);
+    both.filter(|(_, mine)| *mine).map(|(both, _)| both).unzip()
 }
 
 /// Set by the first Ctrl-C, SIGTERM or SIGHUP. The second one kills what is still there.
@@ -182,6 +199,8 @@ impl<'a> Runner<'a> {
             let known: Vec<Names> = known_tests(self.store).iter().map(names).collect();
             session.only.learn(&known);
         }
+        // An item of a suite is one machine's as a whole.
+        session.shared_out &= self.shape == Shape::Command;
         // Of an item that is asked for by its own name everything inside is.
         let whole = &SessionOptions { only: NameFilter::default(), ..session.clone() };
         let named = session.wanted(cases.iter().map(|case| &case.key));

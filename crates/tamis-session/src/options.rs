@@ -20,6 +20,8 @@ pub struct SessionOptions {
     pub earlier: Option<Arc<Earlier>>,
     /// Distinguish the parts of units: test methods.
     pub parts: bool,
+    /// Several machines share the units out among them, and this one runs its part.
+    pub shared_out: bool,
 }
 
 impl SessionOptions {

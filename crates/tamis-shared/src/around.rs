@@ -12,9 +12,19 @@ use tamis_remote::place::Deadline;
 use tamis_remote::pull::{Pulled, Wish};
 use tamis_report::human::counted;
 use tamis_settings::Push;
+use tamis_store::Believed;
 
 /// Reasons that are shown of those that are alike.
 const MOST_REASONS: usize = 3;
+
+/// Which records of other machines count in this call, also where the shared store is left alone.
+pub fn believed(project: &Project, notices: &dyn Notices) -> Believed {
+    let Some(settings) = project.settings.remote.as_ref() else { return Believed::default() };
+    tamis_remote::believed(settings, &project.paths).unwrap_or_else(|error| {
+        notices.warn(format!("records of other machines do not count: {error}"));
+        Believed::default()
+    })
+}
 
 /// Takes in what is new, within `pull-timeout`.
 pub fn pull_before(project: &Project, offline: bool, notices: &dyn Notices) {

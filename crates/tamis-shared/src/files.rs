@@ -3,7 +3,7 @@
 use crate::answer::{Answer, line};
 use anyhow::{Context as _, Result, bail};
 use std::path::{Path, PathBuf};
-use tamis_core::Notices;
+use tamis_core::{Notices, Origin};
 use tamis_project::Project;
 use tamis_remote::keys::SecretKey;
 use tamis_remote::trust::Trust;
@@ -36,7 +36,7 @@ pub(crate) fn export(
     let settings = settings(project);
     let key = SecretKey::of_this_machine()?;
     let translate = |observed| outbound::translated(observed, &settings, &project.paths);
-    let mut shipment = store.ship(&store.all_records()?, &remote::KINDS, &translate)?;
+    let mut shipment = store.ship(&store.believed_records()?, &remote::KINDS, &translate)?;
     outbound::without_places(&mut shipment, &project.paths);
     let mut called = name(project, &settings);
     if redact {
@@ -66,8 +66,8 @@ pub(crate) fn merge(
     for path in stores {
         let shipment =
             if path.is_dir() { of_store(project, path)? } else { of_file(project, path)? };
-        let origin = path.file_name().map(|name| name.to_string_lossy().into_owned());
-        let taken = store.take_in(&shipment, &origin.unwrap_or_default())?;
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let taken = store.take_in(&shipment, &Origin::Named(name.into_owned()))?;
         new += taken.records;
         known += taken.known;
     }
@@ -94,7 +94,8 @@ fn of_store(project: &Project, folder: &Path) -> Result<Shipment> {
     }
     let opened = Store::open_existing(folder)?;
     let (store, _) = opened.with_context(|| format!("{} is no store", folder.display()))?;
-    Ok(store.ship(&store.all_records()?, &remote::KINDS, &Some)?)
+    store.believe(project.believed.clone());
+    Ok(store.ship(&store.believed_records()?, &remote::KINDS, &Some)?)
 }
 
 fn of_file(project: &Project, file: &Path) -> Result<Shipment> {

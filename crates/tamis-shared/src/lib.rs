@@ -10,11 +10,13 @@ mod answer;
 mod around;
 mod files;
 mod pushing;
+mod splits;
 mod verbs;
 mod words;
 
 pub use answer::Answer;
-pub use around::{pull_before, push_after};
+pub use around::{believed, pull_before, push_after};
+pub use splits::{Fix, ci_run, fix};
 pub use verbs::answer;
 pub use words::{StoreArguments, StoreVerb, TEACH};
 

@@ -20,7 +20,7 @@ use crate::summary::RecordRow;
 use roaring::RoaringBitmap;
 use rusqlite::{Connection, params};
 use std::collections::HashSet;
-use tamis_core::record::{RecordId, RecordSummary, Run};
+use tamis_core::record::{Origin, RecordId, RecordSummary, Run};
 use xxhash_rust::xxh3::xxh3_64;
 
 impl Store {
@@ -80,7 +80,7 @@ fn append(
             inputs: u32::try_from(before.len()).unwrap_or(u32::MAX),
             taints: run.taints.clone(),
             notes: run.notes.clone(),
-            origin: String::new(),
+            origin: Origin::Here,
         },
         test,
         state: state(&before_bytes, &after_bytes),

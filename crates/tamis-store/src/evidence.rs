@@ -8,7 +8,8 @@
 //!   number of distinct questions, not with tests times inputs.
 //!
 //! Complete records are asked about, and runs that did not pass and were not completely observed: what
-//! is older than such a run counts only if that was certainly in another state. A proof without any
+//! is older than such a run counts only if that was certainly in another state. Records of others count only while they
+//! are believed ([`crate::Believed`]). A proof without any
 //! observation never holds: a run that looked at nothing was not observed.
 
 use crate::Ask;
@@ -143,10 +144,14 @@ impl Store {
         complete: &dyn Fn(&RecordSummary) -> bool,
         ask: &Ask<'_>,
     ) -> Result<Evidence, StoreError> {
+        let believed = self.believed();
         self.with(|conn| {
             // One snapshot from the records to the index: what is removed meanwhile stays visible.
             let tx = conn.transaction()?;
-            let (places, rows) = records_of_all(&tx, tests)?;
+            let (places, mut rows) = records_of_all(&tx, tests)?;
+            for rows in &mut rows {
+                rows.retain(|row| believed.believes(&row.summary.origin));
+            }
             let mut wanted = RoaringBitmap::new();
             let mut tests = rows
                 .into_iter()

@@ -10,7 +10,7 @@
 //! | `proof` | some proofs: sets of observations, as bitmaps of their ids, compressed together |
 //! | `record_detail` | what only explanations need, kept apart |
 //! | `segment`, `posting` | the inverted index, observation to proofs, built for older proofs |
-//! | `kept` | small things that the caller keeps beside the records |
+//! | `kept` | small things that the caller keeps beside the records; those of other machines apart |
 //!
 //! A proof holds when every observation in it holds: its question, put to the world again, has the
 //! same answer. Each distinct question is asked once, however many tests share it.
@@ -28,6 +28,7 @@
 #[cfg(test)]
 mod agreement;
 mod append;
+mod believed;
 mod block;
 mod blocks;
 mod checks;
@@ -60,6 +61,7 @@ mod times;
 mod weekly;
 mod with_record;
 
+pub use believed::{Believed, Signers};
 pub use checks::{CheckNumbers, LastChecked};
 pub use error::{SetAside, StoreError};
 pub use evidence::Evidence;

@@ -92,17 +92,21 @@ impl Store {
         })
     }
 
-    /// All records, by number.
-    pub fn all_records(&self) -> Result<Vec<RecordId>, StoreError> {
+    /// All records that count, by number: who hands them on vouches for them.
+    pub fn believed_records(&self) -> Result<Vec<RecordId>, StoreError> {
+        let believed = self.believed();
         self.with(|conn| {
             let mut ids = Vec::new();
-            crate::store::all_records(conn, |id, _| ids.push(RecordId(id)))?;
+            crate::store::all_records(conn, |id, row| {
+                let counts = row.is_some_and(|row| believed.believes(&row.summary.origin));
+                ids.extend(counts.then_some(RecordId(id)));
+            })?;
             ids.sort_unstable();
             Ok(ids)
         })
     }
 
-    /// These records, and what is kept of these kinds, ready to travel.
+    /// These records, and what this store itself keeps of these kinds, ready to travel.
     pub fn ship(
         &self,
         records: &[RecordId],
@@ -114,7 +118,7 @@ impl Store {
             ship(&tx, records, outbound)
         })?;
         for kind in kinds {
-            let kept = self.kept(kind)?.into_iter();
+            let kept = self.own_kept(kind)?.into_iter();
             let one = |(name, bytes)| Kept { kind: (*kind).to_owned(), name, bytes };
             shipment.kept.extend(kept.map(one));
         }

@@ -1,17 +1,24 @@
 //! Small things that the caller keeps beside the records, in few bytes: what a test printed when it
 //! failed, facts under a kind and a name, and what belongs to one record.
 //!
-//! What is damaged is not there. A message goes with its test, and what belongs to a record goes with that.
+//! What is damaged is not there. A message goes with its test, and what belongs to a record goes with that. What came from
+//! other machines under a kind and a name stands apart, with its origin: it is there while that is believed and nothing of
+//! this store has the name.
 
-use crate::codec::{blob, seal, text, unseal};
+use crate::codec::{blob, pack, seal, text, unpack, unseal};
 use crate::error::StoreError;
 use crate::key::StoredKey;
 use crate::packed::{expand, squeeze};
 use crate::store::{Store, test_id};
 use crate::with_record::WithRecord;
 use rusqlite::{OptionalExtension, params};
-use tamis_core::{RecordId, TestKey};
+use tamis_core::{Origin, RecordId, TestKey};
 use xxhash_rust::xxh3::xxh3_64;
+
+/// The kind under which others' things of a kind stand.
+fn elsewhere(kind: &str) -> String {
+    format!("{kind} from elsewhere")
+}
 
 impl Store {
     /// Remembers what a test with a record printed, or forgets it.
@@ -46,7 +53,7 @@ impl Store {
 
     /// Keeps bytes under a kind and a name, in place of what was there.
     pub fn keep(&self, kind: &str, name: &str, bytes: &[u8]) -> Result<(), StoreError> {
-        if self.kept(kind)?.iter().any(|(known, old)| known == name && old == bytes) {
+        if self.own_kept(kind)?.iter().any(|(known, old)| known == name && old == bytes) {
             return Ok(());
         }
         self.write(|conn| {
@@ -57,6 +64,17 @@ impl Store {
             .execute(params![kind, name, sealed])?;
             Ok(())
         })
+    }
+
+    /// Keeps what another machine keeps under a kind and a name, in place of what came from elsewhere before.
+    pub(crate) fn keep_from(
+        &self,
+        origin: &Origin,
+        kind: &str,
+        name: &str,
+        bytes: &[u8],
+    ) -> Result<(), StoreError> {
+        self.keep(&elsewhere(kind), name, &pack(&(origin, bytes)))
     }
 
     /// Keeps bytes with records, in one transaction. A record that is not there any more keeps nothing.
@@ -105,14 +123,31 @@ impl Store {
     /// Drops what is kept under a kind and a name.
     pub fn drop_kept(&self, kind: &str, name: &str) -> Result<(), StoreError> {
         self.write(|conn| {
-            let sql = "DELETE FROM kept WHERE kind = ?1 AND name = ?2";
-            conn.prepare_cached(sql)?.execute(params![kind, name])?;
+            let sql = "DELETE FROM kept WHERE kind IN (?1, ?2) AND name = ?3";
+            conn.prepare_cached(sql)?.execute(params![kind, elsewhere(kind), name])?;
             Ok(())
         })
     }
 
-    /// All that is kept of a kind, by name.
+    /// All that is kept of a kind, by name: what this store keeps itself, and of other names what came from elsewhere and is
+    /// believed.
     pub fn kept(&self, kind: &str) -> Result<Vec<(String, Vec<u8>)>, StoreError> {
+        let mut own = self.own_kept(kind)?;
+        let believed = self.believed();
+        for (name, bytes) in self.own_kept(&elsewhere(kind))? {
+            if let Some((origin, bytes)) = unpack::<(Origin, Vec<u8>)>(&bytes)
+                && believed.believes(&origin)
+                && !own.iter().any(|(known, _)| *known == name)
+            {
+                own.push((name, bytes));
+            }
+        }
+        own.sort();
+        Ok(own)
+    }
+
+    /// All that this store keeps of a kind itself, by name.
+    pub(crate) fn own_kept(&self, kind: &str) -> Result<Vec<(String, Vec<u8>)>, StoreError> {
         self.with(|conn| {
             let sql = "SELECT name, bytes FROM kept WHERE kind = ?1 ORDER BY name";
             let mut statement = conn.prepare_cached(sql)?;

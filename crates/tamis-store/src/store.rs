@@ -1,5 +1,6 @@
 //! The handle, and the simple questions about tests and their records.
 
+use crate::believed::Believed;
 use crate::codec::{blob, id, integer, text};
 use crate::error::{Failure, SetAside, StoreError};
 use crate::files::{self, FILE, Open};
@@ -32,6 +33,7 @@ struct Inner {
     open: Mutex<Open>,
     set_aside: Mutex<Option<SetAside>>,
     keep_per_test: AtomicUsize,
+    believed: Mutex<Believed>,
 }
 
 impl Store {
@@ -49,6 +51,7 @@ impl Store {
             open: Mutex::new(open),
             set_aside: Mutex::new(None),
             keep_per_test: AtomicUsize::new(KEEP_PER_TEST),
+            believed: Mutex::default(),
         };
         Ok((Self { inner: Arc::new(inner) }, moved))
     }
@@ -98,6 +101,15 @@ impl Store {
     /// How many records of one test [`Store::append`] keeps.
     pub fn set_keep_per_test(&self, keep: NonZeroUsize) {
         self.inner.keep_per_test.store(keep.get(), Ordering::Relaxed);
+    }
+
+    /// From now on records from elsewhere count as this says; before it is said, nothing that was pulled does.
+    pub fn believe(&self, believed: Believed) {
+        *self.inner.believed.lock().unwrap_or_else(PoisonError::into_inner) = believed;
+    }
+
+    pub(crate) fn believed(&self) -> Believed {
+        self.inner.believed.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     pub(crate) fn keep_per_test(&self) -> usize {
@@ -161,11 +173,13 @@ impl Store {
     /// there are: of the others only the outcome is looked at. (A newest record that is damaged and seems to have
     /// passed hides an older one here, not in a decision.)
     pub fn not_passed(&self) -> Result<Vec<TestSummary>, StoreError> {
+        let believed = self.believed();
         self.with(|conn| {
             let mut found = Vec::new();
             for test in tests_not_passed(conn)? {
                 let Some(key) = key_of(conn, test)? else { continue };
-                let records = records_of(conn, &StoredKey::of(&key))?;
+                let mut records = records_of(conn, &StoredKey::of(&key))?;
+                records.retain(|row| believed.believes(&row.summary.origin));
                 let flaky = records.iter().filter(|row| row.summary.is_flaky()).count();
                 let count = records.len();
                 let newest = records.into_iter().next().map(|row| row.summary);

@@ -5,7 +5,7 @@ use crate::key::{KeyColumns, StoredKey};
 use rusqlite::Row;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
-use tamis_core::record::{Note, ProofId, RecordId, RecordSummary, Taint};
+use tamis_core::record::{Note, Origin, ProofId, RecordId, RecordSummary, Taint};
 use tamis_core::{Outcome, TestKey};
 
 /// One test and its newest record.
@@ -67,7 +67,7 @@ struct Packed<'a> {
     after: Option<u32>,
     taints: Cow<'a, [Taint]>,
     notes: Cow<'a, [Note]>,
-    origin: &'a str,
+    origin: Cow<'a, Origin>,
 }
 
 impl RecordRow {
@@ -114,7 +114,7 @@ impl RecordRow {
                 inputs: packed.inputs,
                 taints: packed.taints.into_owned(),
                 notes: packed.notes.into_owned(),
-                origin: packed.origin.to_owned(),
+                origin: packed.origin.into_owned(),
             },
             test,
             state: packed.state,
@@ -139,7 +139,7 @@ impl RecordRow {
             after: self.after.map(|p| p.0),
             taints: Cow::Borrowed(&summary.taints),
             notes: Cow::Borrowed(&summary.notes),
-            origin: &summary.origin,
+            origin: Cow::Borrowed(&summary.origin),
         };
         // This cannot fail, and an empty blob would be refused on reading.
         let bytes = postcard::to_allocvec(&packed).unwrap_or_default();

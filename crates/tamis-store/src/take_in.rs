@@ -2,13 +2,15 @@
 //!
 //! They stand behind the records of this machine ([`crate::summary::newest_first`]). A record that is there already (the
 //! same test at the same moment, with the same outcome) is not taken twice: what was sent from here comes back, and
-//! packs are put together anew. Records of tests that the user has forgotten are not taken. What is kept
-//! beside the records is taken where this store has nothing of that name.
+//! packs are put together anew. Where the one that is there is not believed any more ([`crate::Believed`]), it gets the new
+//! origin. Records of tests that the user has forgotten are not taken. What is kept beside the records is kept apart from
+//! what this store keeps itself, with its origin ([`crate::side_table`]).
 //!
 //! The bytes are somebody else's: a place that is not there, a set that is empty or cannot be read makes the record not
 //! be taken. Whether somebody may be believed at all is the caller's question.
 
 use crate::append::{intern_test, state, trim};
+use crate::believed::Believed;
 use crate::codec::{bitmap_bytes, pack, seal};
 use crate::error::{Failure, StoreError};
 use crate::explain::RecordDetail;
@@ -24,20 +26,17 @@ use crate::summary::{RecordRow, behind};
 use roaring::RoaringBitmap;
 use rusqlite::{Connection, params};
 use std::collections::HashSet;
-use tamis_core::record::{RecordId, RecordSummary, Run};
+use tamis_core::record::{Origin, RecordId, RecordSummary, Run};
 use tamis_core::{Outcome, TestKey};
-
-/// Longer texts of somebody else are cut.
-const LONGEST_ORIGIN: usize = 200;
 
 impl Store {
     /// Takes a shipment in, in one transaction. `origin` says where it came from.
-    pub fn take_in(&self, shipment: &Shipment, origin: &str) -> Result<TakenIn, StoreError> {
+    pub fn take_in(&self, shipment: &Shipment, origin: &Origin) -> Result<TakenIn, StoreError> {
         self.must_be_writable()?;
         let keep = self.keep_per_test();
         let marks = self.forgotten()?;
         let forgotten: HashSet<&TestKey> = marks.iter().map(|mark| &mark.key).collect();
-        let origin: String = origin.chars().take(LONGEST_ORIGIN).collect();
+        let believed = self.believed();
         // One run that has seen all gives each observation its number.
         let whole = whole(shipment);
         let taken = self.write(|conn| {
@@ -50,7 +49,8 @@ impl Store {
                     taken.forgotten += 1;
                     continue;
                 }
-                let arriving = Arriving { conn, shipment, ids: &ids, origin: &origin, keep };
+                let arriving =
+                    Arriving { conn, shipment, ids: &ids, origin, believed: &believed, keep };
                 match arriving.take(record, &mut proofs)? {
                     Some(true) => taken.records += 1,
                     Some(false) => taken.known += 1,
@@ -62,9 +62,7 @@ impl Store {
             Ok(taken)
         })?;
         for kept in &shipment.kept {
-            if !self.kept(&kept.kind)?.iter().any(|(name, _)| *name == kept.name) {
-                self.keep(&kept.kind, &kept.name, &kept.bytes)?;
-            }
+            self.keep_from(origin, &kept.kind, &kept.name, &kept.bytes)?;
         }
         // The records are in the store; an index that could not be brought up to date costs time only.
         let _ = self.index_if_due();
@@ -92,7 +90,8 @@ struct Arriving<'a> {
     shipment: &'a Shipment,
     /// The numbers of the shipment's observations in this store, by place.
     ids: &'a [u32],
-    origin: &'a str,
+    origin: &'a Origin,
+    believed: &'a Believed,
     keep: usize,
 }
 
@@ -118,7 +117,13 @@ impl Arriving<'_> {
             (known.started_ms, known.wall_us, known.outcome)
                 == (run.started_ms, run.wall_us, run.outcome)
         };
-        if records_of(conn, &key)?.iter().any(is_same) {
+        if let Some(mut known) = records_of(conn, &key)?.into_iter().find(is_same) {
+            if !self.believed.believes(&known.summary.origin) {
+                known.summary.origin = self.origin.clone();
+                let mut statement =
+                    conn.prepare_cached("UPDATE record SET summary = ?2 WHERE id = ?1")?;
+                statement.execute(params![known.summary.id.0, known.pack(&key)])?;
+            }
             return Ok(Some(false));
         }
         let before_bytes = bitmap_bytes(&before);
@@ -134,7 +139,7 @@ impl Arriving<'_> {
                 inputs: u32::try_from(before.len()).unwrap_or(u32::MAX),
                 taints: run.taints.clone(),
                 notes: run.notes.clone(),
-                origin: self.origin.to_owned(),
+                origin: self.origin.clone(),
             },
             test: intern_test(conn, &key)?,
             state: state(&before_bytes, &after_bytes),

@@ -4,6 +4,7 @@ use crate::args::Options;
 use crate::terminal;
 use anyhow::Result;
 use std::path::PathBuf;
+use std::sync::Arc;
 use tamis_frontend_go::GoFrontend;
 use tamis_frontend_jvm::JvmFrontend;
 use tamis_frontend_python::PytestFrontend;
@@ -12,6 +13,7 @@ use tamis_report::Reporters;
 use tamis_report::event::Reporter;
 use tamis_report::phases::Timeline;
 use tamis_report::reporters::{JsonReporter, JunitReporter, MarkdownReporter, TerminalReporter};
+use tamis_runner::shards::{FixedBy, Sharding};
 use tamis_runner::{Call, RunOptions};
 use tamis_session::Frontends;
 
@@ -48,13 +50,16 @@ impl Context {
 
     fn with(options: &Options, reporters: Vec<Box<dyn Reporter>>) -> Result<Self> {
         let times = Timeline::new();
-        let project = Project::find(options.common.store.as_deref())?;
+        let mut project = Project::find(options.common.store.as_deref())?;
         let reporters = Reporters::new(reporters);
+        project.believed = tamis_shared::believed(&project, &reporters);
+        let mut run_options = options.run_options()?;
+        run_options.which.shard = sharding(options, &project)?;
         tamis_shared::pull_before(&project, options.common.offline, &reporters);
         Ok(Self {
             frontends: frontends(project.settings.python.functions, options.selecting.by_files()),
             project,
-            options: options.run_options()?,
+            options: run_options,
             reporters,
             times,
         })
@@ -70,6 +75,19 @@ impl Context {
             check: None,
         }
     }
+}
+
+/// The part of this machine, and how it and the others come to the same split.
+fn sharding(options: &Options, project: &Project) -> Result<Option<Arc<Sharding>>> {
+    let Some(shard) = options.selecting.shard else { return Ok(None) };
+    let by = match &options.selecting.plan {
+        Some(file) => Sharding::file(file, shard).map_err(anyhow::Error::msg)?,
+        None => match tamis_shared::fix(project, options.common.offline) {
+            Some(fix) => FixedBy::Shared(fix),
+            None => FixedBy::Records,
+        },
+    };
+    Ok(Some(Arc::new(Sharding::new(shard, tamis_shared::ci_run(), by))))
 }
 
 /// The front ends of this tamis. Tests inside pytest are distinguished unless the project does not want it.

@@ -65,6 +65,7 @@ fn dispatch(arguments: Arguments) -> anyhow::Result<i32> {
         Some(Verb::Run(command) | Verb::Record(command)) => {
             commands::run::run(options, &command.command.words)
         }
+        Some(Verb::Shards(words)) => commands::shards::shards(options, &words),
         Some(Verb::Select(select)) => commands::select::select(options, &select),
         Some(Verb::Why(why)) => commands::why::why(options, &why.name.name),
         Some(Verb::WhyNot(why)) => commands::why::why_not(options, &why),

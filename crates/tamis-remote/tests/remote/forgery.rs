@@ -54,7 +54,7 @@ impl Scene {
     fn forged_pack(&self, signer: u8, place: (&str, &str)) -> (Vec<u8>, PackEntry) {
         let stranger = Machine::new(&self.settings, key(signer));
         stranger.store.append(&run("forged", 99, Outcome::Passed)).unwrap();
-        let all = stranger.store.all_records().unwrap();
+        let all = stranger.store.believed_records().unwrap();
         let shipment = stranger.remote.shipment(&stranger.store, &all).unwrap();
         let bytes = pack::write(&shipment, place, &key(signer), false).unwrap();
         let entry = PackEntry {
@@ -188,7 +188,7 @@ fn what_is_pulled_cannot_touch_what_is_kept_for_other_purposes() {
     let scene = scene();
     let evil = Machine::new(&scene.settings, key(1));
     evil.store.append(&run("x", 7, Outcome::Passed)).unwrap();
-    let all = evil.store.all_records().unwrap();
+    let all = evil.store.believed_records().unwrap();
     let mut shipment = evil.remote.shipment(&evil.store, &all).unwrap();
     let kept =
         |kind: &str| tamis_store::Kept { kind: kind.into(), name: "n".into(), bytes: vec![1] };

@@ -15,6 +15,7 @@ pub mod modules;
 pub mod replay;
 pub mod report;
 mod run;
+pub mod shards;
 pub mod static_graph;
 pub mod status;
 pub mod store;
@@ -60,6 +61,7 @@ pub enum Line {
     Forgotten(clean::ForgottenLine),
     Cleaned(clean::CleanedLine),
     Store(store::StoreLine),
+    Shards(shards::ShardsLine),
     Modules(modules::ModulesLine),
     Module(modules::ModuleLine),
     Read(modules::ReadLine),

@@ -32,10 +32,29 @@ pub(super) fn plan(call: Call<'_>, request: Request<'_>) -> Result<Plan> {
         PlannedUnit::Done | PlannedUnit::NotAskedFor => None,
     });
     checks::where_tripped(request.store, &mut { decided });
+    if request.options.shared_out {
+        leave_to_others(call, &request, &mut plan);
+    }
     if let Some(checker) = call.check {
         checker.units(request.store, &mut plan);
     }
     Ok(plan)
+}
+
+/// What has to run and is another machine's is not asked for here.
+fn leave_to_others(call: Call<'_>, request: &Request<'_>, plan: &mut Plan) {
+    let Some(sharding) = &call.options.which.shard else { return };
+    let decided = plan.units.iter().map(|unit| match unit {
+        PlannedUnit::Decided(planned, _) => Some(planned.as_ref()),
+        PlannedUnit::Done | PlannedUnit::NotAskedFor => None,
+    });
+    let (places, planned): (Vec<usize>, Vec<&Planned>) =
+        decided.enumerate().filter_map(|(at, planned)| Some((at, planned?))).unzip();
+    let group = format!("{} in {}", request.scope.scope().id(), request.scope.folder());
+    let mine = sharding.mine(&group, &planned, request.store, call.notices());
+    for (at, _) in places.into_iter().zip(mine).filter(|(_, mine)| !mine) {
+        plan.units[at] = PlannedUnit::NotAskedFor;
+    }
 }
 
 /// What was chosen for the module of a scope.

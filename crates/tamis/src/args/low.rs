@@ -80,7 +80,21 @@ pub(crate) struct Selecting {
     #[arg(long)]
     pub(crate) no_command_skip: bool,
     #[command(flatten)]
+    pub(crate) part: Part,
+    #[command(flatten)]
     pub(crate) choice: Choice,
+}
+
+/// Which part of what has to run.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Args)]
+#[command(next_help_heading = "Which tests run")]
+pub(crate) struct Part {
+    /// Of what has to run now, only the part of this machine, for instance 3/8; see docs/shards.md
+    #[arg(long, value_name = "N/OF")]
+    pub(crate) shard: Option<String>,
+    /// With --shard: the split that `tamis shards --write FILE` made
+    #[arg(long, value_name = "FILE", requires = "shard")]
+    pub(crate) plan: Option<PathBuf>,
 }
 
 /// How tests are chosen.
@@ -155,6 +169,10 @@ impl Selecting {
         self.no_command_skip |= other.no_command_skip;
         self.only.extend(other.only.iter().cloned());
         self.choice = self.choice.and(&other.choice);
+        self.part = Part {
+            shard: other.part.shard.clone().or(self.part.shard),
+            plan: other.part.plan.clone().or(self.part.plan),
+        };
         self
     }
 }
@@ -257,6 +275,9 @@ pub(crate) enum Verb {
     /// Show what would run now, and why; runs nothing
     #[command(after_help = teach::SELECT)]
     Select(SelectArguments),
+    /// How what would run now is split among machines, for a matrix of CI jobs; runs nothing
+    #[command(after_help = teach::SHARDS)]
+    Shards(ShardsArguments),
     /// Run and record, even if nothing has changed
     #[command(after_help = teach::RECORD)]
     Record(RunArguments),
@@ -338,6 +359,23 @@ pub(crate) struct SelectArguments {
     pub(crate) plain: bool,
     #[command(flatten)]
     pub(super) selecting: Selecting,
+    #[command(flatten)]
+    pub(crate) command: CommandWords,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ShardsArguments {
+    /// At most so many machines; fewer where more would end hardly earlier, none where nothing has to run
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    pub(crate) plan: u32,
+    /// Write the split to this file, for --plan of the machines
+    #[arg(long, value_name = "FILE")]
+    pub(crate) write: Option<PathBuf>,
+    /// Run everything, whatever the records say
+    #[arg(long)]
+    pub(super) all: bool,
+    #[command(flatten)]
+    pub(super) choice: Choice,
     #[command(flatten)]
     pub(crate) command: CommandWords,
 }

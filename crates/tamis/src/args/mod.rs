@@ -14,6 +14,6 @@ mod tests;
 pub(crate) use behind::{is_rare, misplaced, parse, verb_meant};
 pub(crate) use low::{
     Arguments, Color, DepsArguments, EngineWord, Granularity, ModulesArguments, ReportArguments,
-    SelectArguments, SelectName, Shell, Verb, WhyNotArguments,
+    SelectArguments, SelectName, ShardsArguments, Shell, Verb, WhyNotArguments,
 };
 pub(crate) use resolved::{CommandTraits, Options};

@@ -10,6 +10,7 @@ use std::ffi::OsString;
 use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::PathBuf;
 use tamis_core::Strategy;
+use tamis_runner::shards::Shard;
 use tamis_runner::{CheckOption, EngineName, Output, RunOptions, Which};
 use tamis_settings::NameFilter;
 
@@ -21,6 +22,8 @@ pub(crate) struct Selecting {
     pub(crate) failed: bool,
     pub(crate) no_command_skip: bool,
     pub(crate) since: Option<String>,
+    pub(crate) shard: Option<Shard>,
+    pub(crate) plan: Option<PathBuf>,
     /// Of records; [`Strategy::Static`] has its own.
     granularity: Option<Granularity>,
 }
@@ -94,6 +97,8 @@ impl Options {
                 no_command_skip: selecting.no_command_skip,
                 since: selecting.since.clone(),
                 parts: selecting.by_methods(),
+                // The machines come to a split by what the project says; see `context`.
+                shard: None,
             },
             engine: running.engine,
             jobs: running.jobs,
@@ -146,6 +151,10 @@ impl Arguments {
                 (selecting.and(&run.selecting), running.and(&run.running))
             }
             Some(Verb::Select(select)) => (selecting.and(&select.selecting), running),
+            Some(Verb::Shards(shards)) => {
+                let behind = low::Selecting { all: shards.all, ..chosen(&shards.choice) };
+                (selecting.and(&behind), running)
+            }
             Some(Verb::Why(why)) => (selecting.and(&chosen(&why.choice)), running),
             Some(Verb::WhyNot(why)) => (selecting.and(&chosen(&why.choice)), running),
             Some(Verb::Status(status)) => {
@@ -165,6 +174,7 @@ impl Arguments {
             Some(Verb::Command(words)) => Some(words),
             Some(Verb::Run(run) | Verb::Record(run)) => Some(&run.command.words),
             Some(Verb::Select(select)) => Some(&select.command.words),
+            Some(Verb::Shards(shards)) => Some(&shards.command.words),
             Some(_) => None,
         }
     }
@@ -182,6 +192,13 @@ impl Arguments {
                 failed: selecting.failed,
                 no_command_skip: selecting.no_command_skip,
                 since: choice.since,
+                shard: selecting
+                    .part
+                    .shard
+                    .map(|text| text.parse())
+                    .transpose()
+                    .map_err(|e: String| anyhow!("--shard: {e}"))?,
+                plan: selecting.part.plan,
                 granularity: choice
                     .granularity
                     .filter(|_| !matches!(strategy, Strategy::Static { .. })),
@@ -286,6 +303,7 @@ fn given(selecting: &low::Selecting, running: &low::Running, common: &Common) ->
         ("--only", !selecting.only.is_empty()),
         ("--failed", selecting.failed),
         ("--no-command-skip", selecting.no_command_skip),
+        ("--shard", selecting.part.shard.is_some()),
         ("--select", choice.select.is_some()),
         ("--granularity", choice.granularity.is_some()),
         ("--since", choice.since.is_some()),
@@ -321,12 +339,16 @@ fn takes(verb: &Verb) -> (&'static str, Option<&'static [&'static str]>) {
                 "--only",
                 "--failed",
                 "--no-command-skip",
+                "--shard",
                 "--select",
                 "--granularity",
                 "--since",
                 "--json",
             ]),
         ),
+        Verb::Shards(_) => {
+            ("shards", Some(&["--all", "--select", "--granularity", "--since", "--json"]))
+        }
         Verb::Why(_) => ("why", CHOICE),
         Verb::WhyNot(_) => ("why-not", CHOICE),
         Verb::Status(_) => (

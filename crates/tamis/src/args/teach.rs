@@ -27,6 +27,12 @@ pub(super) const SELECT: &str = "\
   tamis select --plain          only the names of tests that would run
   tamis select --quiet          prints nothing; exit code 1 if anything would run";
 
+pub(super) const SHARDS: &str = "\
+  tamis shards --plan 8 mvn test                     how many machines are worth it, and what each gets
+  tamis shards --plan 8 --json mvn test              the same for a matrix of CI jobs
+  tamis shards --plan 8 --write plan.json mvn test   and then on each machine:
+  tamis --shard 3/8 --plan plan.json mvn test";
+
 pub(super) const RECORD: &str = "\
 For instance every night, or after a change that tamis cannot see (a database).
 

@@ -11,6 +11,7 @@ pub(crate) mod replay;
 pub(crate) mod report;
 pub(crate) mod run;
 pub(crate) mod select;
+pub(crate) mod shards;
 pub(crate) mod static_verb;
 pub(crate) mod status;
 pub(crate) mod why;
@@ -26,8 +27,9 @@ pub(crate) fn store(
     options: &Options,
     words: &tamis_shared::StoreArguments,
 ) -> anyhow::Result<i32> {
-    let project = Project::find(options.common.store.as_deref())?;
+    let mut project = Project::find(options.common.store.as_deref())?;
     let messages = &terminal::Messages;
+    project.believed = tamis_shared::believed(&project, messages);
     let answer = tamis_shared::answer(&project, options.common.offline, words, messages)?;
     match options.common.json {
         true => answer.lines.into_iter().try_for_each(|line| terminal::json(&Line::Store(line)))?,

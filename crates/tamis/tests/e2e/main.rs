@@ -25,5 +25,6 @@ mod remote;
 mod replay;
 mod report;
 mod shadow;
+mod shards;
 mod static_select;
 mod truth;

@@ -130,6 +130,45 @@ fn a_forged_record_is_refused_and_the_test_runs() {
     assert!(got.code == 1 && said(&got).contains("refused"), "{}", said(&got));
 }
 
+/// What was pulled stays in the local store, and lets a test be skipped only where the settings of now read its scope in
+/// that store and believe its signer.
+#[test]
+fn what_was_pulled_counts_only_while_it_is_believed() {
+    let team = Team::new();
+    let ci = team.ci();
+    ci.write("tamis.toml", ci.read("tamis.toml").replace("'main'", "'branch/x'"));
+    assert_eq!(ci.tamis(&["run"]).code, 0);
+    let mut dev = team.developer();
+    dev.set("TAMIS_BRANCH", "x");
+    assert_eq!(dev.selected(), Vec::<String>::new());
+    // Another branch does not read that scope.
+    dev.set("TAMIS_BRANCH", "y");
+    assert_eq!(dev.selected().len(), 4);
+    dev.set("TAMIS_BRANCH", "x");
+    let settings = dev.read("tamis.toml");
+    for (was, is) in [
+        // A key that is not trusted any more, or not for this scope; another project, another place, none.
+        (team.ci_key.0.clone(), "ed25519:".to_owned() + &"ab".repeat(32)),
+        (team.ci_key.0.clone(), format!("{} main", team.ci_key.0)),
+        ("'shop'".into(), "'other'".into()),
+        (team.shared.path().display().to_string(), "/nowhere/at/all".into()),
+        ("[remote]".into(), "[remote]\npull-timeout = '1s'\n".to_owned()),
+    ] {
+        dev.write("tamis.toml", settings.replace(&was, &is));
+        let expected = if was == "[remote]" { 0 } else { 4 };
+        assert_eq!(dev.selected().len(), expected, "{was} -> {is}");
+    }
+    dev.write("tamis.toml", SUITE);
+    assert_eq!(dev.selected().len(), 4);
+    // Nor is it handed on as one's own.
+    let file = dev.beside("all.pack").display().to_string();
+    let got = dev.tamis(&["store", "export", &file]);
+    assert!(said(&got).contains("wrote 0 records"), "{}", said(&got));
+    dev.write("tamis.toml", settings);
+    assert_eq!(dev.tamis(&["--offline", "select"]).code, 0);
+    assert_eq!(dev.selected(), Vec::<String>::new());
+}
+
 #[test]
 fn a_failure_here_is_not_hidden_by_a_pass_elsewhere() {
     let team = Team::new();

@@ -1,0 +1,159 @@
+//! `--shard`: each machine its part, and together just what has to run.
+
+use std::fs;
+use std::path::Path;
+use tamis_testkit::{Ended, Project};
+
+const SUITE: &str = "[[suite]]\nname = 's'\neach = 'tests/*.sh'\nrun = 'sh {}'\n";
+
+fn said(got: &Ended) -> String {
+    format!("{}{}", got.stderr, got.text())
+}
+
+/// Twelve tests of a suite.
+fn suite() -> Project {
+    let project = Project::new();
+    project.write("tamis.toml", SUITE);
+    project.write("lib.txt", "1");
+    for n in 0..12 {
+        project.write(format!("tests/{n}.sh"), format!("cat lib.txt\necho {n}\n"));
+    }
+    project
+}
+
+fn all() -> Vec<String> {
+    let mut all: Vec<String> = (0..12).map(|n| format!("s::tests/{n}.sh")).collect();
+    all.sort();
+    all
+}
+
+/// Which tests a call runs.
+fn ran(project: &Project, words: &[&str]) -> Vec<String> {
+    let got = project.tamis(&[&["--json"], words, &["run"]].concat());
+    assert_eq!(got.code, 0, "{}", said(&got));
+    let decided = got.decisions();
+    decided.into_iter().filter(|(_, decided)| decided.runs).map(|(name, _)| name).collect()
+}
+
+/// Each test once.
+fn together(parts: Vec<Vec<String>>) -> Vec<String> {
+    let mut all = parts.concat();
+    all.sort();
+    all
+}
+
+/// What a machine gets from a cache.
+fn copy(from: &Path, to: &Path) {
+    fs::create_dir_all(to).unwrap();
+    for entry in fs::read_dir(from).unwrap().flatten().filter(|entry| entry.path().is_file()) {
+        fs::copy(entry.path(), to.join(entry.file_name())).unwrap();
+    }
+}
+
+#[test]
+fn shards_with_the_same_records_run_everything_once() {
+    let project = suite();
+    let store = |name: &str| project.beside(name).display().to_string();
+    let before = store("before");
+    assert_eq!(ran(&project, &["--store", &before]), all());
+    project.write("lib.txt", "2");
+    let parts = (1..=3).map(|n| {
+        let mine = store(&format!("store{n}"));
+        copy(Path::new(&before), Path::new(&mine));
+        let shard = format!("{n}/3");
+        let part = ran(&project, &["--store", &mine, "--shard", &shard]);
+        assert_eq!(part.len(), 4, "{part:?}");
+        // What is proven is nobody's; what is left is others'.
+        let got =
+            project.tamis(&["--store", &mine, "--shard", &shard, "select", "--only", &part[0]]);
+        assert!(!said(&got).contains("would run"), "{}", said(&got));
+        part
+    });
+    assert_eq!(together(parts.collect()), all());
+    // The stores together prove everything.
+    let others: Vec<String> = (1..=3).map(|n| store(&format!("store{n}"))).collect();
+    let mut words = vec!["--store", &before, "store", "merge"];
+    words.extend(others.iter().map(String::as_str));
+    let got = project.tamis(&words);
+    assert_eq!(got.code, 0, "{}", said(&got));
+    assert_eq!(ran(&project, &["--store", &before]), Vec::<String>::new());
+}
+
+/// Each machine starts when the one before it has finished and pushed; a job is run again. The split of the first one holds.
+#[test]
+fn the_split_is_fixed_through_the_shared_store() {
+    let shared = tempfile::tempdir().unwrap();
+    let settings = format!(
+        "[remote]\nurl = 'file://{}'\nproject = 'p'\nread = ['main']\nwrite = 'main'\npush = 'wait'\ntrusted-keys = ['anyone']\n{SUITE}",
+        shared.path().display()
+    );
+    let machine = |settings: &str| {
+        let mut project = suite();
+        project.write("tamis.toml", settings);
+        project.set("TAMIS_RUN", "7");
+        project
+    };
+    let parts: Vec<Vec<String>> =
+        (1..=3).map(|n| ran(&machine(&settings), &["--shard", &format!("{n}/3")])).collect();
+    assert_eq!(together(parts.clone()), all());
+    // Another state, the same run of CI: each has what it had, in whichever order they come.
+    for n in [3, 1, 2_usize] {
+        let again = machine(&settings);
+        again.write("lib.txt", "2");
+        assert_eq!(ran(&again, &["--shard", &format!("{n}/3")]), parts[n - 1]);
+    }
+    // A split that somebody else signed, and a store that does not answer: all of it runs.
+    let stranger = settings.replace("anyone", &format!("ed25519:{}", "ab".repeat(32)));
+    let gone = settings.replace("file://", "file:///proc/nowhere");
+    for settings in [stranger, gone] {
+        let alone = machine(&settings);
+        let got = alone.tamis(&["--shard", "1/3", "select"]);
+        assert!(got.stderr.contains("all of it runs here"), "{}", said(&got));
+        assert_eq!(ran(&alone, &["--shard", "1/3"]), all());
+    }
+}
+
+#[test]
+fn a_plan_in_a_file() {
+    let project = suite();
+    let file = project.beside("plan.json").display().to_string();
+    let words = ["shards", "--plan", "4", "--write", &file, "--json"];
+    let line = project.tamis(&words).lines().remove(0);
+    assert_eq!(line["shards"], serde_json::json!(["1/4", "2/4", "3/4", "4/4"]));
+    assert_eq!(line["selected"], 12);
+    // Each finds what the ones before it have proven, in one store.
+    let part = |n: u32| ran(&project, &["--shard", &format!("{n}/4"), "--plan", &file]);
+    assert_eq!(together((1..=4).map(part).collect()), all());
+    let line = project.tamis(&["shards", "--plan", "4", "--json"]).lines().remove(0);
+    assert_eq!((&line["shards"], &line["selected"]), (&serde_json::json!([]), &0.into()));
+    assert_eq!(project.answer(&["shards", "--plan", "4"]), "nothing has to run\n");
+    // A test that the file does not name is somebody's.
+    project.write("tests/new.sh", "echo new\n");
+    assert_eq!(together((1..=4).map(part).collect()), ["s::tests/new.sh"]);
+    // Quick tests are not worth a second machine.
+    project.write("lib.txt", "3");
+    let said_of = project.answer(&["shards", "--plan", "4"]);
+    assert!(said_of.starts_with("1/1  12 tests"), "{said_of}");
+    for (words, why) in [
+        (vec!["--shard", "1/3", "--plan", &file, "run"], "for 4 machines"),
+        (vec!["--shard", "5/4", "run"], "is no shard"),
+        (vec!["--shard", "1/4", "status"], "has no meaning"),
+    ] {
+        let got = project.tamis(&words);
+        assert!(got.code == 125 && got.stderr.contains(why), "{words:?}: {}", said(&got));
+    }
+}
+
+/// A command that is one test is one machine's.
+#[test]
+fn a_bare_command_is_one_machines() {
+    let project = suite();
+    let runs = (1..=3).filter(|n| {
+        let store = project.beside(&format!("s{n}")).display().to_string();
+        let words = ["--shard", &format!("{n}/3"), "--store", &store, "sh", "tests/0.sh"];
+        let got = project.tamis(&words);
+        assert_eq!(got.code, 0, "{}", said(&got));
+        !got.text().is_empty()
+    });
+    assert_eq!(runs.count(), 1);
+}
