@@ -14,6 +14,7 @@ fn resolve(line: &str) -> Result<Options> {
     arguments.resolve(&|words| CommandTraits {
         units: ["mvn", "java"].iter().any(|name| words[0] == *name),
         parts: ["mvn", "java"].iter().any(|name| words[0] == *name),
+        files: words[0] == "pytest",
         graph: words[0] == "mvn",
         misplaced: super::misplaced(words, &|option| words[0] == "mvn" && option != "--color"),
     })
