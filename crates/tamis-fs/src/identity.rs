@@ -70,6 +70,15 @@ impl Identity {
         rights::of_this_user().may_execute(Permissions { mode, owner, group })
     }
 
+    /// Whether only rights, owner and number of names may have changed between two looks at one path: not what is
+    /// in it, unless somebody set the time back, nor whether this user may execute it.
+    pub fn is_same_content(&self, other: &Self) -> bool {
+        (self.device, self.inode, self.size, self.mtime_ns)
+            == (other.device, other.inode, other.size, other.mtime_ns)
+            && self.kind() == other.kind()
+            && self.executable() == other.executable()
+    }
+
     /// Whether the last change was long enough before `now_ns` that a further change cannot have
     /// the same times.
     pub(crate) fn settled_at(&self, now_ns: i128) -> bool {

@@ -105,7 +105,7 @@ mod tests {
                 (b"a\xff\n".to_vec(), b'f'),
                 (b"b".to_vec(), b'd'),
                 (b"c".to_vec(), b'l'),
-                (b"d".to_vec(), b'o')
+                (b"d".to_vec(), b's')
             ]
         );
     }

@@ -83,6 +83,8 @@ pub(crate) struct Entry {
     pub(crate) asked: Vec<Asked>,
     /// The content from before an edit, kept in case the tree reads the file later.
     pub(crate) kept: Option<Answer>,
+    /// The tree itself changed its rights, times or attributes, by a call that we saw before it was made.
+    pub(crate) restamped: bool,
     /// For a directory: entries that the tree created or removed, as they were before.
     pub(crate) touched: HashMap<Vec<u8>, Name>,
 }
@@ -103,6 +105,7 @@ impl Entry {
             change: Change::None,
             asked: Vec::new(),
             kept: None,
+            restamped: false,
             touched: HashMap::new(),
         }
     }

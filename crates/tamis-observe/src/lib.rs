@@ -45,6 +45,7 @@ mod network;
 mod observer;
 mod path_memory;
 mod programs;
+mod relinked;
 mod resolve;
 mod sockets;
 mod split;

@@ -113,6 +113,7 @@ impl Observer<'_> {
             // Refused: whether it is there, and what it is, was seen.
             return self.ask(&path, Wish::Content, Access::STAT, act);
         }
+        self.writes(&path, act);
         if how.truncate {
             if !how.create {
                 self.look_for_write(&path, act);
@@ -272,6 +273,7 @@ impl Observer<'_> {
 
     pub(crate) fn remove(&mut self, path: &[u8], act: Act) {
         let Some(path) = self.resolve(path, false, act) else { return };
+        self.links(&path, act);
         self.ask_folder_of(&path, act);
         if !act.timing.is_before_changes() && !act.failed() {
             return self.removed(&path, act);
@@ -349,6 +351,8 @@ impl Observer<'_> {
         let Rename { exchange, keep } = how;
         let Some(from) = self.resolve(from, false, act) else { return };
         let Some(to) = self.resolve(to, false, act) else { return };
+        self.links(&from, act);
+        self.links(&to, act);
         self.ask_folder_of(&from, act);
         self.ask_folder_of(&to, act);
         if act.failed() {
@@ -433,6 +437,7 @@ impl Observer<'_> {
         {
             self.entries.insert(from.clone(), Entry::new(before));
         }
+        self.links(&from, act);
         self.ask(&from, Wish::Content, Access::READ, act.on_the_way());
         if act.failed() {
             // A lock that somebody holds: the name is there.
@@ -451,6 +456,30 @@ impl Observer<'_> {
             return self.ask(&path, Wish::Content, Access::STAT, act);
         }
         self.ask(&path, Wish::Kind, Access::STAT, act);
+        self.writes(&path, act);
         self.change(&path, Change::Edited, act);
+    }
+
+    /// The tree changes rights, owner, times or attributes, and so its own look at the thing.
+    pub(crate) fn restamp(&mut self, path: &[u8], follow: bool, act: Act) {
+        self.edit(path, follow, act);
+        if act.timing.is_before_changes()
+            && let Some(path) = self.resolve(path, follow, act)
+            && let Some(entry) = self.entries.get_mut(&path)
+        {
+            entry.restamped = true;
+        }
+    }
+
+    fn links(&mut self, path: &[u8], act: Act) {
+        if act.timing.is_before_changes() {
+            self.relinked.links(path);
+        }
+    }
+
+    fn writes(&mut self, path: &[u8], act: Act) {
+        if act.timing.is_before_changes() {
+            self.relinked.writes(path);
+        }
     }
 }

@@ -145,7 +145,10 @@ impl Observer<'_> {
         match &asked.taken {
             Taken::Answer(answer) => Some(answer.clone()),
             Taken::Lost => None,
-            Taken::NotYet => take(self.context.fingerprinter, file, entry, asked.scheme),
+            Taken::NotYet => {
+                let restamped = entry.restamped || self.relinked.contains(&entry.before);
+                take_as(self.context.fingerprinter, file, entry, asked.scheme, restamped)
+            }
         }
     }
 
@@ -171,7 +174,13 @@ impl Observer<'_> {
                     _ => now.kind() == FileKind::Directory,
                 }
             }
-            (Before::There(seen), Some(now)) => *seen == now,
+            (Before::There(seen), Some(now)) if *seen == now => true,
+            // A name more or less, by the tree's own hand.
+            (Before::There(seen), Some(now)) => {
+                self.relinked.contains(&entry.before)
+                    && seen.is_same_content(&now)
+                    && self.context.fingerprinter.answer(file, asked.scheme).value == before.value
+            }
             (Before::Changed(_), _) => true,
             _ => false,
         }
@@ -255,6 +264,25 @@ pub(crate) fn take(
     entry: &Entry,
     scheme: Scheme,
 ) -> Option<Answer> {
+    take_as(fingerprinter, file, entry, scheme, entry.restamped)
+}
+
+/// The same. `restamped`: the tree itself moved the stamps, which say nothing about the content then.
+fn take_as(
+    fingerprinter: &Fingerprinter,
+    file: &Path,
+    entry: &Entry,
+    scheme: Scheme,
+    restamped: bool,
+) -> Option<Answer> {
+    let as_seen = |seen| {
+        let plain = fingerprinter.answer_as_seen(file, scheme, seen);
+        plain.or_else(|| {
+            let now = tamis_fs::identity(file).ok()??;
+            let same = restamped && seen.is_same_content(&now);
+            same.then(|| fingerprinter.answer_as_seen(file, scheme, &now))?
+        })
+    };
     Some(match &entry.before {
         // The answer that an absent path gives under this scheme.
         Before::Absent if scheme == Scheme::Bytecode => Answer::of(Value::Derived),
@@ -274,7 +302,7 @@ pub(crate) fn take(
         Before::There(seen) if seen.kind() == FileKind::Directory && scheme != Scheme::Listing => {
             fingerprinter.answer(file, scheme)
         }
-        Before::There(seen) => fingerprinter.answer_as_seen(file, scheme, seen)?,
+        Before::There(seen) => as_seen(seen)?,
         Before::Changed(FileKind::File) if scheme == Scheme::Kind => Answer::of(Value::File),
         Before::Changed(FileKind::Directory) if scheme == Scheme::Kind => {
             Answer::of(Value::Directory)

@@ -9,7 +9,7 @@ mod stage;
 mod ways;
 
 use cases::{Answer, CONNECTIONS, Case, FILES, OWN_SERVERS};
-use moves::{KINDS, MOVES, PLACES};
+use moves::{KINDS, MOUNTS, MOVES, PLACES};
 use stage::Streams;
 use std::fmt::Write;
 use ways::WAYS;
@@ -56,6 +56,16 @@ fn places() {
 #[test]
 fn kinds() {
     check("what is at a path", KINDS);
+}
+
+/// A path through a process that has mounts of its own leads elsewhere than it does for us.
+#[test]
+fn mounts_of_others() {
+    let allowed = std::process::Command::new("unshare").args(["-rm", "true"]).status();
+    if !allowed.is_ok_and(|done| done.success()) {
+        return println!("not tried: this user may make no mount name space");
+    }
+    check("mounts of others", MOUNTS);
 }
 
 /// What a test asks about its standard streams counts if it shares them with tamis.
