@@ -1,13 +1,14 @@
 //! One test goal of a build: its name, classpath and configuration.
 
 use crate::commands::MAVEN;
+use crate::configuration::Configuration;
 use crate::coverage::{self, Exec, Measured};
 use crate::unbuilt::Unbuilt;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tamis_classpath::{Caches, ClassIndex};
-use tamis_core::{Hash, Module, TestKey, ToolScope, Unit, Value};
+use tamis_core::{Module, TestKey, ToolScope, Unit, Value};
 use tamis_dynamic::{Fact, FactKind as Kind};
 use tamis_jvm_wire::Goal;
 use tamis_project::Project;
@@ -29,7 +30,7 @@ pub(crate) struct GoalFacts {
     pub(crate) words: Vec<String>,
     pub(crate) class_path: Vec<PathBuf>,
     pub(crate) index: Arc<ClassIndex>,
-    pub(crate) configuration: Value,
+    pub(crate) configuration: Configuration,
     /// Which tests of a test class the runner chose, where it tells.
     pub(crate) choices: Arc<BTreeMap<String, Value>>,
     /// What measures coverage in its JVM.
@@ -63,7 +64,7 @@ impl GoalFacts {
             index,
             class_path,
             folder,
-            configuration: configuration(project, goal, java_home, modules),
+            configuration: configuration(project, goal, java_home, &modules),
             choices: Arc::default(),
             unbuilt: Arc::default(),
         };
@@ -79,7 +80,7 @@ impl GoalFacts {
             return Some(Value::unbuilt());
         }
         match fact.kind {
-            Kind::Configuration => Some(self.configuration),
+            Kind::Configuration => Some(self.configuration.value),
             Kind::Choice(ref class) => {
                 Some(self.choices.get(class).copied().unwrap_or(Value::Absent))
             }
@@ -169,18 +170,18 @@ const CHOOSES: &[&str] = &[
 ];
 
 /// How the tests are started, without what is different from machine to machine.
-fn configuration(project: &Project, goal: &Goal, java_home: &str, modules: Vec<Vec<u8>>) -> Value {
-    let mut parts = modules;
-    for (name, value) in &goal.configuration {
-        if !CHOOSES.contains(&name.as_str()) {
-            parts.push(name.clone().into_bytes());
-            parts.push(project.paths.neutral_text(value.as_bytes()));
-        }
-    }
+fn configuration(
+    project: &Project,
+    goal: &Goal,
+    java_home: &str,
+    modules: &[Vec<u8>],
+) -> Configuration {
+    let parameters = goal.configuration.iter().map(|(name, value)| (name.as_str(), value.as_str()));
+    let parameters = parameters.filter(|(name, _)| !CHOOSES.contains(name));
     // The `java` of the fork is in its JDK's `bin`.
     let home = goal.java.as_deref().map(Path::new).and_then(|java| java.parent()?.parent());
-    parts.push(tamis_jdk::identity(home.unwrap_or(Path::new(java_home))));
-    Value::Text(Hash::of_parts(parts.iter().map(Vec::as_slice)))
+    let jdk = tamis_jdk::identity(home.unwrap_or(Path::new(java_home)));
+    Configuration::new(project, parameters, &jdk, modules)
 }
 
 /// The descriptors of modules: what they open, export and provide concerns every test, and the JVM reads them as

@@ -238,7 +238,7 @@ mod tests {
             let new = String::from_utf8(new).unwrap();
             let document = Document::parse(&new).unwrap();
             let suite = document.root_element();
-            let first = suite.children().find(|node| node.is_element()).unwrap();
+            let first = suite.children().find(roxmltree::Node::is_element).unwrap();
             assert!(first.has_tag_name("properties"), "{new}");
             let properties: Vec<_> =
                 first.children().filter(|node| node.has_tag_name("property")).collect();

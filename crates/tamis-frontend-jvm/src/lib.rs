@@ -20,6 +20,7 @@ mod agent_arguments;
 mod always_run;
 mod claim;
 pub mod commands;
+mod configuration;
 mod coverage;
 mod covered;
 pub mod doctor;

@@ -338,6 +338,7 @@ impl JvmModel {
             if let Some(exec) = &exec {
                 self.covered.add_own(&exec.file, &[]);
             }
+            remark_configuration(services.ledger, &facts);
             // Without it explanations are poorer, nothing else.
             let _ = saved_goals::save(project, &facts);
             if commands::compiles(self.launcher, &self.words) {
@@ -481,6 +482,14 @@ fn test_class(goal: &GoalState, host: &Host, began: &str) -> Option<String> {
         false => return None,
     };
     Some(class.to_owned())
+}
+
+/// Says what is different in how the tests are started: it makes all of them run.
+fn remark_configuration(ledger: &mut tamis_session::Ledger<'_>, facts: &GoalFacts) {
+    let before = saved_goals::configuration_before(ledger.project(), facts);
+    if let Some(what) = before.and_then(|before| facts.configuration.changed_since(&before)) {
+        ledger.remark(format!("{}: test configuration changed: {what}", facts.scope));
+    }
 }
 
 /// Whether a goal was configured to try failed tests again.

@@ -2,6 +2,7 @@
 //! answered without starting the build: for `why`, `select`, `status`.
 
 use crate::commands::JAVA;
+use crate::configuration::Configuration;
 use crate::coverage::Measured;
 use crate::goal::{GoalFacts, caches};
 use crate::sources;
@@ -25,12 +26,12 @@ struct Saved {
     test_classes: Option<PortablePath>,
     words: Vec<String>,
     class_path: Vec<PortablePath>,
-    configuration: Value,
+    configuration: Configuration,
     choices: BTreeMap<String, Value>,
     measured: Option<Measured>,
 }
 
-const VERSION: u32 = 4;
+const VERSION: u32 = 5;
 
 /// What goals are kept as, beside the records.
 const KIND: &str = "goal";
@@ -46,13 +47,20 @@ pub(crate) fn save(project: &Project, goal: &GoalFacts) -> Option<()> {
         test_classes: goal.test_classes.as_ref().map(portable),
         words: goal.words.clone(),
         class_path: goal.class_path.iter().map(portable).collect(),
-        configuration: goal.configuration,
+        configuration: goal.configuration.clone(),
         choices: (*goal.choices).clone(),
         measured: goal.measured.clone(),
     };
     let key = Hash::of_parts([goal.id.as_bytes(), goal.folder.as_bytes()]);
     let store = project.existing_store(&Silent).ok()??;
     store.keep(KIND, &key.to_string(), &serde_json::to_vec(&saved).ok()?).ok()
+}
+
+/// How the tests of a goal were started the last time.
+pub(crate) fn configuration_before(project: &Project, goal: &GoalFacts) -> Option<Configuration> {
+    let store = project.existing_store(&Silent).ok()??;
+    let is_same = |known: &Saved| known.scope == goal.scope && known.folder == goal.folder;
+    saved(&store).find(is_same).map(|known| known.configuration)
 }
 
 /// The goals of earlier runs with their classes of now.

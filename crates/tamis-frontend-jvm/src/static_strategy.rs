@@ -81,7 +81,7 @@ pub(crate) fn decide(
 fn module(project: &Project, facts: &GoalFacts) -> TestModule {
     let (tests, others): (Vec<_>, Vec<_>) =
         facts.class_path.iter().cloned().partition(|p| Some(p) == facts.test_classes.as_ref());
-    let (_, seen) = facts.configuration.to_raw();
+    let (_, seen) = facts.configuration.value.to_raw();
     let home = project.paths.home();
     TestModule {
         name: facts.scope.to_string(),

@@ -10,6 +10,7 @@
 
 use super::{ClassReport, GoalState, Host, JvmModel};
 use crate::commands::{self, JAVA};
+use crate::configuration::Configuration;
 use crate::coverage::{self, Measured};
 use crate::goal::{GoalFacts, caches, module_descriptors};
 use crate::saved_goals;
@@ -20,7 +21,7 @@ use std::sync::Arc;
 use tamis_classpath::ClassIndex;
 use tamis_core::record::Observed;
 use tamis_core::{
-    Cause, Decision, Hash, Module, Planned, PortablePath, Question, Scheme, Taint, ToolScope, Value,
+    Cause, Decision, Module, Planned, PortablePath, Question, Scheme, Taint, ToolScope, Value,
 };
 use tamis_dynamic::Jvm;
 use tamis_jvm_wire::{Candidate, FromJvm, Hello, Launch, ToJvm, VERSION};
@@ -502,27 +503,9 @@ const NO_PROPERTY: &[&str] = &[
 fn facts(project: &Project, launch: &Launch, hello: &Hello) -> GoalFacts {
     let class_path: Vec<PathBuf> = launch.class_path.iter().map(PathBuf::from).collect();
     let folder = project.paths.to_portable(Path::new(&launch.folder)).to_string();
-    let mut parts: Vec<Vec<u8>> = vec![tamis_jdk::identity(Path::new(&hello.java_home))];
-    let mut add = |text: &str| parts.push(project.paths.neutral_text(text.as_bytes()));
-    // Their own arguments choose tests and name working files.
-    match hello.command.split(' ').next() {
-        Some(main) if main.starts_with(ANT) || main.starts_with(GRADLE) => add(main),
-        _ => add(&hello.command),
-    }
-    for argument in &hello.vm_arguments {
-        // Ours is another one each time.
-        if !argument.starts_with("-agentpath:") || !argument.contains("role=launched") {
-            add(argument);
-        }
-    }
-    for (name, value) in &launch.properties {
-        if !NO_PROPERTY.contains(&name.as_str()) {
-            add(name);
-            add(value);
-        }
-    }
     let index = Arc::new(ClassIndex::load(&class_path, &caches(project)));
-    parts.extend(module_descriptors(&class_path, &index, Path::new("")));
+    let modules = module_descriptors(&class_path, &index, Path::new(""));
+    let configuration = configuration(project, launch, hello, &modules);
     let scope = scope(&hello.command, &folder);
     let arguments = hello.vm_arguments.iter().map(String::as_str);
     let by = coverage::measured_by(arguments, &index);
@@ -535,11 +518,36 @@ fn facts(project: &Project, launch: &Launch, hello: &Hello) -> GoalFacts {
         folder,
         index,
         class_path,
-        configuration: Value::Text(Hash::of_parts(parts.iter().map(Vec::as_slice))),
+        configuration,
         choices: Arc::default(),
         measured: by.map(|by| Measured { by, keeps: false }),
         unbuilt: Arc::default(),
     }
+}
+
+/// How a JVM was started.
+fn configuration(
+    project: &Project,
+    launch: &Launch,
+    hello: &Hello,
+    modules: &[Vec<u8>],
+) -> Configuration {
+    // Their own arguments choose tests and name working files.
+    let command = match hello.command.split(' ').next() {
+        Some(main) if main.starts_with(ANT) || main.starts_with(GRADLE) => main,
+        _ => &hello.command,
+    };
+    // Ours is another one each time.
+    let is_ours = |a: &str| a.starts_with("-agentpath:") && a.contains("role=launched");
+    let arguments = hello.vm_arguments.iter().map(String::as_str).filter(|a| !is_ours(a));
+    let arguments: Vec<&str> = arguments.collect();
+    // No argument has this sign: the order counts, and where one ends.
+    let arguments = arguments.join("\u{1f}");
+    let properties = launch.properties.iter().map(|(name, value)| (name.as_str(), value.as_str()));
+    let properties = properties.filter(|(name, _)| !NO_PROPERTY.contains(name));
+    let jdk = tamis_jdk::identity(Path::new(&hello.java_home));
+    let named = [("the program's arguments", command), ("the JVM's arguments", arguments.as_str())];
+    Configuration::new(project, named.into_iter().chain(properties), &jdk, modules)
 }
 
 /// Ant itself, not what it starts.
