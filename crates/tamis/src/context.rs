@@ -52,7 +52,10 @@ impl Context {
         let reporters = Reporters::new(reporters);
         tamis_shared::pull_before(&project, options.common.offline, &reporters);
         Ok(Self {
-            frontends: frontends(project.settings.python.functions, options.selecting.by_files()),
+            frontends: frontends(
+                project.settings.python.functions || options.selecting.in_files(),
+                options.selecting.by_files(),
+            ),
             project,
             options: options.run_options()?,
             reporters,
@@ -72,7 +75,7 @@ impl Context {
     }
 }
 
-/// The front ends of this tamis. Tests inside pytest are distinguished unless the project does not want it.
+/// The front ends of this tamis. Tests inside pytest are distinguished where the project or the call asks for it.
 pub(crate) fn frontends(claims_pytest: bool, by_files: bool) -> Frontends {
     let pytest = PytestFrontend { claims: claims_pytest, by_files };
     Frontends::new(vec![Box::new(JvmFrontend), Box::new(GoFrontend), Box::new(pytest)])
