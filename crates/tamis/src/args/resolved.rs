@@ -427,9 +427,7 @@ fn for_command(options: &Options, command: &CommandTraits) -> Result<()> {
             "--granularity class and method are for commands whose test classes are known, such as mvn, ant and java"
         ),
         Some(Granularity::File | Granularity::Function) if !command.files => {
-            bail!(
-                "--granularity file and function are for pytest"
-            )
+            bail!("--granularity file and function are for pytest")
         }
         _ => {}
     }
