@@ -19,7 +19,7 @@ use tamis_store::Store;
 /// pytest by test functions.
 #[derive(Debug, Clone, Copy)]
 pub struct PytestFrontend {
-    /// Whether the project wants it. What is known of earlier runs is explained in any case.
+    /// Whether the project or the call asks for it. What is known of earlier runs is explained in any case.
     pub claims: bool,
     /// All tests of a file run where one of them needs to.
     pub by_files: bool,

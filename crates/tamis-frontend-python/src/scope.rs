@@ -216,7 +216,8 @@ impl KnownScope for PytestScope {
         let beside = |(at, planned): (usize, &Planned)| {
             let file = file_of(&planned.key.unit);
             let is_beside = !planned.decision.is_run() && files.contains(&file);
-            is_beside.then(|| (at, format!("another test of {file} runs, and files are kept together")))
+            is_beside
+                .then(|| (at, format!("another test of {file} runs, and files are kept together")))
         };
         planned.iter().enumerate().filter_map(beside).collect()
     }

@@ -253,16 +253,10 @@ pub struct Jvm {
 }
 
 /// `[python]`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Python {
-    /// `functions`: the tests inside pytest are decided about one by one. Default: true; else pytest is one command.
+    /// `functions`: the tests inside pytest are decided about one by one. Default: false, pytest is one command.
     pub functions: bool,
-}
-
-impl Default for Python {
-    fn default() -> Self {
-        Self { functions: true }
-    }
 }
 
 /// What the tests of a suite are.

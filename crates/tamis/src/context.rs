@@ -57,7 +57,10 @@ impl Context {
         run_options.which.shard = sharding(options, &project)?;
         tamis_shared::pull_before(&project, options.common.offline, &reporters);
         Ok(Self {
-            frontends: frontends(project.settings.python.functions, options.selecting.by_files()),
+            frontends: frontends(
+                project.settings.python.functions || options.selecting.in_files(),
+                options.selecting.by_files(),
+            ),
             project,
             options: run_options,
             reporters,
@@ -90,7 +93,7 @@ fn sharding(options: &Options, project: &Project) -> Result<Option<Arc<Sharding>
     Ok(Some(Arc::new(Sharding::new(shard, tamis_shared::ci_run(), by))))
 }
 
-/// The front ends of this tamis. Tests inside pytest are distinguished unless the project does not want it.
+/// The front ends of this tamis. Tests inside pytest are distinguished where the project or the call asks for it.
 pub(crate) fn frontends(claims_pytest: bool, by_files: bool) -> Frontends {
     let pytest = PytestFrontend { claims: claims_pytest, by_files };
     Frontends::new(vec![Box::new(JvmFrontend), Box::new(GoFrontend), Box::new(pytest)])

@@ -113,11 +113,11 @@ fn traits(words: &[OsString]) -> CommandTraits {
         folder: std::env::current_dir().unwrap_or_default(),
     };
     let functions = || Project::find(None).is_ok_and(|found| found.settings.python.functions);
-    let claims_pytest = tamis_frontend_python::concerns_pytest(words) && functions();
-    let claim = context::frontends(claims_pytest, false).claim(&invocation);
+    let concerns_pytest = tamis_frontend_python::concerns_pytest(words);
+    let claim = context::frontends(concerns_pytest, false).claim(&invocation);
     let Some(claim) = claim else { return CommandTraits::default() };
     CommandTraits {
-        units: true,
+        units: !claim.can(Ability::Files) || functions(),
         parts: claim.can(Ability::Parts),
         files: claim.can(Ability::Files),
         graph: claim.can(Ability::Static),

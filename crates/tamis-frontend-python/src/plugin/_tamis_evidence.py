@@ -68,6 +68,18 @@ class Gathering(Evidence):
         self.owners, self.fixtures = {}, set()
         self.added = set()
 
+    def visit_everybody(self):
+        """What counts for every test: mostly the same as for the last one."""
+        plugin, everybody = self.plugin, self.plugin.watch.everybody
+        state = (len(everybody.inner), everybody.windows, everybody.bodies, len(everybody.modules))
+        known = plugin.for_everybody
+        if known is None or known[0] != state:
+            found = Gathering(plugin, None)
+            found.visit(everybody)
+            known = plugin.for_everybody = (state, found)
+        self.add(known[1])
+        self.owners.update(known[1].owners)
+
     def visit(self, *owners):
         todo = list(owners)
         while todo:
@@ -128,9 +140,9 @@ class Gathering(Evidence):
 
     def _sees(self, root):
         """Whether a holder of state is this test's; what belongs to no module is everybody's."""
-        if root in ("process", "libraries") or str(root).startswith("config."):
-            return True
-        return root in self.names or root in self.fixtures
+        if type(root) is int:
+            return root in self.fixtures
+        return root in self.names or root in ("process", "libraries") or root.startswith("config.")
 
     def add_state(self):
         """Adds who changed what this test can see: where something that ran for it has a name on the way there."""
@@ -156,11 +168,12 @@ class Gathering(Evidence):
 def gather(plugin, test):
     gathering = Gathering(plugin, test)
     path = str(test.item.path)
+    gathering.visit_everybody()
     gathering.names.update(_conftests(plugin, test.item))
     module = getattr(test.item, "module", None)
     if module is not None:
         gathering.names.add(module.__name__)
-    gathering.visit(plugin.watch.everybody, test, *plugin.collected.get(path, ()))
+    gathering.visit(test, *plugin.collected.get(path, ()))
     before = None
     while before != gathering.size():
         gathering.close()
@@ -228,16 +241,23 @@ def _reach(plugin, gathering):
 def _conftests(plugin, item):
     """The conftests above a test, by the names of their modules."""
     folder, found = os.path.dirname(str(item.path)) + os.sep, []
+    known = plugin.conftests.get(folder)
+    if known is not None and known[0] == len(plugin.imports.files):
+        return known[1]
     for name, file in plugin.imports.files.items():
         place = os.path.join(plugin.link.root, file)
         if os.path.basename(place) == "conftest.py" and folder.startswith(os.path.dirname(place) + os.sep):
             found.append(name)
+    plugin.conftests[folder] = (len(plugin.imports.files), found)
     return found
 
 
 def _looks(plugin, path):
     """Files that would count for a test if they were there: conftests and packages around it."""
-    found, root = [], plugin.link.root
+    found, root = plugin.looks.get(path), plugin.link.root
+    if found is not None:
+        return found
+    found = plugin.looks[path] = []
     folder = os.path.dirname(os.path.realpath(path))
     while folder.startswith(root):
         for name in ("conftest.py", "__init__.py"):

@@ -30,6 +30,7 @@ class Imports:
         self.owners = {}
         self.files = {}
         self.closures, self.depth = {}, 0
+        self.named_at, self.named = None, {}
         self.on_imported = None
 
     def install(self):
@@ -90,7 +91,7 @@ class Imports:
                 package = globals.get("__package__") or importer or ""
                 base = package.rsplit(".", level - 1)[0] if level > 1 else package
                 name = base + "." + name if name else base
-            found = self._named(name, fromlist)
+            found = self._known(name, fromlist)
             if not found:
                 return
             spec = globals.get("__spec__") if globals else None
@@ -101,6 +102,22 @@ class Imports:
                 self.watch.owner.modules.update(found)
         except Exception as error:
             self.watch.link.trouble("an import was not understood: %r" % (error,))
+
+    def _known(self, name, fromlist):
+        """As `_named`, which is asked again where a module came, or another one took a name."""
+        modules = sys.modules
+        state = (len(modules), len(self.owners), len(self.files))
+        if state != self.named_at:
+            self.named_at, self.named = state, {}
+        if not fromlist:
+            fromlist = ()
+        elif type(fromlist) is not tuple:
+            return self._named(name, fromlist)
+        module = modules.get(name)
+        known = self.named.get((name, fromlist))
+        if known is None or known[1] is not module:
+            known = self.named[name, fromlist] = (self._named(name, fromlist), module)
+        return known[0]
 
     def _named(self, name, fromlist):
         found, parts = set(), name.split(".")

@@ -61,6 +61,7 @@ class Plugin:
         self.fixtures = {}
         self.waiting = []
         self.making = []
+        self.for_everybody, self.conftests, self.looks = None, {}, {}
         self.writers = {}
         self.wrote = {}
         self.test = None

@@ -106,7 +106,8 @@ pub(crate) struct Choice {
     #[arg(long, value_name = "STRATEGY", hide_possible_values = true)]
     pub(crate) select: Option<SelectName>,
     /// What is decided about: in Java each test class or each test method (class, method), in pytest each
-    /// file or each test function (file, function); see `tamis help strategies` [default: class, function]
+    /// test function or all of a file together (function, file); see `tamis help strategies` [default: class; pytest
+    /// as the settings say]
     #[arg(long, value_name = "UNIT", hide_possible_values = true)]
     pub(crate) granularity: Option<Granularity>,
     /// With --select modules or hybrid: the branch, tag or commit to compare with

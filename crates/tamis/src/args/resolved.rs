@@ -76,6 +76,11 @@ impl Selecting {
         self.granularity == Some(Granularity::Method)
     }
 
+    /// Whether a unit of pytest is asked for, whatever the settings say.
+    pub(crate) fn in_files(&self) -> bool {
+        matches!(self.granularity, Some(Granularity::File | Granularity::Function))
+    }
+
     /// Whether the tests of a file are kept together.
     pub(crate) fn by_files(&self) -> bool {
         self.granularity == Some(Granularity::File)
@@ -264,7 +269,10 @@ fn strategy(choice: &Choice, running: &low::Running) -> Result<Strategy> {
         SelectName::Static => {
             let unit = choice.granularity.or(running.level);
             let is_of_pytest = matches!(unit, Some(Granularity::File | Granularity::Function));
-            ensure!(!is_of_pytest, "--select static is about classes and methods: --granularity class or method");
+            ensure!(
+                !is_of_pytest,
+                "--select static is about classes and methods: --granularity class or method"
+            );
             Strategy::Static { calls: unit == Some(Granularity::Method) }
         }
         SelectName::Modules => Strategy::Modules,
@@ -441,11 +449,11 @@ fn for_command(options: &Options, command: &CommandTraits) -> Result<()> {
             "--granularity class and method are for commands whose test classes are known, such as mvn, ant and java"
         ),
         Some(Granularity::File | Granularity::Function) if !command.files => {
-            bail!("--granularity file and function are for pytest, as far as its tests are distinguished")
+            bail!("--granularity file and function are for pytest")
         }
         _ => {}
     }
-    if command.units {
+    if command.units || selecting.in_files() {
         return Ok(());
     }
     if !selecting.only.is_empty() {

@@ -7,7 +7,7 @@ use clap::Parser;
 use tamis_core::Strategy;
 use tamis_runner::EngineName;
 
-/// `mvn` and `java` have test classes, `mvn` is Maven, everything else is one test.
+/// `mvn` and `java` have test classes, `mvn` is Maven, `pytest` has files of tests, everything else is one test.
 fn resolve(line: &str) -> Result<Options> {
     let words = ["tamis"].into_iter().chain(line.split_whitespace());
     let arguments = Arguments::try_parse_from(words).expect("clap takes it");
@@ -205,6 +205,10 @@ fn options_that_need_commands_with_known_test_classes() {
     refused("--granularity class ./check.sh", "whose test classes are known");
     refused("--granularity file ./check.sh", "are for pytest");
     refused("--granularity function java -jar x", "are for pytest");
+    refused("--granularity method pytest", "whose test classes are known");
+    refused("--only x pytest", "this command is one test");
+    assert!(resolve("--granularity file --only x pytest").expect("files").selecting.by_files());
+    assert!(!resolve("--granularity function pytest").expect("functions").selecting.by_files());
     refused("--select static --granularity file mvn test", "about classes and methods");
     refused("--no-command-skip ./check.sh", "--all runs any command");
     refused("--select hybrid --only x cargo test", "this command is one test");

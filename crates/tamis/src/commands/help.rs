@@ -73,7 +73,7 @@ fn engines() -> String {
 fn strategies() -> String {
     format!(
         "--select STRATEGY: how tests are chosen.\n\n{}\n\
-         --granularity UNIT: what is decided about, `class` and `function` by default.\n\n{}\n\
+         --granularity UNIT: what is decided about.\n\n{}\n\
          With --select static, `method` can miss tests: its call graph sees neither reflection nor\n\
          calls that libraries make.\n",
         values::<SelectName>(),

@@ -20,6 +20,7 @@ mod pytest;
 mod pytest_kept;
 mod pytest_kinds;
 mod pytest_launchers;
+mod pytest_property;
 mod pytest_traps;
 mod remote;
 mod replay;

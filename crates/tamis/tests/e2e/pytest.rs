@@ -33,6 +33,7 @@ pub(crate) fn project_with(files: &[(String, String)]) -> Option<Project> {
     python()?;
     let project = Project::new();
     project.write("pytest.ini", "[pytest]\npythonpath = .\n");
+    project.write("tamis.toml", "[python]\nfunctions = true\n");
     for (file, text) in files {
         project.write(file, text);
     }
@@ -212,9 +213,34 @@ fn an_edit_selects_the_tests_that_it_can_reach() {
     for (file, from, to, expected) in EDITS {
         assert_eq!(changed(&project, file, from, to), set(expected), "{file}: {from} -> {to}");
     }
+    whole_files_and_one_command(&project);
     names_that_appear_or_go(&project, &all);
     what_changes_for_all(&project, &all);
     new_tests_run(&project, &all);
+}
+
+/// `--granularity file` keeps the tests of a file together; without functions pytest is one command.
+fn whole_files_and_one_command(project: &Project) {
+    let words = words().expect("a Python");
+    let asked = |options: &[&str]| {
+        let got = project.tamis(&[&["--json"], options, &["select", "--"], &words[..]].concat());
+        got.decisions()
+    };
+    let before = project.read("shop/money.py");
+    project.write("shop/money.py", before.replacen("x * 100", "x * 99", 1));
+    let of_file = ["test_cents", "test_purse", "test_purse_again", "test_own"];
+    let of_file = of_file.map(|test| format!("tests/test_money.py::{test}"));
+    assert_eq!(names(asked(&["--granularity", "file"])), BTreeSet::from(of_file));
+    let one = set(&["tests/test_money.py::test_cents"]);
+    assert_eq!(names(asked(&["--granularity", "function"])), one);
+    project.write("shop/money.py", before);
+    assert!(names(asked(&["--granularity", "file"])).is_empty());
+    let settings = project.read("tamis.toml");
+    project.remove("tamis.toml");
+    let decided = asked(&[]);
+    assert_eq!(decided.len(), 1, "{decided:?}");
+    assert!(asked(&["--granularity", "function"]).len() > 1, "by the call alone");
+    project.write("tamis.toml", settings);
 }
 
 /// What is looked for and not there, and what was there.
