@@ -33,7 +33,7 @@ function replaySums(replay, summaries) {
   const heads = ["Strategy", "Revisions", "Selected %", "Time % offline", "Time % online", "Safety violations", "Precision violations", "First-run overhead", "Break-even after"];
   const mutants = summaries.some((s) => s.mutants > 0);
   const row = (s) => el("tr", {}, el("td", {}, s.strategy), [
-    `${s.revisions}${s.left_out ? ` (${s.left_out} left out)` : ""}`, s.selected_percent.toFixed(1), s.offline_percent.toFixed(1), s.online_percent.toFixed(1)].map((v) => el("td", { class: "n" }, v)),
+    `${s.revisions}${s.left_out ? ` (${s.left_out} left out)` : ""}`, ...[s.selected_percent, s.offline_percent, s.online_percent].map((p) => (s.revisions > 1 ? p.toFixed(1) : "–"))].map((v) => el("td", { class: "n" }, v)),
     el("td", { class: "n" + (s.missed && !replay.estimate ? " missed" : "") }, replay.estimate ? "not looked for" : s.missed), el("td", { class: "n" }, s.needless),
     el("td", { class: "n" }, s.first_run_overhead_percent === undefined ? "–" : s.first_run_overhead_percent.toFixed(0) + "%"), el("td", { class: "n" }, s.break_even === undefined ? "–" : counted(s.break_even, "revision", "revisions")),
     mutants && el("td", { class: "n" + (s.mutants_missed ? " missed" : "") }, `${number(s.mutants_missed)} of ${number(s.mutants_failed_runs)}`));

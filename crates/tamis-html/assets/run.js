@@ -37,14 +37,14 @@ function showVerdict(run) {
 function tiles(run) {
   const f = run.figures;
   const tile = (kind, value, text, state) => el(state === undefined ? "div" : "button", { class: "tile " + kind, type: state === undefined ? null : "button", onclick: state === undefined ? null : () => filterBy({ states: state }) }, el("b", {}, value), el("span", {}, text));
-  const share = f.saved_us ? `saved of ${time(f.saved_us + f.ran_us)} (${percent(f.saved_us, f.saved_us + f.ran_us)})` : "saved";
+  const share = f.times.saved_us ? `saved of ${time(f.times.saved_us + f.times.ran_us)} (${percent(f.times.saved_us, f.times.saved_us + f.times.ran_us)})` : "saved";
   return el("div", { class: "tiles" },
     tile("ran", number(f.ran), `ran of ${counted(f.total, "test", "tests")}`, [0, 2, 3]),
     tile(f.failed ? "failed" : "", number(f.failed), f.flaky ? `failed, ${f.flaky} of them flaky` : "failed", [0, 2]),
     f.unfinished ? tile("failed", number(f.unfinished), "did not end", [1]) : null,
     tile("", number(f.skipped), "skipped, each with a proof", [4]),
-    tile("saved", time(f.saved_us), share),
-    tile("", time(f.wall_us), `took in all, ${moment(run.at)}`));
+    tile("saved", time(f.times.saved_us), share),
+    tile("", time(f.times.wall_us), `took in all, ${moment(run.at)}`));
 }
 
 function split(run) {

@@ -9,6 +9,7 @@ use tamis_report::excerpt;
 use tamis_report::human::{counted, duration, number};
 use tamis_report::kept::{KeptRun, KeptTest};
 use tamis_report::markdown::escape;
+use tamis_report::reason;
 
 /// The first line of a comment, by which whoever posts it finds the one from before.
 pub const MARK: &str = "<!-- tamis-report -->";
@@ -64,7 +65,7 @@ fn of_run(run: &KeptRun, most: usize) -> String {
     for test in failed.iter().take(most) {
         let output = test.more.as_ref().and_then(|more| more.output.as_deref());
         let message = output.and_then(|text| excerpt::headline(text.as_bytes()));
-        let how = test.outcome.map(|outcome| outcome.to_string()).unwrap_or_default();
+        let how = test.outcome.map(|how| reason::outcome(&test.key, how)).unwrap_or_default();
         let flaky = if test.flaky() { " (flaky)" } else { "" };
         let _ = writeln!(
             text,

@@ -15,6 +15,7 @@ use serde_json::{Value as Json, json};
 use std::collections::HashMap;
 use tamis_core::{Cause, Decision, TestKey};
 use tamis_report::kept::{KeptRun, KeptTest};
+use tamis_report::reason;
 
 /// Tests of a packet.
 const PACKET: usize = 512;
@@ -147,7 +148,9 @@ fn of_run(run: &KeptRun, places: &HashMap<&TestKey, usize>, texts: &mut Texts) -
     let still: Vec<Json> = run
         .still_failing
         .iter()
-        .filter_map(|(key, outcome)| Some(json!([places.get(key)?, outcome.to_string()])))
+        .filter_map(|(key, outcome)| {
+            Some(json!([places.get(key)?, reason::outcome(key, *outcome)]))
+        })
         .collect();
     json!({
         "at": run.called.at_ms, "name": run.called.name, "options": run.called.options,
@@ -183,7 +186,7 @@ fn record_of(decision: &Decision) -> Option<u32> {
 fn more_of(test: &KeptTest) -> Option<Json> {
     let mut known = serde_json::Map::new();
     if let Some(outcome) = test.outcome.filter(|outcome| !outcome.passed()) {
-        known.insert("how".into(), json!(outcome.to_string()));
+        known.insert("how".into(), json!(reason::outcome(&test.key, outcome)));
     }
     if test.failed_before > 0 {
         known.insert("before".into(), json!(test.failed_before));
@@ -212,8 +215,11 @@ fn details(test: &Known, with_inputs: bool) -> Json {
         .iter()
         .map(|record| {
             let known = &record.summary;
-            let passed =
-                if known.outcome.passed() { Json::Null } else { json!(known.outcome.to_string()) };
+            let passed = if known.outcome.passed() {
+                Json::Null
+            } else {
+                json!(reason::outcome(&test.key, known.outcome))
+            };
             let taints = tamis_core::taints::lines(&known.taints);
             json!([
                 known.id.0,

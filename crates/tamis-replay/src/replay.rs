@@ -15,6 +15,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use tamis_mutants::Language;
+use tamis_report::human;
 use tamis_report::json::Version;
 use tamis_report::json::replay::{ReplayEntry, ReplayLine, Replayed, RevisionLine, RevisionState};
 
@@ -91,7 +92,8 @@ pub fn replay(
     }
     if !found.revisions.iter().any(|line| line.state == RevisionState::Ran) {
         let why = found.revisions.first().and_then(|line| line.problem.clone()).unwrap_or_default();
-        bail!("none of {} revisions could be run; the first: {why}", found.revisions.len());
+        let all = human::counted(found.revisions.len() as u64, "revision", "revisions");
+        bail!("none of {all} could be run; the first: {why}");
     }
     Ok(found)
 }

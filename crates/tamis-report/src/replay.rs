@@ -118,7 +118,11 @@ pub fn verdict(found: &Replayed) -> String {
     if found.replay.estimate {
         return "an estimate: only what was selected ran, so that misses could not be seen".into();
     }
+    let ran = found.summaries.iter().map(|one| one.revisions).max().unwrap_or(0);
     match missed {
+        0 if ran < 2 && found.replay.mutants == 0 => {
+            "nothing could be compared: fewer than two revisions could be run".into()
+        }
         0 => "0 missed".into(),
         n => format!("{} MISSED", human::number(n as u64)),
     }
@@ -196,14 +200,18 @@ fn misses(found: &Replayed) -> impl Iterator<Item = (&RevisionLine, &Selection, 
 }
 
 fn strategy_row(one: &ReplaySummaryLine) -> Vec<String> {
+    // The first revision is only what the others are compared with.
+    let known = |text: String| if one.revisions > 1 { text } else { "-".into() };
+    let mean = |value: f64| known(percent(value));
+    let sum = |count: usize| known(count.to_string());
     vec![
         one.strategy.clone(),
         one.revisions.to_string(),
-        percent(one.selected_percent),
-        percent(one.offline_percent),
-        percent(one.online_percent),
-        one.missed.to_string(),
-        one.needless.to_string(),
+        mean(one.selected_percent),
+        mean(one.offline_percent),
+        mean(one.online_percent),
+        sum(one.missed),
+        sum(one.needless),
         one.first_run_overhead_percent.map_or_else(|| "-".into(), |p| format!("{p:.0}%")),
         one.break_even.map_or_else(|| "-".into(), |n| format!("{n} revisions")),
     ]
@@ -411,7 +419,7 @@ mod tests {
             ],
             summaries: vec![ReplaySummaryLine {
                 strategy: "records".into(),
-                revisions: 1,
+                revisions: 2,
                 left_out: 1,
                 selected_percent: 25.0,
                 missed: 1,
@@ -489,6 +497,17 @@ mod tests {
             lines[0].matches(',').count(),
             lines[2].replace("\"a \"\"b\"\", c", "").matches(',').count()
         );
+    }
+
+    #[test]
+    fn one_revision_is_no_comparison() {
+        let mut found = found();
+        found.revisions[0].selections[0].missed.clear();
+        (found.summaries[0].missed, found.summaries[0].revisions) = (0, 1);
+        assert!(verdict(&found).starts_with("nothing could be compared"));
+        assert_eq!(strategy_row(&found.summaries[0])[2..7], ["-"; 5].map(str::to_owned));
+        found.summaries[0].revisions = 2;
+        assert_eq!(verdict(&found), "0 missed");
     }
 
     #[test]

@@ -78,6 +78,8 @@ fn the_first_look(browser: &Browser) {
     {
         assert!(tiles.contains(part), "{tiles}");
     }
+    let took = browser.text("return document.querySelector('.tiles').lastElementChild.innerText;");
+    assert!(took.contains("took in all") && !took.starts_with("0 s"), "{took}");
     let failures = browser.text("return document.querySelector('.failures').innerText;");
     assert!(failures.contains("expected <3> & got \"4\""), "{failures}");
     assert!(failures.contains("2 runs before failed too"), "{failures}");

@@ -31,9 +31,7 @@ pub(crate) fn replay(
         has_units: traits.units,
         faults: match traits {
             CommandTraits { graph: true, .. } => Some(Language::Jvm),
-            CommandTraits { units: true, .. } if concerns_pytest(&arguments.command) => {
-                Some(Language::Python)
-            }
+            _ if concerns_pytest(&arguments.command) => Some(Language::Python),
             _ => None,
         },
     };

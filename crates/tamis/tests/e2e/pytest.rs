@@ -24,7 +24,7 @@ fn python() -> Option<&'static str> {
     found.as_deref()
 }
 
-fn words() -> Option<[&'static str; 4]> {
+pub(crate) fn words() -> Option<[&'static str; 4]> {
     Some([python()?, "-m", "pytest", "-q"])
 }
 

@@ -77,7 +77,7 @@ fn what_would_have_been_saved_and_missed() {
     project.answer(&["replay", "--report", "r.json"]);
     assert_eq!(project.read("r.json").lines().count(), 7);
     let got = project.tamis(&["replay", "--report", "r.txt"]);
-    assert!(got.code == MISTAKE && got.stderr.contains("end the name with .md"), "{got:?}");
+    assert!(got.code == MISTAKE && got.stderr.contains("end the name with .html"), "{got:?}");
     let got = project.tamis(&["replay", "--resume"]);
     assert!(got.code == MISTAKE && got.stderr.contains("is complete"), "{got:?}");
 }
@@ -307,4 +307,114 @@ fn a_project_inside_the_cache_is_observed() {
     assert_eq!(call().code, 0);
     std::fs::write(inside.join("data"), "bad\n").unwrap();
     assert_eq!(call().code, 1, "it looked at the file that changed");
+}
+
+/// Two tests of one module, of which one is reached by a value that the other one leaves in a cache.
+fn python_history(settings: &str) -> Option<Project> {
+    let project = crate::pytest::project_with(&[
+        (
+            "calc.py".into(),
+            "KNOWN = {}\ndef square(n):\n    if n not in KNOWN:\n        KNOWN[n] = n * n\n    return KNOWN[n]\n\
+             def add(a, b):\n    return a + b\n"
+                .into(),
+        ),
+        (
+            "tests/test_calc.py".into(),
+            "import calc\ndef test_a(): assert calc.square(3) == 9\n\
+             def test_b(): assert calc.square(3) == 9\ndef test_c(): assert calc.add(1, 2) == 3\n"
+                .into(),
+        ),
+        (".gitignore".into(), "__pycache__/\n.pytest_cache/\n".into()),
+        ("tamis.toml".into(), settings.into()),
+    ])?;
+    project.commit();
+    project.write("README", "x\n");
+    project.commit();
+    Some(project)
+}
+
+fn with_faults(project: &Project, many: &str) -> Option<Ended> {
+    let [python, rest @ ..] = crate::pytest::words()?;
+    let words = ["replay", "--last", "2", "--mutants", many, "--json", "--", python];
+    Some(project.tamis(&[&words, &rest[..]].concat()))
+}
+
+#[test]
+fn every_test_that_a_fault_makes_fail_was_selected() {
+    let Some(project) = python_history("[python]\nfunctions = true\n") else { return };
+    let Some(got) = with_faults(&project, "9") else { return };
+    assert_eq!(got.code, 0, "{got:?}");
+    for line in got.events("revision") {
+        let mutants = line["mutants"].as_array().expect("a list");
+        let of = |place: &str, field: &str| -> Vec<u64> {
+            let there = mutants.iter().filter(|m| m["place"] == place);
+            there.map(|m| m[field].as_u64().unwrap()).collect()
+        };
+        // One condition and one return, each noticed by both tests; one return that one test notices.
+        assert_eq!((of("square", "failed"), of("add", "failed")), (vec![2, 2], vec![1]), "{line}");
+        assert_eq!(
+            (of("square", "selected"), of("add", "selected")),
+            (vec![2, 2], vec![1]),
+            "{line}"
+        );
+    }
+    let summary = got.events("replay-summary").pop().unwrap();
+    let number = |name: &str| summary[name].as_u64().unwrap_or_else(|| panic!("{name}: {summary}"));
+    assert_eq!((number("mutants"), number("mutants_killed"), number("mutants_missed")), (6, 6, 0));
+    assert_eq!((number("mutants_failed_runs"), number("selected")), (10, 0));
+    // The faults are gone, and left no record.
+    let tree = ended(project.command("git").args(["status", "--short"])).text();
+    assert_eq!(tree, "", "the user's own work tree");
+}
+
+#[test]
+fn a_fault_that_is_missed_is_named() {
+    // Blind on purpose: a change of the program is no reason to run anything.
+    let Some(project) = python_history("[tamis]\nignore = [\"calc.py\"]\n") else { return };
+    let Some(got) = with_faults(&project, "1") else { return };
+    assert_eq!(got.code, MISSED, "{got:?}");
+    let summary = got.events("replay-summary").pop().unwrap();
+    assert_eq!(summary["missed"], 0, "{summary}");
+    assert!(summary["mutants_missed"].as_u64() >= Some(1), "{summary}");
+    let text = project.tamis(&["replay", "--report", "r.md"]);
+    assert!(text.code == MISSED && text.text().contains(" MISSED\n"), "{text:?}");
+    let report = project.read("r.md");
+    assert!(report.contains("(calc.py:") && report.contains("MISS "), "{report}");
+}
+
+#[test]
+fn faults_are_offered_where_they_can_be_made() {
+    let project = history();
+    let got = project.tamis(&["replay", "--last", "2", "--mutants", "3", "--", "sh", "a.sh"]);
+    assert!(
+        got.code == MISTAKE && got.stderr.contains("class files (mvn, ant, gradle, java)"),
+        "{got:?}"
+    );
+    let got =
+        project.tamis(&["replay", "--last", "2", "--mutants", "3", "--estimate", "--", "pytest"]);
+    assert!(got.code != 0 && got.stderr.contains("cannot be used with"), "{got:?}");
+}
+
+/// Two replays would check out different revisions into one work tree.
+#[test]
+fn one_replay_of_a_project_at_a_time() {
+    let mut project = history();
+    let gate = project.beside("gate");
+    project.set("GATE", gate.to_str().expect("a text"));
+    std::fs::write(&gate, "").unwrap();
+    project.write("wait", "");
+    project.commit();
+    let mut first = project.binary().args(["replay", "--last", "2"]).spawn().expect("it starts");
+    wait_for("a work tree", || {
+        let entries = std::fs::read_dir(project.beside("home/.cache/tamis-replay"));
+        entries.into_iter().flatten().flatten().any(|e| e.path().join("tree/data").exists())
+    });
+    let got = project.tamis(&["replay", "--last", "2"]);
+    assert!(
+        got.code == MISTAKE && got.stderr.contains("another replay of this project"),
+        "{got:?}"
+    );
+    // The result of the one before can be asked for meanwhile.
+    std::fs::remove_file(&gate).unwrap();
+    assert!(first.wait().expect("it ends").success());
 }
