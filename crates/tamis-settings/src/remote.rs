@@ -1,13 +1,13 @@
 //! `[remote]`: the store that a team shares.
 //!
-//! Which variables do not count between machines is said here as well, since it is the same for whoever sends a
-//! record and whoever receives it: the names of a person (user, shell), names that look like secrets, and what the
-//! project adds. They count on one machine as ever.
+//! Which variables and files do not count between machines is said here as well, since it is the same for whoever sends a
+//! record and whoever receives it: the names of a person (user, shell), names that look like secrets, what the
+//! project adds, and files like `/etc/passwd`. They count on one machine as ever.
 
 use crate::glob::NameGlobs;
 use crate::reader::{Found, Section, Text};
 use std::time::Duration;
-use tamis_core::Hash;
+use tamis_core::{Hash, PortablePath};
 
 pub(crate) const REMOTE: &str = "[remote]";
 
@@ -67,6 +67,17 @@ pub enum Push {
 const PERSONAL: &[&str] =
     &["USER", "LOGNAME", "USERNAME", "MAIL", "SHELL", "EDITOR", "VISUAL", "PAGER", "BROWSER"];
 
+/// Files that say who the user is, what the machine is called and whom it asks for names: they differ between any two
+/// machines, every JVM reads the first one when it starts, and containers get the others anew each time.
+const OF_A_MACHINE: &[&str] = &[
+    "/etc/passwd",
+    "/etc/group",
+    "/etc/hostname",
+    "/etc/machine-id",
+    "/etc/hosts",
+    "/etc/resolv.conf",
+];
+
 /// Parts of names of which nothing leaves the machine.
 const SECRET: &[&str] =
     &["TOKEN", "SECRET", "PASSWORD", "PASSWD", "PASSPHRASE", "CREDENTIAL", "APIKEY", "PRIVATEKEY"];
@@ -98,6 +109,11 @@ impl Remote {
         !personal && !self.is_secret(name) && !self.ignore_variables.matches(name)
     }
 
+    /// Whether a path counts for machines other than the one it is on.
+    pub fn path_counts_between_machines(&self, path: &PortablePath) -> bool {
+        !OF_A_MACHINE.iter().any(|known| known.as_bytes() == path.as_bytes())
+    }
+
     /// Whether nothing of a variable may leave the machine, not even a hash.
     pub fn is_secret(&self, name: &[u8]) -> bool {
         let upper = String::from_utf8_lossy(name).to_ascii_uppercase();
@@ -111,7 +127,7 @@ impl Remote {
     /// a record that leaves out more than this machine would proves nothing here.
     pub fn names_between_machines<'n>(&self, names: impl Iterator<Item = &'n [u8]>) -> Hash {
         let mut lists: Vec<Vec<u8>> =
-            vec![format!("{PERSONAL:?}{SECRET:?}{SECRET_WORDS:?}").into()];
+            vec![format!("{PERSONAL:?}{OF_A_MACHINE:?}{SECRET:?}{SECRET_WORDS:?}").into()];
         for globs in [&self.ignore_variables, &self.secrets] {
             let mut patterns = globs.patterns().to_vec();
             patterns.sort();

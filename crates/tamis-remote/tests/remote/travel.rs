@@ -111,6 +111,31 @@ fn a_secret_leaves_neither_name_nor_hash() {
     assert_ne!(names(&[b"LANG"]), names(&[b"LANG", b"CI"]));
 }
 
+/// Who the user is and what the machine is called does not count elsewhere; what else is in /etc does.
+#[test]
+fn files_of_a_machine_do_not_travel() {
+    let folder = tempfile::tempdir().unwrap();
+    let settings = settings(&format!("file://{}", folder.path().display()), "");
+    let machine = Machine::new(&settings, key(1));
+    let mut run = run("a", now(), Outcome::Passed);
+    for name in ["passwd", "hosts", "localtime", "passwd-"] {
+        let mut one = run.observed[0].clone();
+        let path = PortablePath::from_stored(format!("/etc/{name}"));
+        one.question = Question::Path(path, tamis_core::Scheme::Raw);
+        run.observed.push(one);
+    }
+    machine.store.append(&run).unwrap();
+    let all = machine.store.believed_records().unwrap();
+    let shipment = machine.remote.shipment(&machine.store, &all).unwrap();
+    let travels = |name: &str| {
+        let path = PortablePath::from_stored(format!("/etc/{name}"));
+        let question = Question::Path(path, tamis_core::Scheme::Raw);
+        shipment.observations.iter().any(|observed| observed.question == question)
+    };
+    assert!(travels("localtime") && travels("passwd-"));
+    assert!(!travels("passwd") && !travels("hosts"));
+}
+
 #[test]
 fn names_that_look_like_secrets() {
     let remote = settings("file:///x", "secrets = ['ACME_LICENCE']\n");
