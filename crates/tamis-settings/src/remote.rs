@@ -35,6 +35,8 @@ pub struct Remote {
     pub push: Push,
     /// `ignore-variables`: more variables that do not count between machines.
     pub ignore_variables: NameGlobs,
+    /// `ignore-files`: more files that do not count between machines.
+    pub ignore_files: NameGlobs,
     /// `secrets`: more names of variables of which nothing leaves the machine.
     pub secrets: NameGlobs,
     /// `max-age`: records of runs that began longer ago are dropped. Default: 90 days.
@@ -97,6 +99,7 @@ impl Remote {
             pull_timeout: Duration::from_secs(3),
             push: Push::No,
             ignore_variables: NameGlobs::default(),
+            ignore_files: NameGlobs::default(),
             secrets: NameGlobs::default(),
             max_age: Duration::from_secs(90 * DAY),
             max_size: 10 << 30,
@@ -111,7 +114,8 @@ impl Remote {
 
     /// Whether a path counts for machines other than the one it is on.
     pub fn path_counts_between_machines(&self, path: &PortablePath) -> bool {
-        !OF_A_MACHINE.iter().any(|known| known.as_bytes() == path.as_bytes())
+        let of_a_machine = OF_A_MACHINE.iter().any(|known| known.as_bytes() == path.as_bytes());
+        !of_a_machine && !self.ignore_files.matches_whole(path.as_bytes())
     }
 
     /// Whether nothing of a variable may leave the machine, not even a hash.
@@ -128,7 +132,7 @@ impl Remote {
     pub fn names_between_machines<'n>(&self, names: impl Iterator<Item = &'n [u8]>) -> Hash {
         let mut lists: Vec<Vec<u8>> =
             vec![format!("{PERSONAL:?}{OF_A_MACHINE:?}{SECRET:?}{SECRET_WORDS:?}").into()];
-        for globs in [&self.ignore_variables, &self.secrets] {
+        for globs in [&self.ignore_variables, &self.ignore_files, &self.secrets] {
             let mut patterns = globs.patterns().to_vec();
             patterns.sort();
             lists.push(format!("{patterns:?}").into());
@@ -170,6 +174,7 @@ pub(crate) fn read<'t>(mut section: Section<'t>, _: &'t Found) -> Option<Remote>
         pull_timeout: pull_timeout.unwrap_or(Duration::from_secs(3)),
         push: section.choice("push", &ways).unwrap_or(Push::Background),
         ignore_variables: globs(&mut section, "ignore-variables", "ignore-variables = [\"CI\"]"),
+        ignore_files: globs(&mut section, "ignore-files", "ignore-files = [\"/etc/localtime\"]"),
         secrets: globs(&mut section, "secrets", "secrets = [\"ACME_LICENCE*\"]"),
         max_age: section
             .duration("max-age", "max-age = \"90d\"")

@@ -1,8 +1,8 @@
 //! Records that travel: what arrives, in which order it counts, and what stays at home.
 
-use crate::support::{ALONE, Machine, Server, key, minute, run, settings, trusting};
+use crate::support::{ALONE, Machine, Server, key, minute, now, run, settings, trusting};
 use tamis_core::decide::{Cause, Decision, Demand};
-use tamis_core::{Outcome, Question, TestKey, Value};
+use tamis_core::{Outcome, PortablePath, Question, Scheme, TestKey, Value};
 use tamis_remote::pull::Wish;
 use tamis_settings::remote::NAMES_FACT;
 
@@ -121,7 +121,7 @@ fn files_of_a_machine_do_not_travel() {
     for name in ["passwd", "hosts", "localtime", "passwd-"] {
         let mut one = run.observed[0].clone();
         let path = PortablePath::from_stored(format!("/etc/{name}"));
-        one.question = Question::Path(path, tamis_core::Scheme::Raw);
+        one.question = Question::Path(path, Scheme::Raw);
         run.observed.push(one);
     }
     machine.store.append(&run).unwrap();
@@ -129,7 +129,7 @@ fn files_of_a_machine_do_not_travel() {
     let shipment = machine.remote.shipment(&machine.store, &all).unwrap();
     let travels = |name: &str| {
         let path = PortablePath::from_stored(format!("/etc/{name}"));
-        let question = Question::Path(path, tamis_core::Scheme::Raw);
+        let question = Question::Path(path, Scheme::Raw);
         shipment.observations.iter().any(|observed| observed.question == question)
     };
     assert!(travels("localtime") && travels("passwd-"));
