@@ -4,6 +4,7 @@
 //!   secrets) nothing leaves, neither name nor hash; so they do not count elsewhere.
 //! - The set of all names of variables becomes the set of those that count between machines, as a fact that the other
 //!   machine can answer. Where the names are not known any more, the set stays as it is, and hardly holds elsewhere.
+//! - Files that say who the user is and what the machine is called (`/etc/passwd`, `/etc/hosts`) stay here.
 //! - Programs and texts lose the folders of this machine: `{root}`, `{home}`.
 //!
 //! [`redact`] goes further, for showing a store to strangers: every name becomes a number.
@@ -20,6 +21,7 @@ use tamis_store::Shipment;
 pub fn translated(mut observed: Observed, remote: &Remote, paths: &PathMap) -> Option<Observed> {
     match &observed.question {
         Question::Variable(name) if !remote.counts_between_machines(name) => return None,
+        Question::Path(path, _) if !remote.path_counts_between_machines(path) => return None,
         Question::VariableNames => {
             if let Detail::Names(names) = &observed.detail {
                 let names = names.iter().map(Vec::as_slice);

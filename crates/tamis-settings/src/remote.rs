@@ -1,13 +1,13 @@
 //! `[remote]`: the store that a team shares.
 //!
-//! Which variables do not count between machines is said here as well, since it is the same for whoever sends a
-//! record and whoever receives it: the names of a person (user, shell), names that look like secrets, and what the
-//! project adds. They count on one machine as ever.
+//! Which variables and files do not count between machines is said here as well, since it is the same for whoever sends a
+//! record and whoever receives it: the names of a person (user, shell), names that look like secrets, what the
+//! project adds, and files like `/etc/passwd`. They count on one machine as ever.
 
 use crate::glob::NameGlobs;
 use crate::reader::{Found, Section, Text};
 use std::time::Duration;
-use tamis_core::Hash;
+use tamis_core::{Hash, PortablePath};
 
 pub(crate) const REMOTE: &str = "[remote]";
 
@@ -35,6 +35,8 @@ pub struct Remote {
     pub push: Push,
     /// `ignore-variables`: more variables that do not count between machines.
     pub ignore_variables: NameGlobs,
+    /// `ignore-files`: more files that do not count between machines.
+    pub ignore_files: NameGlobs,
     /// `secrets`: more names of variables of which nothing leaves the machine.
     pub secrets: NameGlobs,
     /// `max-age`: records of runs that began longer ago are dropped. Default: 90 days.
@@ -67,6 +69,17 @@ pub enum Push {
 const PERSONAL: &[&str] =
     &["USER", "LOGNAME", "USERNAME", "MAIL", "SHELL", "EDITOR", "VISUAL", "PAGER", "BROWSER"];
 
+/// Files that say who the user is, what the machine is called and whom it asks for names: they differ between any two
+/// machines, every JVM reads the first one when it starts, and containers get the others anew each time.
+const OF_A_MACHINE: &[&str] = &[
+    "/etc/passwd",
+    "/etc/group",
+    "/etc/hostname",
+    "/etc/machine-id",
+    "/etc/hosts",
+    "/etc/resolv.conf",
+];
+
 /// Parts of names of which nothing leaves the machine.
 const SECRET: &[&str] =
     &["TOKEN", "SECRET", "PASSWORD", "PASSWD", "PASSPHRASE", "CREDENTIAL", "APIKEY", "PRIVATEKEY"];
@@ -86,6 +99,7 @@ impl Remote {
             pull_timeout: Duration::from_secs(3),
             push: Push::No,
             ignore_variables: NameGlobs::default(),
+            ignore_files: NameGlobs::default(),
             secrets: NameGlobs::default(),
             max_age: Duration::from_secs(90 * DAY),
             max_size: 10 << 30,
@@ -96,6 +110,12 @@ impl Remote {
     pub fn counts_between_machines(&self, name: &[u8]) -> bool {
         let personal = PERSONAL.iter().any(|known| known.as_bytes() == name);
         !personal && !self.is_secret(name) && !self.ignore_variables.matches(name)
+    }
+
+    /// Whether a path counts for machines other than the one it is on.
+    pub fn path_counts_between_machines(&self, path: &PortablePath) -> bool {
+        let of_a_machine = OF_A_MACHINE.iter().any(|known| known.as_bytes() == path.as_bytes());
+        !of_a_machine && !self.ignore_files.matches_whole(path.as_bytes())
     }
 
     /// Whether nothing of a variable may leave the machine, not even a hash.
@@ -111,8 +131,8 @@ impl Remote {
     /// a record that leaves out more than this machine would proves nothing here.
     pub fn names_between_machines<'n>(&self, names: impl Iterator<Item = &'n [u8]>) -> Hash {
         let mut lists: Vec<Vec<u8>> =
-            vec![format!("{PERSONAL:?}{SECRET:?}{SECRET_WORDS:?}").into()];
-        for globs in [&self.ignore_variables, &self.secrets] {
+            vec![format!("{PERSONAL:?}{OF_A_MACHINE:?}{SECRET:?}{SECRET_WORDS:?}").into()];
+        for globs in [&self.ignore_variables, &self.ignore_files, &self.secrets] {
             let mut patterns = globs.patterns().to_vec();
             patterns.sort();
             lists.push(format!("{patterns:?}").into());
@@ -154,6 +174,7 @@ pub(crate) fn read<'t>(mut section: Section<'t>, _: &'t Found) -> Option<Remote>
         pull_timeout: pull_timeout.unwrap_or(Duration::from_secs(3)),
         push: section.choice("push", &ways).unwrap_or(Push::Background),
         ignore_variables: globs(&mut section, "ignore-variables", "ignore-variables = [\"CI\"]"),
+        ignore_files: globs(&mut section, "ignore-files", "ignore-files = [\"/etc/localtime\"]"),
         secrets: globs(&mut section, "secrets", "secrets = [\"ACME_LICENCE*\"]"),
         max_age: section
             .duration("max-age", "max-age = \"90d\"")

@@ -29,7 +29,8 @@ pub struct Project {
 }
 
 /// Verbs and options that have no use for an engine.
-const WITHOUT_ENGINE: [&str; 22] = [
+const WITHOUT_ENGINE: [&str; 23] = [
+    "shards",
     "help",
     "completions",
     "man",

@@ -227,7 +227,8 @@ class Plugin:
         plugins = [name for name in self.config.option.plugins or () if not name.startswith("no:terminal")]
         flags = repr(sys.flags)
         parts = [sys.version, sys.prefix, os.path.realpath(sys.executable), flags, os.getcwd(), *usual, *plugins]
-        text = "\n".join(parts).replace(self.link.root, "")
+        # Neither the project's folder nor the user's: records travel.
+        text = "\n".join(parts).replace(self.link.root, "").replace(os.path.expanduser("~"), "~")
         return "%d.%d-%s" % (*sys.version_info[:2], hashlib.sha256(text.encode()).hexdigest()[:6])
 
     # Collection.

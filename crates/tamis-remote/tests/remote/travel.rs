@@ -1,8 +1,8 @@
 //! Records that travel: what arrives, in which order it counts, and what stays at home.
 
-use crate::support::{ALONE, Machine, Server, key, minute, run, settings, trusting};
+use crate::support::{ALONE, Machine, Server, key, minute, now, run, settings, trusting};
 use tamis_core::decide::{Cause, Decision, Demand};
-use tamis_core::{Outcome, Question, TestKey, Value};
+use tamis_core::{Outcome, PortablePath, Question, Scheme, TestKey, Value};
 use tamis_remote::pull::Wish;
 use tamis_settings::remote::NAMES_FACT;
 
@@ -109,6 +109,31 @@ fn a_secret_leaves_neither_name_nor_hash() {
     let names = |names: &[&'static [u8]]| settings.names_between_machines(names.iter().copied());
     assert_eq!(names(&[b"LANG", b"GH_TOKEN"]), names(&[b"LANG", b"USER"]));
     assert_ne!(names(&[b"LANG"]), names(&[b"LANG", b"CI"]));
+}
+
+/// Who the user is and what the machine is called does not count elsewhere; what else is in /etc does.
+#[test]
+fn files_of_a_machine_do_not_travel() {
+    let folder = tempfile::tempdir().unwrap();
+    let settings = settings(&format!("file://{}", folder.path().display()), "");
+    let machine = Machine::new(&settings, key(1));
+    let mut run = run("a", now(), Outcome::Passed);
+    for name in ["passwd", "hosts", "localtime", "passwd-"] {
+        let mut one = run.observed[0].clone();
+        let path = PortablePath::from_stored(format!("/etc/{name}"));
+        one.question = Question::Path(path, Scheme::Raw);
+        run.observed.push(one);
+    }
+    machine.store.append(&run).unwrap();
+    let all = machine.store.believed_records().unwrap();
+    let shipment = machine.remote.shipment(&machine.store, &all).unwrap();
+    let travels = |name: &str| {
+        let path = PortablePath::from_stored(format!("/etc/{name}"));
+        let question = Question::Path(path, Scheme::Raw);
+        shipment.observations.iter().any(|observed| observed.question == question)
+    };
+    assert!(travels("localtime") && travels("passwd-"));
+    assert!(!travels("passwd") && !travels("hosts"));
 }
 
 #[test]

@@ -26,12 +26,12 @@ pub struct StoreLine {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_push: Option<String>,
     /// Who signed; of `key` and `new-key` the public key.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub keys: Vec<String>,
     /// Of `new-key`: what belongs into TAMIS_SIGNING_KEY.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub secret: Option<String>,
     /// What is refused, wrong or could not be read.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub problems: Vec<String>,
 }
