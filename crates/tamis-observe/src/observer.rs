@@ -17,7 +17,6 @@ use crate::moment::{
 use crate::network::{Network, Services};
 use crate::path_memory::PathMemory;
 use crate::programs::Programs;
-use crate::relinked::Relinked;
 use crate::{Judgement, Rules};
 use change::Rename;
 use result::take;
@@ -57,9 +56,6 @@ pub struct Observer<'a> {
     pub(crate) made: HashSet<Vec<u8>>,
     pub(crate) taints: BTreeSet<Taint>,
     pub(crate) notes: BTreeSet<Note>,
-    /// Files of which the tree gave or took a name, by device and inode, if it wrote to none of their names:
-    /// their other names have other stamps since, and the same content.
-    pub(crate) relinked: Relinked,
     /// Set-user-id programs that were run.
     pub(crate) privileged: BTreeSet<String>,
     pub(crate) network: Network,
@@ -96,7 +92,6 @@ impl<'a> Observer<'a> {
             made: HashSet::new(),
             taints: BTreeSet::new(),
             notes: BTreeSet::new(),
-            relinked: Relinked::default(),
             privileged: BTreeSet::new(),
             network: Network::default(),
             streams: BTreeMap::new(),
@@ -279,7 +274,7 @@ impl<'a> Observer<'a> {
     /// Takes the answers to all open questions about the path, as things are now.
     pub(crate) fn answer(&mut self, path: &[u8]) {
         let Some(entry) = self.entries.get_mut(path) else { return };
-        entry.restamped |= self.relinked.contains(&entry.before);
+        entry.restamped |= self.memory.relinked.contains(&entry.before);
         let file = Path::new(OsStr::from_bytes(path));
         let mut asked = std::mem::take(&mut entry.asked);
         for asked in

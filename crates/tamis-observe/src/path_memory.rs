@@ -1,6 +1,7 @@
 //! What is remembered of how paths resolve and of what was asked through them, and until when it
 //! holds.
 
+use crate::relinked::Relinked;
 use crate::resolve::{Resolved, Resolver};
 use std::collections::HashSet;
 use tamis_trace::Timing;
@@ -16,6 +17,8 @@ pub(crate) struct PathMemory {
     unsettled: Vec<u32>,
     /// The event in hand changes how paths resolve.
     names_move: bool,
+    /// Files of which the tree gave or took a name, and wrote to none of them.
+    pub(crate) relinked: Relinked,
 }
 
 impl PathMemory {

@@ -473,13 +473,13 @@ impl Observer<'_> {
 
     fn links(&mut self, path: &[u8], act: Act) {
         if act.timing.is_before_changes() {
-            self.relinked.links(path);
+            self.memory.relinked.links(path);
         }
     }
 
     fn writes(&mut self, path: &[u8], act: Act) {
         if act.timing.is_before_changes() {
-            self.relinked.writes(path);
+            self.memory.relinked.writes(path);
         }
     }
 }

@@ -146,7 +146,7 @@ impl Observer<'_> {
             Taken::Answer(answer) => Some(answer.clone()),
             Taken::Lost => None,
             Taken::NotYet => {
-                let restamped = entry.restamped || self.relinked.contains(&entry.before);
+                let restamped = entry.restamped || self.memory.relinked.contains(&entry.before);
                 take_as(self.context.fingerprinter, file, entry, asked.scheme, restamped)
             }
         }
@@ -177,7 +177,7 @@ impl Observer<'_> {
             (Before::There(seen), Some(now)) if *seen == now => true,
             // A name more or less, by the tree's own hand.
             (Before::There(seen), Some(now)) => {
-                self.relinked.contains(&entry.before)
+                self.memory.relinked.contains(&entry.before)
                     && seen.is_same_content(&now)
                     && self.context.fingerprinter.answer(file, asked.scheme).value == before.value
             }

@@ -175,10 +175,7 @@ impl Decoder {
                 Action::Listen { socket: Socket { local, ..socket(record) } }
             }
             RecordKind::IoUring => Action::Blind(Blind::IoUring),
-            RecordKind::FileHandle if call == "pidfd_getfd" => {
-                Action::Blind(Blind::Unresolved(OTHERS_DESCRIPTOR.into()))
-            }
-            RecordKind::FileHandle => Action::Blind(Blind::FileHandle),
+            RecordKind::FileHandle => Action::Blind(without_path(call)),
             RecordKind::Namespace if call == "setns" && other_namespace(record.argument) => {
                 return Err(Unread::Nothing);
             }
@@ -212,6 +209,14 @@ fn visible_result(result: i64) -> i64 {
     match result {
         -516 | -514 | -513 | -512 => -i64::from(libc::EINTR),
         other => other,
+    }
+}
+
+/// A call that comes to a file by a handle, or by the descriptor of another process.
+fn without_path(call: &str) -> Blind {
+    match call {
+        "pidfd_getfd" => Blind::Unresolved(OTHERS_DESCRIPTOR.into()),
+        _ => Blind::FileHandle,
     }
 }
 
