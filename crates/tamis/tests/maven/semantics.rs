@@ -484,6 +484,8 @@ fn what_a_change_selects() {
     build.assert_passed("a property of the pom");
     assert!(build.skipped.is_empty(), "{build:?}");
     assert!(build.ran.values().all(|r| r.contains("test configuration")), "{build:?}");
+    let named = ["test configuration changed: ", "plain", "sweet"];
+    assert!(named.iter().all(|text| build.stderr.contains(text)), "{build:?}");
     maven.set("SEMANTICS", "on");
     let build = maven.test();
     build.assert_passed("a variable");
