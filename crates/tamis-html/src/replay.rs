@@ -73,6 +73,10 @@ fn headline(lines: &Lines) -> Headline {
     let estimate = lines.replay["estimate"].as_bool().unwrap_or_default();
     let verdict = match (estimate, missed) {
         (true, _) => format!("{replayed} as an estimate: misses were not looked for"),
+        // The first revision is only what the others are compared with.
+        (false, 0) if ran < 2 && lines.replay["mutants"].is_null() => {
+            format!("{replayed}: nothing could be compared")
+        }
         (false, 0) => format!("{replayed}: no test was missed"),
         (false, n) => format!("{replayed}: {}", counted(n, "test was missed", "tests were missed")),
     };
