@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 /// Which revisions.
 #[derive(Debug, Clone, Default, Args)]
+#[command(next_help_heading = "Which revisions")]
 pub struct Revisions {
     /// Revisions in git's words, for instance v1.2..main; with A..B, A is the first
     #[arg(value_name = "RANGE", conflicts_with = "last")]
@@ -39,8 +40,8 @@ pub struct ReplayArguments {
     /// Run only what tamis selects: quicker, and misses are not found
     #[arg(long)]
     pub estimate: bool,
-    /// Put N faults into each revision, one at a time: every test that then fails must have been selected (mvn, ant,
-    /// gradle, java: in class files; pytest: in sources)
+    /// Put N faults into each revision, one at a time: every test that then fails must have been selected (JVM:
+    /// in class files; pytest: in sources)
     #[arg(long, value_name = "N", conflicts_with = "estimate")]
     pub mutants: Option<NonZeroUsize>,
     /// The ways of choosing to compare: records, static, modules, hybrid

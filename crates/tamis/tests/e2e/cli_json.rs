@@ -77,11 +77,13 @@ fn every_verb_answers_by_the_schema() {
     assert!(ask(&["clean", "--old"]).lines()[0]["bytes_after"].is_u64());
     assert_eq!(ask(&["clean"]).lines()[0]["tests"], 2);
     assert!(ask(&["history"]).lines().is_empty());
-    // Those of Java stand in static_select.rs, and `read` in modules.rs.
+    ask(&["shards", "--plan", "2"]);
+    assert_eq!(ask(&["store", "keys", "--new"]).lines()[0]["action"], "new-key");
+    // Those of Java stand in static_select.rs, of replays in replay.rs, and `read` in modules.rs.
     let others: Vec<String> = all_events().into_iter().filter(|e| !seen.contains(e)).collect();
     let others: Vec<&str> =
         others.iter().map(String::as_str).filter(|e| !e.starts_with("static")).collect();
-    assert_eq!(others, ["excluded", "read"]);
+    assert_eq!(others, ["excluded", "read", "replay", "replay-summary", "revision"]);
 }
 
 #[test]

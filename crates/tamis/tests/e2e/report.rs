@@ -31,7 +31,7 @@ fn kept(project: &Project) -> Vec<(String, [u64; 3])> {
     runs.sort_by_key(|run| std::cmp::Reverse(run.called.at_ms));
     let figures = |run: &KeptRun| [run.figures.ran, run.figures.failed, run.figures.skipped];
     let name = |run: &KeptRun| {
-        [&[run.called.name.clone()], run.called.options.as_slice()].concat().join(" ")
+        [std::slice::from_ref(&run.called.name), run.called.options.as_slice()].concat().join(" ")
     };
     runs.iter().map(|run| (name(run), figures(run))).collect()
 }

@@ -45,9 +45,9 @@ fn project() -> Option<Project> {
 }
 
 fn write(project: &Project, test: &str, met: &str, body: &str) {
-    project.add(&format!("src/a/{test}Met.java"), format!("package a; {met}"));
+    project.add(format!("src/a/{test}Met.java"), format!("package a; {met}"));
     project.add(
-        &format!("src/a/{test}.java"),
+        format!("src/a/{test}.java"),
         format!(
             "package a; import static org.junit.Assert.*;
             public class {test} {{ @org.junit.Test public void t() throws Throwable {{
@@ -65,7 +65,7 @@ fn run(project: &Project, tests: &[&str]) -> Call {
 }
 
 fn edit(project: &Project, test: &str, member: &str) {
-    project.replace(&format!("src/a/{test}Met.java"), "/**/", &format!("{member} /**/"));
+    project.replace(format!("src/a/{test}Met.java"), "/**/", &format!("{member} /**/"));
 }
 
 #[test]
@@ -264,7 +264,7 @@ fn members_are_noticed_by_those_who_find_them_in_other_ways() {
         run(&project, &names).assert_code(0).assert_ran("the first run", &names);
         run(&project, &names).assert_code(0).assert_ran("nothing changed", &[]);
         for (name, _, _, (from, to)) in traps {
-            project.replace(&format!("src/a/{name}TestMet.java"), from, to);
+            project.replace(format!("src/a/{name}TestMet.java"), from, to);
         }
         project.compile();
         let call = run(&project, &names);

@@ -36,7 +36,7 @@ fn covered_by_all(maven: &Maven) -> String {
 
 /// Whether the report of a test class says from which record it is.
 fn is_marked(maven: &Maven, class: &str) -> bool {
-    let xml = maven.read(&format!("target/surefire-reports/TEST-p.{class}.xml"));
+    let xml = maven.read(format!("target/surefire-reports/TEST-p.{class}.xml"));
     assert!(xml.contains("<testcase name=\"holds\""), "{xml}");
     xml.contains("<property name=\"tamis.record\" value=\"")
 }
