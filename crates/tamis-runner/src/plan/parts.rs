@@ -71,7 +71,8 @@ fn may_divide(asked: &Asked, planned: &Planned) -> bool {
     let newest = planned.evidence.newest.as_ref().map(|newest| newest.id);
     asked.demand == Demand::None
         && match cause {
-            Cause::New | Cause::Changed(_) | Cause::Incomplete(_) => true,
+            // What is not built yet is an answer like others: parts that asked for none of it may be left out.
+            Cause::New | Cause::Changed(_) | Cause::Incomplete(_) | Cause::Unbuilt(_) => true,
             Cause::DidNotPass(record, _) => Some(*record) == newest,
             _ => false,
         }
