@@ -6,24 +6,25 @@ use std::ffi::OsString;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
+const WHICH: &str = "Which revisions";
+
 /// Which revisions.
 #[derive(Debug, Clone, Default, Args)]
-#[command(next_help_heading = "Which revisions")]
 pub struct Revisions {
     /// Revisions in git's words, for instance v1.2..main; with A..B, A is the first
     #[arg(value_name = "RANGE", conflicts_with = "last")]
     pub range: Option<String>,
     /// The last N commits of this branch
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", help_heading = WHICH)]
     pub last: Option<NonZeroUsize>,
     /// Only every Nth of them
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", help_heading = WHICH)]
     pub every: Option<NonZeroUsize>,
     /// Only revisions that change a file that matches (may be repeated)
-    #[arg(long, value_name = "GLOB")]
+    #[arg(long, value_name = "GLOB", help_heading = WHICH)]
     pub only_changed: Vec<String>,
     /// All commits of a history with merges; without it, the first parent of each
-    #[arg(long)]
+    #[arg(long, help_heading = WHICH)]
     pub all_parents: bool,
 }
 
