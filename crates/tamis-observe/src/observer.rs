@@ -17,6 +17,7 @@ use crate::moment::{
 use crate::network::{Network, Services};
 use crate::path_memory::PathMemory;
 use crate::programs::Programs;
+use crate::resolve::Walker;
 use crate::{Judgement, Rules};
 use change::Rename;
 use result::take;
@@ -171,8 +172,7 @@ impl<'a> Observer<'a> {
     }
 
     pub(crate) fn resolve(&mut self, path: &[u8], follow: bool, act: Act) -> Option<Vec<u8>> {
-        let whose = (act.timing == Timing::Before).then_some(act.thread);
-        let resolved = self.memory.resolve(path, follow, whose);
+        let resolved = self.memory.resolve(path, follow, self.walker(act));
         if resolved.unknown {
             let what = format!("where {} led is not known", self.portable(path));
             self.taints.insert(Taint::Unresolved(what));
@@ -184,6 +184,16 @@ impl<'a> Observer<'a> {
             self.ask(folder, Wish::Kind, Access::FOLLOW, act.on_the_way());
         }
         (!resolved.circle && !resolved.unknown).then_some(resolved.path)
+    }
+
+    fn walker(&self, act: Act) -> Walker {
+        match act.timing {
+            Timing::Before => Walker::Waits(act.thread),
+            Timing::Logged { .. } => Walker::Logged,
+            Timing::After { time_ns, .. } => {
+                Walker::WentOn { since_ns: time_ns, began_ns: self.began_ns }
+            }
+        }
     }
 
     pub(crate) fn judge(&self, path: &[u8], program: usize) -> Judgement {

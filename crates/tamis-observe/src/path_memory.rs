@@ -2,7 +2,7 @@
 //! holds.
 
 use crate::relinked::Relinked;
-use crate::resolve::{Resolved, Resolver};
+use crate::resolve::{Resolved, Resolver, Walker};
 use std::collections::HashSet;
 use tamis_trace::Timing;
 use tamis_trace::proc::is_alive;
@@ -23,8 +23,8 @@ pub(crate) struct PathMemory {
 
 impl PathMemory {
     /// See [`Resolver::resolve`].
-    pub(crate) fn resolve(&mut self, path: &[u8], follow: bool, whose: Option<u32>) -> Resolved {
-        self.resolver.resolve(path, follow, whose)
+    pub(crate) fn resolve(&mut self, path: &[u8], follow: bool, walker: Walker) -> Resolved {
+        self.resolver.resolve(path, follow, walker)
     }
 
     /// Whether this read was handled before; remembers it.
@@ -44,6 +44,11 @@ impl PathMemory {
         self.resolver.forget(path);
         self.handled.clear();
         self.names_move = true;
+    }
+
+    /// The tree has made a folder, which may be something else by now.
+    pub(crate) fn folder_made(&mut self, path: &[u8]) {
+        self.resolver.folder_made(path);
     }
 
     /// The tree has made a link, which may be another one by now.

@@ -6,7 +6,12 @@
 //!
 //! A link of the file system can lead into /proc or /dev/fd, where every process finds its own things.
 //! Where that leads is known while the process waits, and not afterwards.
+//!
+//! Where we hear of a call afterwards, a link that is there now can be younger than the call. Where the path
+//! led then is known only of links that are older, and of what the tree is known to have made.
 
+use crate::entry::Before;
+use crate::moment::{is_before, state_now};
 use std::collections::{HashMap, HashSet};
 use std::ffi::OsStr;
 use std::io;
@@ -28,6 +33,43 @@ pub(crate) struct Resolved {
     pub(crate) unknown: bool,
 }
 
+/// Who goes the way, and when.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Walker {
+    /// A thread that waits for us: things are as it will find them.
+    Waits(u32),
+    /// It has gone on, and the tree has changed no name since.
+    Logged,
+    /// It has gone on since this moment, in a run that began at the other one.
+    WentOn { since_ns: u64, began_ns: i128 },
+}
+
+impl Walker {
+    fn waiting(self) -> Option<u32> {
+        match self {
+            Walker::Waits(thread) => Some(thread),
+            Walker::Logged | Walker::WentOn { .. } => None,
+        }
+    }
+
+    /// Whether it found this link as it is now. Those of /proc and /sys have no age.
+    fn found(self, link: &[u8]) -> bool {
+        let Walker::WentOn { since_ns, began_ns } = self else { return true };
+        let ageless = link.starts_with(b"/proc/") || link.starts_with(b"/sys/");
+        ageless
+            || matches!(state_now(link), Before::There(now) if is_before(now.ctime_ns, since_ns, began_ns))
+    }
+}
+
+/// What a path component is.
+enum Step {
+    /// No link.
+    Plain,
+    Link(Vec<u8>),
+    /// A link now, and perhaps not when the walker came by.
+    Unknown,
+}
+
 #[derive(Debug, Default)]
 pub(crate) struct Resolver {
     /// Link target, or `None` for something that is no link.
@@ -44,16 +86,15 @@ pub(crate) struct Resolver {
 const MOST_LINKS: usize = 40;
 
 impl Resolver {
-    /// Resolves an absolute path; a link at its end only where `follow` says so. `whose` is the thread
-    /// that waits for it.
-    pub(crate) fn resolve(&mut self, path: &[u8], follow: bool, whose: Option<u32>) -> Resolved {
+    /// Resolves an absolute path; a link at its end only where `follow` says so.
+    pub(crate) fn resolve(&mut self, path: &[u8], follow: bool, walker: Walker) -> Resolved {
         let folder = folder_of(path);
         if folder.is_some_and(|f| self.plain_folders.contains(f))
-            && (!follow || self.target(path).is_none())
+            && (!follow || matches!(self.step(path, walker), Step::Plain))
         {
             return Resolved { path: path.to_vec(), ..Resolved::default() };
         }
-        let resolved = self.walk(path, follow, whose);
+        let resolved = self.walk(path, follow, walker);
         if let Some(folder) = folder
             && resolved.links.is_empty()
             && resolved.path == path
@@ -66,7 +107,8 @@ impl Resolver {
     }
 
     /// Resolves component by component.
-    fn walk(&mut self, path: &[u8], follow: bool, whose: Option<u32>) -> Resolved {
+    fn walk(&mut self, path: &[u8], follow: bool, walker: Walker) -> Resolved {
+        let whose = walker.waiting();
         let mut resolved = Resolved::default();
         // A slash at the end means the folder behind a link.
         let follow = follow || path.len() > 1 && path.ends_with(b"/");
@@ -102,7 +144,11 @@ impl Resolver {
             {
                 return Resolved { unknown: true, ..resolved };
             }
-            let Some(target) = self.target(&resolved.path) else { continue };
+            let target = match self.step(&resolved.path, walker) {
+                Step::Plain => continue,
+                Step::Link(target) => target,
+                Step::Unknown => return Resolved { unknown: true, ..resolved },
+            };
             if resolved.links.len() == MOST_LINKS {
                 return Resolved { circle: true, ..resolved };
             }
@@ -125,27 +171,28 @@ impl Resolver {
         resolved
     }
 
-    fn target(&mut self, path: &[u8]) -> Option<Vec<u8>> {
+    fn step(&mut self, path: &[u8], walker: Walker) -> Step {
         if let Some(made) = self.made.get(path) {
-            return Some(made.clone());
+            return Step::Link(made.clone());
         }
         if let Some(known) = self.known.get(path) {
-            return known.clone();
+            return known.clone().map_or(Step::Plain, Step::Link);
         }
         match read_link(path) {
+            Ok(_) if !walker.found(path) => Step::Unknown,
             Ok(target) => {
                 let target = target.into_os_string().into_vec();
                 if !path.starts_with(b"/proc/") {
                     self.known.insert(path.to_vec(), Some(target.clone()));
                 }
-                Some(target)
+                Step::Link(target)
             }
             Err(e) => {
                 // What is absent may be made a link later, by anybody.
                 if e.raw_os_error() == Some(libc::EINVAL) {
                     self.known.insert(path.to_vec(), None);
                 }
-                None
+                Step::Plain
             }
         }
     }
@@ -155,6 +202,12 @@ impl Resolver {
         self.known.remove(path);
         self.made.remove(path);
         self.plain_folders.clear();
+    }
+
+    /// The tree has made a folder there: no link, whatever is there by now.
+    pub(crate) fn folder_made(&mut self, path: &[u8]) {
+        self.made.remove(path);
+        self.known.insert(path.to_vec(), None);
     }
 
     /// The tree has made this link.
@@ -248,6 +301,9 @@ mod tests {
     use super::*;
     use std::os::unix::fs::symlink;
 
+    /// Comes by after all that these tests make.
+    const LATER: Walker = Walker::WentOn { since_ns: u64::MAX, began_ns: 0 };
+
     fn text(resolved: &Resolved) -> String {
         String::from_utf8_lossy(&resolved.path).into_owned()
     }
@@ -262,10 +318,10 @@ mod tests {
         symlink("../link/file", root.join("real/last")).unwrap();
         let mut resolver = Resolver::default();
         let path = root.join("link/./last").into_os_string().into_vec();
-        let followed = resolver.resolve(&path, true, None);
+        let followed = resolver.resolve(&path, true, LATER);
         assert_eq!(text(&followed), root.join("real/file").to_str().unwrap());
         assert_eq!(followed.links.len(), 3);
-        let kept = resolver.resolve(&path, false, None);
+        let kept = resolver.resolve(&path, false, LATER);
         assert_eq!(text(&kept), root.join("real/last").to_str().unwrap());
         assert_eq!(kept.links.len(), 1);
     }
@@ -277,10 +333,10 @@ mod tests {
         std::fs::create_dir_all(root.join("a/b")).unwrap();
         symlink("a/b", root.join("link")).unwrap();
         let path = root.join("link/../x").into_os_string().into_vec();
-        let resolved = Resolver::default().resolve(&path, true, None);
+        let resolved = Resolver::default().resolve(&path, true, LATER);
         assert_eq!(text(&resolved), root.join("a/x").to_str().unwrap());
         assert_eq!(resolved.left, [root.join("a/b").into_os_string().into_vec()]);
-        let above = Resolver::default().resolve(b"/../..", true, None);
+        let above = Resolver::default().resolve(b"/../..", true, LATER);
         assert_eq!(text(&above), "/");
     }
 
@@ -289,7 +345,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         symlink("loop", dir.path().join("loop")).unwrap();
         let path = dir.path().join("loop").into_os_string().into_vec();
-        let resolved = Resolver::default().resolve(&path, true, None);
+        let resolved = Resolver::default().resolve(&path, true, LATER);
         assert!(resolved.circle && resolved.links.iter().any(|l| l.ends_with(b"/loop")));
     }
 
@@ -303,20 +359,20 @@ mod tests {
         let bytes = |below: &str| root.join(below).into_os_string().into_vec();
         let mut resolver = Resolver::default();
         for name in ["folder/a", "folder/b", "folder/sub/c"] {
-            assert_eq!(resolver.resolve(&bytes(name), true, None).path, bytes(name));
+            assert_eq!(resolver.resolve(&bytes(name), true, LATER).path, bytes(name));
         }
         // A link in it is still followed, dots are still physical.
-        let link = resolver.resolve(&bytes("folder/link"), true, None);
+        let link = resolver.resolve(&bytes("folder/link"), true, LATER);
         assert_eq!((link.path, link.links), (bytes("other/x"), vec![bytes("folder/link")]));
         let mut dots = bytes("folder");
         dots.extend_from_slice(b"/..");
-        assert_eq!(resolver.resolve(&dots, true, None).path, root.as_os_str().as_bytes());
+        assert_eq!(resolver.resolve(&dots, true, LATER).path, root.as_os_str().as_bytes());
         // The folder becomes a link.
         std::fs::rename(root.join("folder"), root.join("moved")).unwrap();
         resolver.forget_all();
         symlink("other", root.join("folder")).unwrap();
         resolver.forget(&bytes("folder"));
-        let behind = resolver.resolve(&bytes("folder/a"), true, None);
+        let behind = resolver.resolve(&bytes("folder/a"), true, LATER);
         assert_eq!((behind.path, behind.links.len()), (bytes("other/a"), 1));
     }
 
@@ -328,7 +384,7 @@ mod tests {
         let above = |below: &str| root.parent().unwrap().join(below).into_os_string().into_vec();
         let mut resolver = Resolver::default();
         let leads =
-            |resolver: &mut Resolver, path: &str| resolver.resolve(&at(path), true, None).path;
+            |resolver: &mut Resolver, path: &str| resolver.resolve(&at(path), true, LATER).path;
         // None of them is there any more.
         resolver.link_made(&at("d"), b"b");
         resolver.link_made(&at("e/l"), b"../c");
@@ -347,6 +403,28 @@ mod tests {
         assert_eq!(leads(&mut resolver, "x/l/f"), at("x/l/f"), "replaced");
     }
 
+    /// What a call found before the link was made is not behind the link.
+    #[test]
+    fn a_link_that_is_younger_than_the_call_leads_nowhere_that_is_known() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path().canonicalize().unwrap();
+        std::fs::create_dir(root.join("b")).unwrap();
+        symlink("b", root.join("d")).unwrap();
+        let path = root.join("d/f").into_os_string().into_vec();
+        let mut resolver = Resolver::default();
+        let earlier = Walker::WentOn { since_ns: 1, began_ns: 0 };
+        assert!(resolver.resolve(&path, true, earlier).unknown);
+        let older_than_the_run = Walker::WentOn { since_ns: 1, began_ns: i128::MAX };
+        for walker in [LATER, older_than_the_run, Walker::Waits(std::process::id())] {
+            let found = Resolver::default().resolve(&path, true, walker);
+            assert_eq!(text(&found), root.join("b/f").to_str().unwrap(), "{walker:?}");
+        }
+        resolver.folder_made(root.join("d").as_os_str().as_bytes());
+        assert_eq!(resolver.resolve(&path, true, earlier).path, path, "a folder of the tree's own");
+        resolver.forget(root.join("d").as_os_str().as_bytes());
+        assert!(resolver.resolve(&path, true, earlier).unknown);
+    }
+
     #[test]
     fn a_slash_at_the_end_follows() {
         let dir = tempfile::tempdir().unwrap();
@@ -354,7 +432,7 @@ mod tests {
         std::fs::create_dir(root.join("real")).unwrap();
         symlink("real", root.join("link")).unwrap();
         let path = [root.join("link").as_os_str().as_bytes(), b"/"].concat();
-        let resolved = Resolver::default().resolve(&path, false, None);
+        let resolved = Resolver::default().resolve(&path, false, LATER);
         assert_eq!(text(&resolved), root.join("real").to_str().unwrap());
     }
 
@@ -366,8 +444,8 @@ mod tests {
             symlink(target, root.join(name)).unwrap();
         }
         let path = root.join("cwd/x").into_os_string().into_vec();
-        assert!(Resolver::default().resolve(&path, true, None).unknown);
-        let mine = Resolver::default().resolve(&path, true, Some(std::process::id()));
+        assert!(Resolver::default().resolve(&path, true, LATER).unknown);
+        let mine = Resolver::default().resolve(&path, true, Walker::Waits(std::process::id()));
         let here = std::env::current_dir().unwrap().join("x").into_os_string().into_vec();
         assert_eq!((mine.path, mine.unknown), (here, false));
         let things = ["fd/9", "task/1/fd/9", "task/1/cwd", "root"];
@@ -379,10 +457,12 @@ mod tests {
         }
         // That we have no such descriptor says nothing about the process.
         let fd = root.join("fd").into_os_string().into_vec();
-        assert!(Resolver::default().resolve(&fd, true, None).unknown);
+        assert!(Resolver::default().resolve(&fd, true, LATER).unknown);
         // A descriptor that is not there leads nowhere.
         let none = root.join("fd").into_os_string().into_vec();
-        assert!(!Resolver::default().resolve(&none, true, Some(std::process::id())).unknown);
+        assert!(
+            !Resolver::default().resolve(&none, true, Walker::Waits(std::process::id())).unknown
+        );
     }
 
     #[test]
@@ -393,6 +473,8 @@ mod tests {
         let number = std::os::fd::AsRawFd::as_raw_fd(&reader);
         symlink(format!("/dev/fd/{number}"), root.join("l")).unwrap();
         let path = root.join("l").into_os_string().into_vec();
-        assert!(Resolver::default().resolve(&path, true, Some(std::process::id())).unknown);
+        assert!(
+            Resolver::default().resolve(&path, true, Walker::Waits(std::process::id())).unknown
+        );
     }
 }

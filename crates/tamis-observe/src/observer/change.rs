@@ -256,6 +256,9 @@ impl Observer<'_> {
             return;
         }
         self.change(&path, Change::Replaced, act);
+        if !act.timing.is_before_changes() {
+            self.memory.folder_made(&path);
+        }
         if self.entries.get(&path).is_some_and(|e| e.before == Before::Absent) {
             self.made.insert(path);
         }
