@@ -3,6 +3,8 @@
 //! `t` starts a program of tools.py, `serve` a server that stays. `$PORT` and `$OTHER` are free ports,
 //! `$HERE` is an address of this machine that is not of the loopback.
 
+use crate::stage::LATE;
+
 /// What tamis says about a test.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Answer {
@@ -37,7 +39,12 @@ impl Answer {
 impl Answer {
     /// Whether this engine may say that.
     pub(crate) fn allows(self, engine: &str, said: Self) -> bool {
-        self == Self::SkipIfSeen && engine == "ebpf" || self.of(engine) == said
+        match engine {
+            // It is right if nothing is skipped that is to run.
+            LATE => self.of("ebpf") != Run || said == Run,
+            "ebpf" if self == Self::SkipIfSeen => true,
+            _ => self.of(engine) == said,
+        }
     }
 }
 

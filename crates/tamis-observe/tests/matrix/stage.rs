@@ -7,14 +7,20 @@ use std::fs::{self, File};
 use std::net::{TcpListener, UdpSocket};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tamis_core::record::Observed;
 use tamis_core::{PathMap, Question, Value};
 use tamis_fs::{Fingerprinter, Options};
 use tamis_observe::{Context, Judgement, Observations, Observer, Rules, Services, answer_fact};
-use tamis_trace::{Command, Ending};
+use tamis_trace::{Command, Ending, Event, Sink};
 
 const TOOLS: &str = include_str!("tools.py");
+
+/// The eBPF engine on a machine so busy that it hears of nothing before all is over.
+pub(crate) const LATE: &str = "late";
+
+/// Tells [`LATE`] that the script is over.
+const AT_THE_END: &str = r#"trap ': >"$AWAY/over"' EXIT"#;
 
 /// Before each script: how programs and servers are started.
 const PRELUDE: &str = r#"
@@ -114,7 +120,9 @@ impl Stage {
             || Some(File::options().read(true).write(true).open("/dev/null").unwrap().into());
         let null = || if streams == Streams::Given { null() } else { None };
         let command = Command {
-            words: ["sh", "-c", &format!("{PRELUDE}{script}")].map(OsString::from).to_vec(),
+            words: ["sh", "-c", &format!("{AT_THE_END}{PRELUDE}{script}")]
+                .map(OsString::from)
+                .to_vec(),
             folder: self.root.clone(),
             environment: self.environment(),
             stdin: null(),
@@ -123,10 +131,30 @@ impl Stage {
             timeout: Some(Duration::from_secs(60)),
             watch_stdin: false,
         };
-        let engine = tamis_trace::choose::choose(engine).unwrap();
-        let finish = engine.run(command, &mut observer, &AtomicBool::new(false)).unwrap();
+        let over = AtomicBool::new(false);
+        let finish = match engine {
+            LATE => {
+                let engine = tamis_trace::choose::choose("ebpf").unwrap();
+                let mut late = |event: Event<'_>| {
+                    self.wait_for_the_end();
+                    observer.event(event);
+                };
+                engine.run(command, &mut late, &over).unwrap()
+            }
+            name => tamis_trace::choose::choose(name)
+                .unwrap()
+                .run(command, &mut observer, &over)
+                .unwrap(),
+        };
         assert!(matches!(finish.ending, Ending::Exited(_)), "{script}: {:?}", finish.ending);
         observer.finish(finish.no_new_privileges)
+    }
+
+    fn wait_for_the_end(&self) {
+        let (over, began) = (self.away.join("over"), Instant::now());
+        while !over.exists() && began.elapsed() < Duration::from_secs(20) {
+            std::thread::sleep(Duration::from_millis(2));
+        }
     }
 
     /// What the record says now, and why.
