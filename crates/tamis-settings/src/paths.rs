@@ -26,6 +26,7 @@ use globset::{Candidate, Glob, GlobSet};
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 use tamis_core::path::below;
 use tamis_core::{PathMap, Scheme};
 
@@ -140,10 +141,6 @@ impl Patterns {
         self.starts.iter().any(|start| path.starts_with(start.as_bytes()))
     }
 
-    fn matches(&self, path: &[u8]) -> bool {
-        self.can_match(path) && self.set.is_match(Path::new(OsStr::from_bytes(path)))
-    }
-
     fn rules_for(&self, path: &[u8], into: &mut Vec<usize>) {
         if !self.can_match(path) {
             return;
@@ -155,16 +152,43 @@ impl Patterns {
     }
 }
 
-fn tool_patterns(places: &Places) -> Result<Patterns, String> {
-    let mut globs = Vec::new();
-    for pattern in &places.tools {
-        let (_, texts) = anchored(pattern, &places.map, true);
-        for text in texts {
-            let glob = glob::compile(&text).map_err(|error| format!("`{pattern}` {error}"))?;
-            globs.push((glob, 0));
-        }
+/// Where one tool keeps its state. There are a hundred such places, most of them without any pattern,
+/// and a test looks at few of them: each is compiled when a path comes that may be there.
+#[derive(Debug)]
+struct ToolPlace {
+    globs: Vec<String>,
+    /// What every path there starts with.
+    start: String,
+    is_plain: bool,
+    set: OnceLock<GlobSet>,
+}
+
+impl ToolPlace {
+    fn all(places: &Places) -> Vec<Self> {
+        let globs = places.tools.iter().map(|pattern| anchored(pattern, &places.map, true).1);
+        globs.filter_map(Self::new).collect()
     }
-    Patterns::new(globs)
+
+    fn new(globs: Vec<String>) -> Option<Self> {
+        let first = globs.first()?;
+        let start = glob::plain_start(first).to_owned();
+        let is_plain = !glob::is_pattern(first);
+        Some(Self { globs, start, is_plain, set: OnceLock::new() })
+    }
+
+    fn holds(&self, path: &[u8]) -> bool {
+        let Some(rest) = path.strip_prefix(self.start.as_bytes()) else { return false };
+        if self.is_plain {
+            return rest.is_empty() || rest.starts_with(b"/");
+        }
+        // What is too much for the matcher holds nothing: then the path counts.
+        let compiled = || {
+            let globs: Result<Vec<Glob>, String> =
+                self.globs.iter().map(|text| glob::compile(text)).collect();
+            globs.and_then(glob::set).unwrap_or_default()
+        };
+        self.set.get_or_init(compiled).is_match(Path::new(OsStr::from_bytes(path)))
+    }
 }
 
 /// The rules of one project on this machine, ready to be asked.
@@ -182,7 +206,7 @@ pub struct PathRules {
     /// Matched against absolute paths.
     absolute: Patterns,
     /// The state of everyday tools.
-    tools: Patterns,
+    tools: Vec<ToolPlace>,
 }
 
 impl PathRules {
@@ -210,7 +234,6 @@ impl PathRules {
         for pattern in &settings.ignore {
             add(pattern, rules.len(), true)?;
         }
-        let tools = tool_patterns(places)?;
         Ok(Self {
             root: places.map.root().to_path_buf(),
             home: places.map.home().map(Path::to_path_buf),
@@ -221,7 +244,7 @@ impl PathRules {
             rules,
             relative: Patterns::new(relative)?,
             absolute: Patterns::new(absolute)?,
-            tools,
+            tools: ToolPlace::all(places),
         })
     }
 
@@ -289,7 +312,10 @@ impl PathRules {
     /// Whether an everyday tool wrote this down for itself. A project that lies inside such a place
     /// counts.
     fn is_state_of_a_tool(&self, path: &Path) -> bool {
-        let matches = |path: &Path| self.tools.matches(path.as_os_str().as_bytes());
+        let matches = |path: &Path| {
+            let path = path.as_os_str().as_bytes();
+            self.tools.iter().any(|place| place.holds(path))
+        };
         matches(path) && !(below(path, &self.root).is_some() && matches(&self.root))
     }
 
