@@ -38,6 +38,11 @@ fn main() {
         .env("CARGO_PROFILE_RELEASE_STRIP", "symbols")
         // A panic of the agent must not end the JVM.
         .env("CARGO_PROFILE_RELEASE_PANIC", "unwind")
+        // The flags of the outer build, except that a library in somebody else's process uses the C library of that.
+        .env(
+            "CARGO_ENCODED_RUSTFLAGS",
+            shared(&env::var("CARGO_ENCODED_RUSTFLAGS").unwrap_or_default()),
+        )
         // Set by a linter around the outer build; the library is the same with and without it.
         .env_remove("RUSTC_WORKSPACE_WRAPPER");
     let status = command.status().expect("cargo starts");
@@ -45,4 +50,17 @@ fn main() {
     let built = folder.join(target).join("release/libtamis_agent.so");
     std::fs::copy(&built, out.join("libtamis_agent.so"))
         .unwrap_or_else(|error| panic!("{}: {error}", built.display()));
+}
+
+/// The flags without the wish for a static C library.
+fn shared(flags: &str) -> String {
+    let mut kept: Vec<&str> = Vec::new();
+    for flag in flags.split('\u{1f}') {
+        match flag {
+            "target-feature=+crt-static" if kept.last() == Some(&"-C") => drop(kept.pop()),
+            "-Ctarget-feature=+crt-static" => {}
+            other => kept.push(other),
+        }
+    }
+    kept.join("\u{1f}")
 }

@@ -178,11 +178,13 @@ impl Arriving<'_> {
         Ok(())
     }
 
-    /// A proof by the numbers of this store. One without observations proves nothing.
+    /// A proof by the numbers of this store. One without observations proves nothing, and one of which an
+    /// observation is missing here would prove too much.
     fn numbered(&self, bitmap: &[u8]) -> Option<RoaringBitmap> {
         let places = self.shipment.places(bitmap).filter(|places| !places.is_empty())?;
-        let mut set: RoaringBitmap =
-            places.iter().filter_map(|place| self.ids.get(place as usize)).collect();
+        let numbers: Option<Vec<u32>> =
+            places.iter().map(|place| self.ids.get(place as usize).copied()).collect();
+        let mut set: RoaringBitmap = numbers?.into_iter().collect();
         set.optimize();
         Some(set)
     }
