@@ -152,7 +152,7 @@ impl<'a> Runner<'a> {
             call,
             store,
             shape,
-            reports: planned.iter().map(|planned| savings::report_of(store, planned)).collect(),
+            reports: savings::reports_of(store, planned),
             not_started: None,
             recorded: false,
             not_recorded: None,

@@ -4,6 +4,7 @@
 //! What the word means is in `tamis_report::savings`. The record of a command in which tests were skipped is that
 //! of a short run; skipping the command as a whole saves what these tests would have taken as well.
 
+use std::collections::HashMap;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use tamis_core::{Decision, Planned, RecordId, TestKey};
 use tamis_report::TestReport;
@@ -20,14 +21,19 @@ const KIND: &str = "full-time";
 const MOST: usize = 64;
 
 /// What was decided, in words, with all that a skip saves.
-pub(crate) fn report_of(store: Option<&Store>, planned: &Planned) -> TestReport {
-    let mut report = TestReport::of(planned);
-    if let (Decision::Skip { record, .. }, Some(store)) = (&planned.decision, store)
-        && let Some(full) = full_time(store, *record)
-    {
-        report.saved = report.saved.max(full);
-    }
-    report
+pub(crate) fn reports_of(store: Option<&Store>, planned: &[Planned]) -> Vec<TestReport> {
+    // Few commands have one, and there may be a million tests: they are read once.
+    let full = store.map(full_times).unwrap_or_default();
+    let report = |planned: &Planned| {
+        let mut report = TestReport::of(planned);
+        if let Decision::Skip { record, .. } = &planned.decision
+            && let Some(full) = full.get(record)
+        {
+            report.saved = report.saved.max(*full);
+        }
+        report
+    };
+    planned.iter().map(report).collect()
 }
 
 /// Remembers how long a command takes with the tests that were skipped inside it.
@@ -55,10 +61,13 @@ pub(crate) fn keep_full_time(
     }
 }
 
-fn full_time(store: &Store, record: RecordId) -> Option<Duration> {
-    let kept = store.kept(KIND).ok()?;
-    let (_, bytes) = kept.into_iter().find(|(known, _)| *known == name(record))?;
-    Some(Duration::from_micros(std::str::from_utf8(&bytes).ok()?.parse().ok()?))
+fn full_times(store: &Store) -> HashMap<RecordId, Duration> {
+    let kept = store.kept(KIND).unwrap_or_default();
+    let time = |bytes: &[u8]| std::str::from_utf8(bytes).ok()?.parse().ok();
+    let full = kept.iter().filter_map(|(name, bytes)| {
+        Some((RecordId(name.parse().ok()?), Duration::from_micros(time(bytes)?)))
+    });
+    full.collect()
 }
 
 /// In the order of numbers.
@@ -148,10 +157,13 @@ mod tests {
         let inside = [skipped(1_000, second), skipped(1_000, second), skipped(9_000, second)];
         keep_full_time(&store, &key, &report, &inside);
         let expected = Some(Duration::from_micros(2_002_000));
-        assert_eq!(full_time(&store, record), expected);
+        assert_eq!(full_times(&store).get(&record).copied(), expected);
         let planned = Planned::new(key, Decision::Skip { record, proof: ProofId(1) });
-        assert_eq!(Some(report_of(Some(&store), &planned).saved), expected);
-        assert_eq!(full_time(&store, RecordId(record.0 + 1)), None);
+        assert_eq!(
+            Some(reports_of(Some(&store), std::slice::from_ref(&planned))[0].saved),
+            expected
+        );
+        assert_eq!(full_times(&store).len(), 1);
     }
 
     #[test]
@@ -166,7 +178,7 @@ mod tests {
             records.push(store.append(&run(&key)).unwrap());
             keep_full_time(&store, &key, &report, &inside);
         }
-        let known = |n: usize| full_time(&store, records[n]).is_some();
+        let known = |n: usize| full_times(&store).contains_key(&records[n]);
         assert_eq!((known(1), known(2), known(MOST + 1)), (false, true, true));
     }
 }

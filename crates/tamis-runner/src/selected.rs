@@ -25,8 +25,7 @@ pub fn select(call: Call<'_>, words: &[OsString]) -> Result<RunReport> {
     };
     // Losing this cache costs time only.
     let _ = call.project.fingerprinter.flush();
-    let tests: Vec<TestReport> =
-        planned.iter().map(|planned| savings::report_of(store, planned)).collect();
+    let tests: Vec<TestReport> = savings::reports_of(store, &planned);
     let around = tests.first().filter(|test| test.key.is_command()).cloned();
     let wall = began.elapsed();
     Ok(RunReport { tests, around, wall, mode: Mode::Select, ..RunReport::default() })
