@@ -6,7 +6,7 @@
 //! record is made when the tracer has seen the end of its windows. A source that changed since the command
 //! was prepared may not be what was imported: the tests that use it are not recorded as complete.
 
-use crate::messages::{Ask, Message, TestEnded, WindowClosed};
+use crate::messages::{Ask, Greeting, Message, TestEnded, WindowClosed};
 use crate::plugin_files;
 use crate::scope::{Kind, PytestScope, Sources};
 use crate::windows::Windows;
@@ -382,6 +382,11 @@ impl Model for PytestModel {
         answers: UnixStream,
     ) {
         services.ledger.collected.launched += 1;
+        if let Some(why) = Greeting::read(&hello.payload.0).kept_out {
+            services.ledger.collected.refused = true;
+            let said = "WARNING: a pytest in which no test is distinguished, so all its tests run";
+            return self.remark(services, format!("{said}: {why}"));
+        }
         self.hosts.insert(hello.pid, Host::new(answers));
     }
 
