@@ -292,7 +292,9 @@ impl PytestModel {
             Question::Fact(fact) => PytestScope::file_of(fact),
             _ => None,
         });
-        let files: BTreeSet<&str> = facts.collect();
+        // Code may name a file of another kind as its own, such as a template: the tracer itself sees who reads that, and
+        // what was in it then.
+        let files: BTreeSet<&str> = facts.filter(|file| file.ends_with(".py")).collect();
         let changed = |file: &&str| {
             let there = std::fs::symlink_metadata(self.root.join(file));
             there.is_ok_and(|there| (there.ctime(), there.ctime_nsec()) >= self.began)

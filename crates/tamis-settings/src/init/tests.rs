@@ -90,7 +90,10 @@ fn what_a_front_end_does_by_itself() {
     let (settings, text) = init_for(&[("tests/test_a.py", ""), ("tests/x/b_test.py", "")]);
     assert_eq!(settings.suites[0].each, Each::Once);
     assert!(text.contains("# Python tests in 2 files.\n"), "{text}");
-    assert!(text.contains("# `tamis python3 -m pytest` needs no suite: each test function"), "{text}");
+    assert!(
+        text.contains("# `tamis python3 -m pytest` needs no suite: each test function"),
+        "{text}"
+    );
     let (settings, text) = init_for(&[("go.mod", "module x\n")]);
     assert_eq!(settings.suites[0].run, ["go", "test", "./..."]);
     assert!(text.contains("# `tamis go test ./...` needs no suite: each package"), "{text}");
