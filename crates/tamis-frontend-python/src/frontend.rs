@@ -19,7 +19,7 @@ use tamis_store::Store;
 /// pytest by test functions.
 #[derive(Debug, Clone, Copy)]
 pub struct PytestFrontend {
-    /// Whether the project or the call asks for it. What is known of earlier runs is explained in any case.
+    /// Whether commands are taken at all: `[python] functions`. What is known of earlier runs is explained in any case.
     pub claims: bool,
     /// All tests of a file run where one of them needs to.
     pub by_files: bool,
@@ -68,7 +68,7 @@ impl Frontend for PytestFrontend {
 }
 
 const NOT_ENTERED: &str = "WARNING: no test was distinguished: tamis did not get into pytest, so everything ran as one \
-     command (an interpreter with -E, -I or -S, `env -i`, or an environment of tox without \
+     command (an interpreter with -E, -I or -S, or older than 3.6, `env -i`, or an environment of tox without \
      `pass_env = PYTHONPATH, TAMIS_PYTEST` keeps it out)";
 
 /// Whether a file is of pytest itself, which only a process that imports it reads.
@@ -113,7 +113,7 @@ impl Claim for PytestCommand {
 
     fn nothing_seen(&self, collected: &Collected, _: bool) -> Option<String> {
         let collected_none = "WARNING: no test was collected that could be distinguished; everything ran as one command";
-        (collected.launched > 0).then(|| collected_none.to_owned())
+        (collected.launched > 0 && !collected.refused).then(|| collected_none.to_owned())
     }
 
     /// pytest was read, and did not connect.

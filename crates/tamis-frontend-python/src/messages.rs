@@ -2,6 +2,20 @@
 
 use serde::Deserialize;
 
+/// How a process says that it is there.
+#[derive(Debug, Default, Deserialize)]
+pub(crate) struct Greeting {
+    /// Why it is not watched.
+    #[serde(default)]
+    pub(crate) kept_out: Option<String>,
+}
+
+impl Greeting {
+    pub(crate) fn read(payload: &[u8]) -> Self {
+        serde_json::from_slice(payload).unwrap_or_default()
+    }
+}
+
 /// A message of the plugin.
 #[derive(Debug, Deserialize)]
 #[serde(untagged)]

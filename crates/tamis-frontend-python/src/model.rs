@@ -6,7 +6,7 @@
 //! record is made when the tracer has seen the end of its windows. A source that changed since the command
 //! was prepared may not be what was imported: the tests that use it are not recorded as complete.
 
-use crate::messages::{Ask, Message, TestEnded, WindowClosed};
+use crate::messages::{Ask, Greeting, Message, TestEnded, WindowClosed};
 use crate::plugin_files;
 use crate::scope::{Kind, PytestScope, Sources};
 use crate::windows::Windows;
@@ -292,7 +292,9 @@ impl PytestModel {
             Question::Fact(fact) => PytestScope::file_of(fact),
             _ => None,
         });
-        let files: BTreeSet<&str> = facts.collect();
+        // Code may name a file of another kind as its own, such as a template: the tracer itself sees who reads that, and
+        // what was in it then.
+        let files: BTreeSet<&str> = facts.filter(|file| file.ends_with(".py")).collect();
         let changed = |file: &&str| {
             let there = std::fs::symlink_metadata(self.root.join(file));
             there.is_ok_and(|there| (there.ctime(), there.ctime_nsec()) >= self.began)
@@ -382,6 +384,11 @@ impl Model for PytestModel {
         answers: UnixStream,
     ) {
         services.ledger.collected.launched += 1;
+        if let Some(why) = Greeting::read(&hello.payload.0).kept_out {
+            services.ledger.collected.refused = true;
+            let said = "WARNING: a pytest in which no test is distinguished, so all its tests run";
+            return self.remark(services, format!("{said}: {why}"));
+        }
         self.hosts.insert(hello.pid, Host::new(answers));
     }
 

@@ -16,8 +16,9 @@ use crate::table::Map;
 use std::cell::{Cell, RefCell};
 use std::ffi::{c_int, c_long, c_void};
 
-/// So often in one window, and then not again until the next.
-const OFTEN: u32 = 12;
+/// So often in one window, and then not again until the next. Switching off and on again costs as much as some hundred calls:
+/// the interpreter goes through all instructions of the code each time.
+const OFTEN: u32 = 500;
 /// Above it the stack of C could be too small for frames that the interpreter does not put in one.
 const DEEPEST: c_int = 3000;
 const STARTS: c_long = 1;

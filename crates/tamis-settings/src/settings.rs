@@ -253,10 +253,16 @@ pub struct Jvm {
 }
 
 /// `[python]`.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Python {
-    /// `functions`: the tests inside pytest are decided about one by one. Default: false, pytest is one command.
+    /// `functions`: the tests inside pytest are decided about one by one. Without, pytest is one command. Default: true.
     pub functions: bool,
+}
+
+impl Default for Python {
+    fn default() -> Self {
+        Self { functions: true }
+    }
 }
 
 /// What the tests of a suite are.

@@ -93,7 +93,8 @@ fn sharding(options: &Options, project: &Project) -> Result<Option<Arc<Sharding>
     Ok(Some(Arc::new(Sharding::new(shard, tamis_shared::ci_run(), by))))
 }
 
-/// The front ends of this tamis. Tests inside pytest are distinguished where the project or the call asks for it.
+/// The front ends of this tamis. Tests inside pytest are distinguished unless the project wants it otherwise, and the call
+/// does not ask for it.
 pub(crate) fn frontends(claims_pytest: bool, by_files: bool) -> Frontends {
     let pytest = PytestFrontend { claims: claims_pytest, by_files };
     Frontends::new(vec![Box::new(JvmFrontend), Box::new(GoFrontend), Box::new(pytest)])

@@ -12,7 +12,7 @@ import threading
 
 from _tamis_watch import Owner, guarded
 
-_get_ident, _frame = threading.get_ident, sys._getframe
+_get_ident, _frame, _modules = threading.get_ident, sys._getframe, sys.modules
 
 
 class Everything:
@@ -70,14 +70,13 @@ class Imports:
             return module
 
         by_name = importlib.import_module
-        names = sys.modules
 
         def import_module(name, package=None):
             __tracebackhide__ = True
             module = by_name(name, package)
             caller = _frame(1).f_globals
             found = getattr(module, "__name__", name)
-            imported(name if name in names else found, caller, (), 0)
+            imported(name if name in _modules else found, caller, (), 0)
             return module
 
         builtins.__import__ = _as_importlib(__import__)

@@ -13,6 +13,9 @@ _decode = json.JSONDecoder().decode
 _pack, _unpack = struct.Struct("<I").pack, struct.Struct("<I").unpack
 
 
+_FOR_TOX = "testenv.pass_env+=PYTHONPATH,TAMIS_PYTEST"
+
+
 def _varint(number):
     out = bytearray()
     while number > 0x7F:
@@ -22,14 +25,35 @@ def _varint(number):
     return bytes(out)
 
 
+def say_why(here, session, why):
+    """Tells tamis why this process is not watched; it is none that the tracer knows."""
+    leave_environment(here)
+    Link(session, {"kept_out": why}, is_host=False).bye()
+
+
+def leave_environment(here):
+    """Tests and their children see the environment that the user made."""
+    os.environ.pop("TAMIS_PYTEST", None)
+    if os.environ.get("TOX_OVERRIDE") == _FOR_TOX:
+        del os.environ["TOX_OVERRIDE"]
+    entries = os.environ.get("PYTHONPATH", "").split(os.pathsep)
+    if here in entries:
+        entries.remove(here)
+    if any(entries):
+        os.environ["PYTHONPATH"] = os.pathsep.join(entries)
+    else:
+        os.environ.pop("PYTHONPATH", None)
+
+
 class Link:
     """Sends what happened, and takes the answer to the one question."""
 
-    def __init__(self, session, hello):
+    def __init__(self, session, hello, is_host=True):
         library, path, self.token, self.root = session.split("\n")
         self.pid = _getpid()
-        with open(library, "rb"):
-            pass  # The tracer now knows this process.
+        if is_host:
+            with open(library, "rb"):
+                pass  # The tracer now knows this process.
         self.stream = socket.socket(socket.AF_UNIX)
         self.stream.settimeout(60)
         self.stream.connect(path)

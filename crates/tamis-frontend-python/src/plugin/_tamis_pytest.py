@@ -15,7 +15,7 @@ from _tamis_agent import load
 from _tamis_evidence import Gathering, Test, Writers
 from _tamis_evidence import report as report_test
 from _tamis_imports import Imports
-from _tamis_link import Link
+from _tamis_link import Link, leave_environment
 from _tamis_state import State
 from _tamis_process import ForeignState, ProcessState
 from _tamis_watch import Owner, Watch, guarded
@@ -25,7 +25,6 @@ _abspath = os.path.abspath
 _now, _cpu, _frame = time.perf_counter, time.process_time, sys._getframe
 hookimpl = pluggy.HookimplMarker("pytest")
 
-_FOR_TOX = "testenv.pass_env+=PYTHONPATH,TAMIS_PYTEST"
 #: Options that change which tests run, where, or what is printed, and not what a test does.
 NEUTRAL = {
     "file_or_dir", "keyword", "markexpr", "verbose", "maxfail", "tbstyle", "showlocals", "show_locals", "color",
@@ -188,7 +187,7 @@ class Plugin:
         options = config.known_args_namespace
         spread = getattr(options, "numprocesses", None) or getattr(options, "tx", None)
         if "PYTEST_XDIST_WORKER" in os.environ or not spread:
-            self.leave_environment()
+            leave_environment(self.here)
         else:
             # The workers have the tests; below an open window they would not be seen as processes of their own.
             self.watch.leave()
@@ -199,19 +198,6 @@ class Plugin:
                 os.stat(place)
             except OSError:
                 pass
-
-    def leave_environment(self):
-        """Tests and their children see the environment that the user made."""
-        os.environ.pop("TAMIS_PYTEST", None)
-        if os.environ.get("TOX_OVERRIDE") == _FOR_TOX:
-            del os.environ["TOX_OVERRIDE"]
-        entries = os.environ.get("PYTHONPATH", "").split(os.pathsep)
-        if self.here in entries:
-            entries.remove(self.here)
-        if any(entries):
-            os.environ["PYTHONPATH"] = os.pathsep.join(entries)
-        else:
-            os.environ.pop("PYTHONPATH", None)
 
     def scope(self):
         """In which way the tests run, as a few letters: another interpreter or option is another way."""

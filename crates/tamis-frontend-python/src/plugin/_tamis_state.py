@@ -106,6 +106,9 @@ class Kinds:
             return 0
         module = kind.__module__ if isinstance(kind.__module__, str) else ""
         top = module.partition(".")[0]
+        if top.startswith("_tamis_"):
+            # Ours: a module that has `import_module` by its name has our function, and with it all that we know.
+            return 0
         if top in ("_pytest", "pluggy", "xdist", "execnet"):
             return 1 if kind.__name__ in ("FixtureFunctionDefinition", "MarkDecorator", "Mark") else 0
         if issubclass(kind, (type, weakref.ref, threading.local)):

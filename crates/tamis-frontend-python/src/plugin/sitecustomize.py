@@ -1,7 +1,8 @@
 """Comes in by PYTHONPATH, where the interpreter takes it, and does nothing until pytest is imported.
 
 An interpreter that was started with -E, -I or -S never sees this file: pytest then runs as if tamis was not
-there, and tamis sees that nothing connected.
+there, and tamis sees that nothing connected. One whose functions cannot be told apart (older than 3.11, not CPython) is not
+watched: tamis is told why. This file is read by every Python below the command, of any age.
 """
 
 import os
@@ -13,8 +14,17 @@ def _begin():
     sys.path[:] = [entry for entry in sys.path if os.path.abspath(entry) != here]
     sys.path_importer_cache.pop(here, None)
     session = os.environ.get("TAMIS_PYTEST")
-    if session and sys.version_info >= (3, 8):
+    if session and sys.version_info >= (3, 6):
         sys.meta_path.insert(0, _WhenPytestComes(here, session))
+
+
+def _kept_out():
+    """Why this interpreter is not watched; None where it is."""
+    if sys.implementation.name != "cpython":
+        return "%s is not CPython" % sys.implementation.name
+    if sys.version_info < (3, 11):
+        return "Python %d.%d is older than 3.11" % sys.version_info[:2]
+    return None
 
 
 class _WhenPytestComes:
@@ -38,10 +48,15 @@ class _WhenPytestComes:
         sys.path.insert(0, self.here)
         writes, sys.dont_write_bytecode = sys.dont_write_bytecode, True
         try:
+            why = _kept_out()
+            if why is not None:
+                import _tamis_link
+
+                return _tamis_link.say_why(self.here, self.session, why)
             import _tamis_pytest
 
             if _tamis_pytest.connect(self.here, self.session):
-                module.default_plugins = (*module.default_plugins, "_tamis_pytest")
+                module.default_plugins = tuple(module.default_plugins) + ("_tamis_pytest",)
         except Exception:  # The run goes on without us, and tamis says so.
             sys.modules.pop("_tamis_pytest", None)
         finally:
@@ -71,7 +86,8 @@ def _next_sitecustomize():
     try:
         import sitecustomize  # noqa: F401
     except ImportError as error:
-        if error.name != "sitecustomize":
+        # Python 2 gives no name.
+        if getattr(error, "name", "sitecustomize") != "sitecustomize":
             raise
         if own is not None:
             sys.modules["sitecustomize"] = own

@@ -3,7 +3,8 @@
 use super::detect::{Find, Grain, Place};
 
 /// What a front end does without any suite.
-fn by_itself(find: Find, command: &str, units: &str) -> Find {
+/// A find whose tests a front end distinguishes.
+pub(super) fn by_itself(find: Find, command: &str, units: &str) -> Find {
     let first =
         format!("`tamis {command}` needs no suite: each {units} is a test of its own, also in");
     find.comment(&[&first, "this suite, which is here so that `tamis` alone runs everything."])

@@ -1,5 +1,6 @@
 //! Tests that are files: shell scripts, TAP, Bats, Python.
 
+use super::builds::by_itself;
 use super::detect::{Find, Grain, Place};
 
 /// The patterns as the value of `each`.
@@ -77,30 +78,28 @@ pub(super) fn pytest(place: Place<'_>) -> Option<Find> {
         ["tests/**/test_*.py", "tests/**/*_test.py", "test/**/test_*.py", "test/**/*_test.py"];
     let near_code = ["test_*.py", "*_test.py", "src/**/test_*.py", "src/**/*_test.py"];
     let patterns = if set_up { [folders, near_code].concat() } else { folders.to_vec() };
+    let patterns = owned(&patterns);
     let python = python(place);
-    let runner = |files: &[String]| match set_up || !only_unittest(place, files) {
-        true => format!("{python} -m pytest -q -p no:cacheprovider {{}}"),
-        false => format!("{python} -m unittest {{}}"),
-    };
-    if let Some(find) = files(place, "pytest", "Python test files", &owned(&patterns), runner) {
-        let cache =
-            "Without pytest's cache, which all of them would read and write at the same time.";
-        let by_pytest = find.run.contains("pytest");
-        return Some(match by_pytest {
-            true => find.comment(&[
-                cache,
-                "To run the whole suite as one test instead, remove `each` and the {}.",
-            ]),
-            false => Find { name: "unittest", ..find },
-        });
+    let (_, found) = place.matching(&patterns);
+    if !set_up && only_unittest(place, &found) {
+        let run = format!("{python} -m unittest {{}}");
+        return files(place, "unittest", "Python test files", &patterns, |_| run);
     }
-    set_up.then(|| {
-        let run = format!("{python} -m pytest -q -p no:cacheprovider");
-        Find::new("pytest", run, Grain::Whole).comment(&[
-            "pytest is set up, but no test_*.py was found in the usual places: all tests are one.",
-            "For one test per file: each = \"some/folder/**/test_*.py\" and a {} at the end of run.",
-        ])
-    })
+    let what = match found.len() {
+        0 if !set_up => return None,
+        0 => "pytest is set up, but no test_*.py was found in the usual places.".to_owned(),
+        1 => "Python tests in 1 file.".to_owned(),
+        n => format!("Python tests in {n} files."),
+    };
+    let mut run = format!("{python} -m pytest -q");
+    // Settings of pytest say where its tests are.
+    for folder in ["tests", "test"].into_iter().filter(|_| !set_up) {
+        if found.iter().any(|file| std::path::Path::new(file).starts_with(folder)) {
+            run += &format!(" {folder}");
+        }
+    }
+    let find = Find::new("pytest", run, Grain::Whole).comment(&[&what]);
+    Some(by_itself(find, &format!("{python} -m pytest"), "test function"))
 }
 
 /// The interpreter of a virtual environment in this folder or above, as seen from this folder.

@@ -78,18 +78,22 @@ fn one_test_per_file() {
     assert_eq!(one(&[("test/a.sh", "#! /bin/sh\n")]), pair("shell", "sh {}"));
     assert_eq!(one(&[("t/basic.t", "")]), pair("tap", "prove {}"));
     assert_eq!(one(&[("test/unit/a.bats", "")]), pair("bats", "bats {}"));
-    let pytest = pair("pytest", "python3 -m pytest -q -p no:cacheprovider {}");
-    assert_eq!(one(&[("tests/test_a.py", "")]), pytest);
-    assert_eq!(one(&[("pyproject.toml", "[tool.pytest.ini_options]"), ("test_a.py", "")]), pytest);
-    let (settings, text) = init_for(&[("tests/test_a.py", ""), ("tests/x/b_test.py", "")]);
-    let globs = ["tests/**/test_*.py", "tests/**/*_test.py"];
-    let globs = globs.map(|glob| Item::Glob(glob.into())).to_vec();
-    assert_eq!(settings.suites[0].each, Each::Items(globs));
-    assert!(text.contains("# To run the whole suite as one test instead"), "{text}");
 }
 
 #[test]
 fn what_a_front_end_does_by_itself() {
+    let whole = |words: &str| pair("pytest", &format!("python3 -m pytest -q{words}"));
+    assert_eq!(one(&[("tests/test_a.py", "")]), whole(" tests"));
+    assert_eq!(one(&[("tests/test_a.py", ""), ("test/b_test.py", "")]), whole(" tests test"));
+    let set_up = ("pyproject.toml", "[tool.pytest.ini_options]");
+    assert_eq!(one(&[set_up, ("tests/test_a.py", ""), ("test_b.py", "")]), whole(""));
+    let (settings, text) = init_for(&[("tests/test_a.py", ""), ("tests/x/b_test.py", "")]);
+    assert_eq!(settings.suites[0].each, Each::Once);
+    assert!(text.contains("# Python tests in 2 files.\n"), "{text}");
+    assert!(
+        text.contains("# `tamis python3 -m pytest` needs no suite: each test function"),
+        "{text}"
+    );
     let (settings, text) = init_for(&[("go.mod", "module x\n")]);
     assert_eq!(settings.suites[0].run, ["go", "test", "./..."]);
     assert!(text.contains("# `tamis go test ./...` needs no suite: each package"), "{text}");
@@ -235,7 +239,7 @@ fn python_of_its_own_environment_and_runner() {
     let files = [("tests/test_a.py", "import unittest\n"), (".venv/bin/python", "")];
     assert_eq!(one(&files), pair("unittest", ".venv/bin/python -m unittest {}"));
     let files = [("tests/test_a.py", "import pytest, unittest\n")];
-    assert_eq!(one(&files).1, "python3 -m pytest -q -p no:cacheprovider {}");
+    assert_eq!(one(&files).1, "python3 -m pytest -q tests");
 }
 
 #[test]
@@ -255,7 +259,7 @@ fn one_command_for_everything() {
         ),
         (vec![("Makefile", "check test:\n")], "make", "make test"),
         (vec![("Makefile", "check: all\n")], "make", "make check"),
-        (vec![("pytest.ini", "")], "pytest", "python3 -m pytest -q -p no:cacheprovider"),
+        (vec![("pytest.ini", "")], "pytest", "python3 -m pytest -q"),
     ] {
         assert_eq!(one(&files), pair(name, run), "{files:?}");
     }

@@ -106,8 +106,8 @@ pub(crate) struct Choice {
     #[arg(long, value_name = "STRATEGY", hide_possible_values = true)]
     pub(crate) select: Option<SelectName>,
     /// What is decided about: in Java each test class or each test method (class, method), in pytest each
-    /// test function or all of a file together (function, file); see `tamis help strategies` [default: class; pytest
-    /// as the settings say]
+    /// test function or all of a file together (function, file); see `tamis help strategies` [default: class, and
+    /// function]
     #[arg(long, value_name = "UNIT", hide_possible_values = true)]
     pub(crate) granularity: Option<Granularity>,
     /// With --select modules or hybrid: the branch, tag or commit to compare with

@@ -33,7 +33,6 @@ pub(crate) fn project_with(files: &[(String, String)]) -> Option<Project> {
     python()?;
     let project = Project::new();
     project.write("pytest.ini", "[pytest]\npythonpath = .\n");
-    project.write("tamis.toml", "[python]\nfunctions = true\n");
     for (file, text) in files {
         project.write(file, text);
     }
@@ -219,7 +218,7 @@ fn an_edit_selects_the_tests_that_it_can_reach() {
     new_tests_run(&project, &all);
 }
 
-/// `--granularity file` keeps the tests of a file together; without functions pytest is one command.
+/// `--granularity file` keeps the tests of a file together; with `functions = false` pytest is one command.
 fn whole_files_and_one_command(project: &Project) {
     let words = words().expect("a Python");
     let asked = |options: &[&str]| {
@@ -235,12 +234,11 @@ fn whole_files_and_one_command(project: &Project) {
     assert_eq!(names(asked(&["--granularity", "function"])), one);
     project.write("shop/money.py", before);
     assert!(names(asked(&["--granularity", "file"])).is_empty());
-    let settings = project.read("tamis.toml");
-    project.remove("tamis.toml");
+    project.write("tamis.toml", "[python]\nfunctions = false\n");
     let decided = asked(&[]);
     assert_eq!(decided.len(), 1, "{decided:?}");
     assert!(asked(&["--granularity", "function"]).len() > 1, "by the call alone");
-    project.write("tamis.toml", settings);
+    project.remove("tamis.toml");
 }
 
 /// What is looked for and not there, and what was there.

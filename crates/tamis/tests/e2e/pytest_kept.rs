@@ -5,6 +5,7 @@
 //! the two tests that use it, and no other.
 
 use crate::pytest::{changed, project_with, runs_of};
+use std::collections::BTreeSet;
 
 const BELOW: &str = "def below():\n    return 1\n\n\ndef other():\n    return 5\n\n\n";
 
@@ -148,4 +149,37 @@ fn only_those_that_use_it(ways: &[(&str, &str)], exact: bool) {
         assert!(selected.contains(&first) && selected.contains(&second), "{name}: {selected:?}");
         assert!(!exact || selected.len() == 2, "{name}: {selected:?}");
     }
+}
+
+/// What is no state of the project: what the plugin holds, although a module has a function of it by its name; a file that is
+/// touched, although code says that it is from there.
+#[test]
+fn what_is_not_of_the_project_counts_for_nobody() {
+    let file = |name: &str, text: &str| (name.to_owned(), text.to_owned());
+    let page = "import os\n\n\ndef page():\n    path = os.path.abspath('page.txt')\n    with open(path) as file:\n        text = file.read()\n    names = {}\n    exec(compile('def show():\\n    return %r' % text, path, 'exec'), names)\n    return names['show']()\n";
+    let files = [
+        file("page.txt", "one"),
+        file("pages.py", page),
+        file(
+            "loads.py",
+            "from importlib import import_module\n\n\ndef load():\n    return import_module('json')\n",
+        ),
+        file("other.py", "def other():\n    return 1\n"),
+        file(
+            "test_a.py",
+            "import loads\nimport other\n\n\ndef test_other():\n    assert other.other()\n",
+        ),
+        file("test_b.py", "import loads\n\n\ndef test_load():\n    assert loads.load()\n"),
+        file(
+            "test_c.py",
+            "import os\n\nimport pages\n\n\ndef test_page():\n    assert pages.page()\n    os.utime('page.txt')\n",
+        ),
+    ];
+    let Some(project) = project_with(&files) else { return };
+    assert_eq!(runs_of(&project).len(), 3);
+    assert_eq!(runs_of(&project), BTreeSet::new(), "a file was touched, and is what it was");
+    let one = |name: &str| BTreeSet::from([name.to_owned()]);
+    assert_eq!(changed(&project, "other.py", "1", "2"), one("test_a.py::test_other"));
+    assert_eq!(changed(&project, "loads.py", "'json'", "'re'"), one("test_b.py::test_load"));
+    assert_eq!(changed(&project, "page.txt", "one", "two"), one("test_c.py::test_page"));
 }

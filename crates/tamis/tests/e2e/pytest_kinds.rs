@@ -95,7 +95,6 @@ fn python_with(name: &str, module: &str) -> Option<String> {
 pub(crate) fn project(files: &[(&str, &str)]) -> Project {
     let project = Project::new();
     project.write("pytest.ini", "[pytest]\npythonpath = . lib/site-packages\n");
-    project.write("tamis.toml", "[python]\nfunctions = true\n");
     for (file, text) in files {
         project.write(file, text);
     }

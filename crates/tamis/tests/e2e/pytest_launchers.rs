@@ -121,3 +121,25 @@ fn where_tamis_is_kept_out_everything_runs_and_that_is_said() {
     assert_eq!((got.code, found), (0, set(&[])), "{}", got.stderr);
     assert!(got.stderr.contains("2 passed") && got.stderr.contains("WARNING"), "{}", got.stderr);
 }
+
+/// An interpreter whose functions cannot be told apart (here one that says it is another one than CPython; one that is too
+/// old is refused at the same place): everything runs as one command, by what it looked at.
+#[test]
+fn an_interpreter_that_is_not_known_runs_everything_and_that_is_said() {
+    let Some((project, python)) = two_tests() else { return };
+    let script = "import sys\n\nsys.implementation.name = 'other'\nimport pytest\n\nsys.exit(pytest.main(['-q', 'tests']))\n";
+    project.write("run_tests.py", script);
+    let seen = "import os\n\n\ndef test_environment():\n    assert not {'TAMIS_PYTEST', 'PYTHONPATH'} & set(os.environ)\n";
+    project.write("tests/test_seen.py", seen);
+    let words = [python.as_str(), "run_tests.py"];
+    for edit in ["return 7", "return 8"] {
+        let (got, found) = run(&project, &words);
+        assert_eq!((got.code, found), (0, set(&[])), "{}", got.stderr);
+        assert!(got.stderr.contains("3 passed"), "{}", got.stderr);
+        let said = "no test is distinguished, so all its tests run: other is not CPython";
+        assert!(got.stderr.contains(said), "{}", got.stderr);
+        assert!(!run(&project, &words).0.stderr.contains("passed"), "a proof of the whole");
+        let old = if edit.ends_with('7') { "return 1" } else { "return 7" };
+        project.replace("shop.py", old, edit);
+    }
+}

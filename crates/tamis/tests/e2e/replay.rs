@@ -341,7 +341,7 @@ fn with_faults(project: &Project, many: &str) -> Option<Ended> {
 
 #[test]
 fn every_test_that_a_fault_makes_fail_was_selected() {
-    let Some(project) = python_history("[python]\nfunctions = true\n") else { return };
+    let Some(project) = python_history("") else { return };
     let Some(got) = with_faults(&project, "9") else { return };
     assert_eq!(got.code, 0, "{got:?}");
     for line in got.events("revision") {
@@ -370,7 +370,8 @@ fn every_test_that_a_fault_makes_fail_was_selected() {
 #[test]
 fn a_fault_that_is_missed_is_named() {
     // Blind on purpose: a change of the program is no reason to run anything.
-    let Some(project) = python_history("[tamis]\nignore = [\"calc.py\"]\n") else { return };
+    let blind = "[tamis]\nignore = [\"calc.py\"]\n[python]\nfunctions = false\n";
+    let Some(project) = python_history(blind) else { return };
     let Some(got) = with_faults(&project, "1") else { return };
     assert_eq!(got.code, MISSED, "{got:?}");
     let summary = got.events("replay-summary").pop().unwrap();
