@@ -228,7 +228,7 @@ impl Jvm {
             }
             facts.insert(named.fact);
         }
-        let loaded = Loaded { calls, kinds, index: &self.index };
+        let loaded = Loaded { calls, kinds, index: &self.index, all: &self.loaded };
         self.headers.add(&of_project, &own, hits, &loaded, (answers, names), facts);
         // A library may keep anything from earlier tests.
         for loaded in self.loaded.probed() {
