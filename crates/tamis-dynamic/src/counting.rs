@@ -39,6 +39,7 @@ impl Jvm {
             self.close(seen, made);
         let mut depends = Depends {
             incomplete: self.incomplete.clone(),
+            asked: Some(self.tests.asked.clone()),
             found_only: seen.found_only,
             loaded: seen.loaded.clone(),
             ..Depends::default()

@@ -114,6 +114,13 @@ public final class TamisLookups {
         }
     }
 
+    /** Code of a library or the program that is not Java: it may read any variable without asking anybody. */
+    public static void nativeLoaded(Object type) {
+        if (type == null || ((Class<?>) type).getClassLoader() != null) {
+            variablesListed();
+        }
+    }
+
     public static void propertyNamed(Object name) {
         if (name != null && TamisGlobals.looking != Thread.currentThread()) {
             ask(PROPERTY, (String) name);
