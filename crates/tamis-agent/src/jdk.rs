@@ -59,6 +59,10 @@ const FRAME: &CStr = c"java/lang/StackTraceElement";
 const HANDLES: &CStr = c"java/lang/invoke/MethodHandles$Lookup";
 /// Comes late, and is not made to come.
 const ZONE: &CStr = c"java/util/TimeZone";
+/// Loads native code, which may read the environment by itself.
+const RUNTIME: &CStr = c"java/lang/Runtime";
+/// Calls native code; comes late.
+const LINKER: &CStr = c"jdk/internal/foreign/abi/SharedUtils";
 const FIRST: &[Argument<'static>] = &[Argument::Local(0)];
 const SECOND: &[Argument<'static>] = &[Argument::Local(1)];
 const THIRD: &[Argument<'static>] = &[Argument::Local(2)];
@@ -66,7 +70,7 @@ const BOTH: &[Argument<'static>] = &[Argument::Local(0), Argument::Local(1)];
 
 const IN_CLASS: &str = "(Ljava/lang/Class;Ljava/lang/String;";
 
-const PLACES: [Place; 52] = [
+const PLACES: [Place; 55] = [
     place(CLASS, "forName", "(Ljava/lang/String;)", "classNamed", FIRST),
     place(CLASS, "forName", "(Ljava/lang/String;ZLjava/lang/ClassLoader;)", "classNamed", FIRST),
     perhaps(place(CLASS, "forName", "(Ljava/lang/String;Ljava/lang/Class;)", "classNamed", FIRST)),
@@ -101,6 +105,9 @@ const PLACES: [Place; 52] = [
     place(ENVIRONMENT, "getenv", "(Ljava/lang/String;)", "variableNamed", FIRST),
     place(ENVIRONMENT, "getenv", "()", "variablesListed", &[]),
     place(ENVIRONMENT, "environment", "()", "variablesListed", &[]),
+    place(RUNTIME, "load0", "(Ljava/lang/Class;", "nativeLoaded", SECOND),
+    place(RUNTIME, "loadLibrary0", "(Ljava/lang/Class;", "nativeLoaded", SECOND),
+    perhaps(place(LINKER, "getSystemLinker", "()", "variablesListed", &[])),
     place(SYSTEM, "getProperty", "(Ljava/lang/String;", "propertyNamed", FIRST),
     place(SYSTEM, "getProperties", "()", "propertiesListed", &[]),
     place(CLASS, "getProtectionDomain", "()", "placeAsked", FIRST),
@@ -121,7 +128,7 @@ const PLACES: [Place; 52] = [
     perhaps(place(ZONE, "setDefault", "(Ljava/util/TimeZone;)", "zoneIsSet", &[])),
 ];
 
-const CLASSES: [&CStr; 8] = [CLASS, LOADER, ZIP, JAR, ENVIRONMENT, SYSTEM, FRAME, HANDLES];
+const CLASSES: [&CStr; 9] = [CLASS, LOADER, ZIP, JAR, ENVIRONMENT, RUNTIME, SYSTEM, FRAME, HANDLES];
 
 fn find(class: &[u8], name: &[u8], descriptor: &[u8]) -> Option<usize> {
     PLACES.iter().position(|place| {
@@ -136,7 +143,7 @@ fn find(class: &[u8], name: &[u8], descriptor: &[u8]) -> Option<usize> {
 const PROCESS: &[u8] = b"java/lang/ProcessImpl";
 
 pub(crate) fn comes_late(class: &[u8]) -> bool {
-    class == PROCESS || class == ZONE.to_bytes()
+    class == PROCESS || class == ZONE.to_bytes() || class == LINKER.to_bytes()
 }
 
 fn hook_of(class: &[u8], name: &[u8], descriptor: &[u8]) -> Option<Hook> {

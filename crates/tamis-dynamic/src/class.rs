@@ -4,7 +4,7 @@ use crate::generic::arguments;
 use crate::shelves;
 use tamis_classfile::{
     BodyUses, ClassFile, Fresh, Malformed, Member, Source, Tag, ValueUses, body_uses, classes_in,
-    flags, value_uses,
+    flags, shown, value_uses,
 };
 use tamis_classpath::names::{NameId, Names};
 
@@ -26,6 +26,8 @@ pub struct Class {
     pub has_natives: bool,
     /// Static fields that get a value of their own by the static initialiser.
     pub fresh: Vec<(NameId, Fresh)>,
+    /// Classes that its class object leads to, without and with listing its members.
+    pub shown: [Vec<NameId>; 2],
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -142,7 +144,20 @@ impl Class {
         let is_interface = file.is(flags::INTERFACE);
         let name = names.intern(file.name);
         let has_natives = file.methods.iter().any(|m| m.access & flags::NATIVE != 0);
-        Ok(Self { name, inherits, fields, methods, handles, is_interface, has_natives, fresh })
+        let shown = shown(&file)?;
+        let shown = [shown.by_class, shown.by_members]
+            .map(|found| found.iter().map(|name| names.intern(name)).collect());
+        Ok(Self {
+            name,
+            inherits,
+            fields,
+            methods,
+            handles,
+            is_interface,
+            has_natives,
+            fresh,
+            shown,
+        })
     }
 }
 

@@ -39,6 +39,7 @@ impl Jvm {
             self.close(seen, made);
         let mut depends = Depends {
             incomplete: self.incomplete.clone(),
+            asked: Some(self.tests.asked.clone()),
             found_only: seen.found_only,
             loaded: seen.loaded.clone(),
             ..Depends::default()
@@ -228,7 +229,7 @@ impl Jvm {
             }
             facts.insert(named.fact);
         }
-        let loaded = Loaded { calls, kinds, index: &self.index };
+        let loaded = Loaded { calls, kinds, index: &self.index, all: &self.loaded };
         self.headers.add(&of_project, &own, hits, &loaded, (answers, names), facts);
         // A library may keep anything from earlier tests.
         for loaded in self.loaded.probed() {

@@ -39,6 +39,10 @@ pub enum FactKind {
     Jars,
     /// How the tests are started: arguments, properties, JDK.
     Configuration,
+    /// A system property that the command line gives.
+    Property(String),
+    /// All of them.
+    Properties,
     /// Which tests of a test class the runner chose.
     Choice(String),
     /// Another test method of the same test class. Nothing to be answered: with the headers of the
@@ -61,6 +65,8 @@ impl fmt::Display for Fact {
             FactKind::Resource(name) => write!(f, "resource {name}"),
             FactKind::Jars => write!(f, "the jars of the classpath"),
             FactKind::Configuration => write!(f, "test configuration"),
+            FactKind::Property(name) => write!(f, "system property {name}"),
+            FactKind::Properties => write!(f, "the system properties of the command line"),
             FactKind::Choice(class) => write!(f, "chosen tests of {class}"),
             FactKind::Beside(method) => write!(f, "beside {method}"),
         }
@@ -84,6 +90,10 @@ impl Fact {
             FactKind::Jars
         } else if rest == "test configuration" {
             FactKind::Configuration
+        } else if let Some(name) = rest.strip_prefix("system property ") {
+            FactKind::Property(name.into())
+        } else if rest == "the system properties of the command line" {
+            FactKind::Properties
         } else if let Some(name) = rest.strip_prefix("chosen tests of ") {
             FactKind::Choice(name.into())
         } else if let Some(name) = rest.strip_prefix("beside ") {
@@ -121,7 +131,10 @@ pub fn answer(index: &ClassIndex, kind: &FactKind) -> Option<Value> {
         FactKind::Resource(name) => index.resource(name),
         FactKind::Jars => index.jars(),
         FactKind::Beside(_) => Value::text(b"beside"),
-        FactKind::Configuration | FactKind::Choice(_) => return None,
+        FactKind::Configuration
+        | FactKind::Property(_)
+        | FactKind::Properties
+        | FactKind::Choice(_) => return None,
     })
 }
 
@@ -168,6 +181,8 @@ mod tests {
             FactKind::Resource("META-INF/services/a.B".into()),
             FactKind::Jars,
             FactKind::Configuration,
+            FactKind::Property("a: b".into()),
+            FactKind::Properties,
             FactKind::Choice("a.FooTest".into()),
             FactKind::Beside("a.FooTest$In#bar".into()),
         ] {

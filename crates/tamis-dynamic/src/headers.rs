@@ -15,10 +15,15 @@
 //! refers to; classes above which a type stands that is not known. And all classes, from then on, where code is in the JVM
 //! that cannot be read: classes that were changed on their way in or are made at run time, machine code in the
 //! project.
+//!
+//! A class object **leads to others**: what a class says of itself, to the classes around it, to type arguments of its
+//! supertypes and to permitted subclasses; a listed member, to the types of its descriptor. Of those that the JVM has loaded the core counts,
+//! as nobody sees who asks it for flags and supertypes; and where they were listed themselves, all of it.
 
-use crate::answers::{Answers, class_id};
+use crate::answers::{Answers, OnPath, class_id};
 use crate::calls::{Calls, MARKERS};
 use crate::facts::FactKind;
+use crate::loaded_classes::LoadedClasses;
 use crate::loaded_types::LoadedTypes;
 use crate::seen::Place;
 use roaring::RoaringBitmap;
@@ -91,6 +96,7 @@ pub(crate) struct Loaded<'l> {
     pub(crate) calls: &'l Calls,
     pub(crate) kinds: &'l LoadedTypes,
     pub(crate) index: &'l ClassIndex,
+    pub(crate) all: &'l LoadedClasses,
 }
 
 impl Headers {
@@ -175,6 +181,65 @@ impl Headers {
             divided.extend(at);
         }
         self.add_members(&divided, hits, loaded, (answers, names), facts);
+        self.add_shown(classes, own, loaded, (answers, names), facts);
+    }
+
+    /// The classes that class objects of these lead to, as far as they are loaded.
+    fn add_shown(
+        &self,
+        classes: &FxHashSet<NameId>,
+        own: &FxHashSet<NameId>,
+        loaded: &Loaded<'_>,
+        (answers, names): (&mut Answers, &mut Names),
+        facts: &mut RoaringBitmap,
+    ) {
+        let mut new = Vec::new();
+        for &class in classes {
+            self.shown_by(class, self.is_whole(class, own), loaded, names, &mut new);
+        }
+        let mut done: FxHashSet<NameId> = FxHashSet::default();
+        while let Some(class) = new.pop() {
+            if classes.contains(&class) || !loaded.all.contains(class) || !done.insert(class) {
+                continue;
+            }
+            let named = answers.class(class, names);
+            new.extend(&named.header_names);
+            match named.place {
+                OnPath::Library(_) => drop(facts.insert(named.fact)),
+                OnPath::Project => {
+                    let is_listed = self.listed.contains(&class);
+                    let kind = if is_listed { FactKind::Header } else { FactKind::Core };
+                    facts.insert(answers.number(kind(dotted(names.get(class)))));
+                    self.shown_by(class, is_listed, loaded, names, &mut new);
+                }
+                OnPath::Jdk | OnPath::Missing => {}
+            }
+        }
+    }
+
+    fn shown_by(
+        &self,
+        class: NameId,
+        with_members: bool,
+        loaded: &Loaded<'_>,
+        names: &mut Names,
+        found: &mut Vec<NameId>,
+    ) {
+        match loaded.calls.position(class) {
+            Some(at) => {
+                let [by_class, by_members] = &loaded.calls.classes[at].0.shown;
+                found.extend(by_class);
+                if with_members {
+                    found.extend(by_members);
+                }
+            }
+            // Not as its file says: it can lead anywhere that the file names.
+            None if loaded.all.contains(class) => {
+                let uses = loaded.index.uses(&dotted(names.get(class)));
+                found.extend(uses.iter().map(|name| class_id(name, names)));
+            }
+            None => {}
+        }
     }
 
     /// The members of these classes that the methods name, but for methods that count with their bodies.

@@ -84,6 +84,12 @@ impl Jvm {
         self.incomplete.get_or_insert_with(|| why.to_owned());
     }
 
+    /// Somebody can have asked for variables and system properties before it could be seen.
+    pub fn asked_unseen(&mut self) {
+        self.tests.asked.all_variables = true;
+        self.tests.asked.all_properties = true;
+    }
+
     pub fn class(&mut self, seen: &ClassSeen) {
         let name = dotted(&seen.name);
         let place = self.place(&name, seen);
@@ -154,6 +160,7 @@ impl Jvm {
     fn asked(&mut self, lookups: &Lookups) -> Seen {
         let mut seen = Seen::default();
         for lookup in lookups.iter() {
+            self.tests.asked.add(&lookup);
             match lookup {
                 Lookup::Class(name) => seen.classes.extend(class_name(&name)),
                 Lookup::Reflected(name) => {
@@ -192,7 +199,7 @@ impl Jvm {
                 Lookup::Lines => seen.lines = true,
                 Lookup::HiddenClass => self.headers.count_all(),
                 Lookup::Property(name) => drop(seen.properties.insert(name)),
-                // The whole environment counts for every test.
+                // For this test and all that come.
                 Lookup::Variable(_) | Lookup::AllVariables => {}
             }
         }

@@ -29,6 +29,7 @@
 //! What is not seen stands in the heads of these modules and in `docs/jvm.md`.
 
 mod answers;
+mod asked_names;
 mod calls;
 mod class;
 mod counting;
@@ -54,6 +55,7 @@ mod test_methods;
 mod tests_seen;
 
 pub use answers::{Answered, Facts};
+pub use asked_names::AskedNames;
 pub use class::{Class, Field, Lambda, Links, Method};
 pub use discovery::outermost;
 pub use facts::{Fact, FactKind, answer};

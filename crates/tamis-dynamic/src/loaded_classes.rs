@@ -30,6 +30,10 @@ impl LoadedClasses {
         }
     }
 
+    pub(crate) fn contains(&self, class: NameId) -> bool {
+        self.all.contains(&class)
+    }
+
     /// Those with probes.
     pub(crate) fn probed(&self) -> &[Loaded] {
         &self.probed

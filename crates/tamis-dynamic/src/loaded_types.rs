@@ -118,6 +118,7 @@ mod tests {
             is_interface: false,
             has_natives: false,
             fresh: Vec::new(),
+            shown: Default::default(),
         }
     }
 

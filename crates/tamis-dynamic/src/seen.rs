@@ -1,6 +1,7 @@
 //! What was seen of tests, and what follows for them.
 
 use crate::answers::Facts;
+use crate::asked_names::AskedNames;
 use crate::globals::Changed;
 use crate::shelves::Shelves;
 use roaring::RoaringBitmap;
@@ -25,6 +26,8 @@ pub struct Depends {
     /// It may use resource bundles, which the JDK keeps: those that earlier tests of this JVM read
     /// count for it.
     pub uses_bundles: bool,
+    /// Variables and system properties that it, or anybody before it, asked for; `None` if that is not known.
+    pub asked: Option<AskedNames>,
     /// Nothing of the project ran outside of tests before it began, but for finding tests.
     pub found_only: bool,
     /// Why the set is not complete.

@@ -1,5 +1,6 @@
 //! What ran in the tests of a JVM, and outside of all of them.
 
+use crate::asked_names::AskedNames;
 use crate::divided::Divided;
 use crate::globals::{self, Globals};
 use crate::seen::{Ended, Seen, Untouched};
@@ -15,6 +16,7 @@ pub(crate) struct TestsSeen {
     /// What each ended test did by itself.
     pub(crate) ended: Vec<Ended>,
     pub(crate) globals: Globals,
+    pub(crate) asked: AskedNames,
 }
 
 impl TestsSeen {

@@ -81,10 +81,25 @@ impl GoalFacts {
         }
         match fact.kind {
             Kind::Configuration => Some(self.configuration.value),
+            Kind::Property(ref name) => Some(self.configuration.property(name)),
+            Kind::Properties => Some(self.configuration.properties()),
             Kind::Choice(ref class) => {
                 Some(self.choices.get(class).copied().unwrap_or(Value::Absent))
             }
             ref kind => tamis_dynamic::answer(&self.index, kind),
+        }
+    }
+
+    /// What became of an answer that a record has, in words, where that is known.
+    pub(crate) fn became(&self, fact: &Fact, was: Value) -> Option<String> {
+        if fact.scope != self.id {
+            return None;
+        }
+        match &fact.kind {
+            Kind::Configuration => self.configuration.became(was),
+            Kind::Property(name) => self.configuration.property_became(name, was),
+            Kind::Properties => self.configuration.properties_became(was),
+            _ => None,
         }
     }
 

@@ -24,6 +24,7 @@ mod configuration;
 mod coverage;
 mod covered;
 pub mod doctor;
+mod environment;
 mod goal;
 mod jacoco;
 mod kept_coverage;

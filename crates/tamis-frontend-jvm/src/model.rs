@@ -194,6 +194,9 @@ impl JvmModel {
                 if hello.version != VERSION {
                     jvm.trouble("the agent is of another version");
                 }
+                if has_other_agents(&hello.vm_arguments) {
+                    jvm.asked_unseen();
+                }
                 let blind = !hello.blind.is_empty();
                 let (units, loaded) = (HashMap::new(), HashSet::new());
                 let stretches = HashMap::new();
@@ -484,11 +487,25 @@ fn test_class(goal: &GoalState, host: &Host, began: &str) -> Option<String> {
     Some(class.to_owned())
 }
 
-/// Says what is different in how the tests are started: it makes all of them run.
+/// Whether other agents came with the JVM: one can have asked for variables before ours was there.
+pub(crate) fn has_other_agents(arguments: &[String]) -> bool {
+    let native = arguments.iter().filter(|argument| argument.starts_with("-agentpath:"));
+    let is_other = |argument: &String| {
+        argument.starts_with("-javaagent:") || argument.starts_with("-agentlib:")
+    };
+    native.count() > 1 || arguments.iter().any(is_other)
+}
+
+/// Says what is different in how the tests are started.
 fn remark_configuration(ledger: &mut tamis_session::Ledger<'_>, facts: &GoalFacts) {
     let before = saved_goals::configuration_before(ledger.project(), facts);
-    if let Some(what) = before.and_then(|before| facts.configuration.changed_since(&before)) {
+    let Some(before) = before else { return };
+    if let Some(what) = facts.configuration.changed_since(&before) {
         ledger.remark(format!("{}: test configuration changed: {what}", facts.scope));
+    }
+    if let Some(what) = facts.configuration.properties_changed_since(&before) {
+        let scope = &facts.scope;
+        ledger.remark(format!("{scope}: for tests that ask for it: {what}"));
     }
 }
 

@@ -31,7 +31,7 @@ struct Saved {
     measured: Option<Measured>,
 }
 
-const VERSION: u32 = 5;
+const VERSION: u32 = 6;
 
 /// What goals are kept as, beside the records.
 const KIND: &str = "goal";
@@ -39,6 +39,11 @@ const KIND: &str = "goal";
 /// Remembers a goal. Losing it costs explanations, not safety.
 pub(crate) fn save(project: &Project, goal: &GoalFacts) -> Option<()> {
     let portable = |path: &PathBuf| project.paths.to_portable(path);
+    let configuration = goal.configuration.clone();
+    let configuration = match configuration_before(project, goal) {
+        Some(before) => configuration.after(before),
+        None => configuration,
+    };
     let saved = Saved {
         version: VERSION,
         scope: goal.scope.clone(),
@@ -47,7 +52,7 @@ pub(crate) fn save(project: &Project, goal: &GoalFacts) -> Option<()> {
         test_classes: goal.test_classes.as_ref().map(portable),
         words: goal.words.clone(),
         class_path: goal.class_path.iter().map(portable).collect(),
-        configuration: goal.configuration.clone(),
+        configuration,
         choices: (*goal.choices).clone(),
         measured: goal.measured.clone(),
     };

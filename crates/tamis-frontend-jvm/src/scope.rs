@@ -20,6 +20,10 @@ impl ScopeFacts for GoalFacts {
         Self::answer(self, &Fact::parse(fact)?)
     }
 
+    fn became(&self, fact: &str, was: Value) -> Option<String> {
+        Self::became(self, &Fact::parse(fact)?, was)
+    }
+
     fn is_unbuilt(&self, path: &PortablePath) -> bool {
         self.unbuilt.file(path).is_some()
     }

@@ -152,7 +152,9 @@ impl Unbuilt {
             | FactKind::Lines(class)
             | FactKind::Place(class)
             | FactKind::Body(class, _) => class,
-            FactKind::Configuration => return self.whole.as_ref().map(|why| unknown(why)),
+            FactKind::Configuration | FactKind::Property(_) | FactKind::Properties => {
+                return self.whole.as_ref().map(|why| unknown(why));
+            }
             _ => return None,
         };
         if let Some(why) = &self.whole {

@@ -8,6 +8,7 @@
 mod places;
 mod project;
 mod stdin;
+pub mod variables_like;
 mod world;
 
 pub use places::{cache_folder, cache_problem};

@@ -2,6 +2,7 @@
 
 use crate::project::Project;
 use crate::stdin::{self, Input};
+use crate::variables_like;
 use std::collections::HashMap;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -16,6 +17,12 @@ use tamis_settings::remote::NAMES_FACT;
 pub trait ScopeFacts: std::fmt::Debug + Send + Sync {
     /// `None` for a fact of another scope.
     fn answer(&self, fact: &str) -> Option<Value>;
+
+    /// What became of the answer that a record has to a fact of this scope, in words, where more is known than
+    /// that it is another one.
+    fn became(&self, _fact: &str, _was: Value) -> Option<String> {
+        None
+    }
 
     /// Whether a file that a build makes will be another one when it has run.
     fn is_unbuilt(&self, _: &PortablePath) -> bool {
@@ -150,6 +157,10 @@ impl<'a> World<'a> {
             Question::Rules => Value::Text(self.project.settings.observation_digest()),
             Question::Fact(name) if **name == *NAMES_FACT => self.names_between_machines(),
             Question::Fact(name) => {
+                let names = self.variables.keys().map(Vec::as_slice);
+                if let Some(set) = variables_like::answer(name, names) {
+                    return set;
+                }
                 let known = self.facts.get(&**name).copied();
                 let of_machine = || tamis_observe::answer_fact(name, &self.project.paths);
                 known.or_else(of_machine).unwrap_or_else(|| self.scope_fact(name))
@@ -167,6 +178,13 @@ impl<'a> World<'a> {
             Question::VariableNames => Detail::Names(self.names()),
             _ => Detail::None,
         }
+    }
+
+    /// What became of an answer, in words, where more is known than that it is another one.
+    pub fn became(&self, question: &Question, was: Value) -> Option<String> {
+        let Question::Fact(fact) = question else { return None };
+        let scopes = self.scopes.get_or_init(|| self.restore.restore(self.project));
+        scopes.iter().find_map(|scope| scope.became(fact, was))
     }
 
     fn variable(&self, value: &[u8]) -> Value {

@@ -161,8 +161,30 @@ fn read_jvm(mut section: Section<'_>) -> Jvm {
     let always_run = read_always_run(&mut section, "always-run = [\"*SmokeTest\"]");
     let tags = section.strings("always-run-tags", "always-run-tags = [\"smoke\"]");
     let always_run_tags = tags.iter().map(|tag| tag.text.to_owned()).collect();
+    let debug_info = read_debug_info(&mut section);
     section.finish(|_| None);
-    Jvm { always_run, always_run_tags }
+    Jvm { always_run, always_run_tags, debug_info }
+}
+
+/// One word for all classes, or globs on their names.
+fn read_debug_info(section: &mut Section<'_>) -> NameGlobs {
+    const EXAMPLE: &str = "debug-info = \"counts\"";
+    let Some(value) = section.value("debug-info") else { return NameGlobs::default() };
+    let (texts, is_list) = section.string_or_list("debug-info", value, EXAMPLE);
+    let patterns = match texts.as_slice() {
+        [word] if !is_list && word.text == "counts" => vec!["*".to_owned()],
+        [word] if !is_list => {
+            let message = format!(
+                "`debug-info` cannot be \"{}\": it is \"counts\", or a list of globs on names of classes",
+                word.text
+            );
+            section.problem(word.span(), message);
+            Vec::new()
+        }
+        globs => globs.iter().filter_map(|glob| section.glob("debug-info", *glob)).collect(),
+    };
+    // Each was checked.
+    NameGlobs::new(patterns).unwrap_or_default()
 }
 
 fn read_python(mut section: Section<'_>) -> Python {

@@ -250,6 +250,17 @@ pub struct Jvm {
     /// `always-run-tags`: JUnit tags and categories, TestNG groups, annotation types (with or without
     /// the package) of test classes that are never skipped.
     pub always_run_tags: Vec<String>,
+    /// `debug-info`: globs on the names of classes, with or without the package, whose line numbers and other debug
+    /// information count. None by default.
+    pub debug_info: NameGlobs,
+}
+
+impl Jvm {
+    /// Whether lines of a class count, whoever asks for them.
+    pub fn counts_lines(&self, class: &str) -> bool {
+        let simple = class.rsplit('.').next().unwrap_or(class);
+        [class, simple].iter().any(|name| self.debug_info.matches_whole(name.as_bytes()))
+    }
 }
 
 /// `[python]`.
@@ -341,6 +352,9 @@ impl Settings {
             list("environment only", sorted(only));
         }
         list("tool state", sorted(&self.tools.patterns()));
+        if !self.jvm.debug_info.patterns().is_empty() {
+            list("debug information", sorted(self.jvm.debug_info.patterns()));
+        }
         for rule in &self.rules {
             let (title, treatment) = match &rule.treatment {
                 Treatment::Ignore => ("ignore", Vec::new()),
@@ -429,6 +443,8 @@ mod tests {
             "[tamis.environment]\nonly = ['A']",
             "[tamis.environment]\nonly = []",
             "[tamis.tool-state]\ndefault = false",
+            "[jvm]\ndebug-info = 'counts'",
+            "[jvm]\ndebug-info = ['a.*']",
             "[tamis.tool-state]\nexcept = ['npm']",
             "[tamis.tool-state]\nignore = ['~/.acme/log']",
             "[[rule]]\npath='a'\nas='raw'",

@@ -180,6 +180,9 @@ impl JvmModel {
         if jvm.hello.version != VERSION {
             model.trouble("the agent is of another version");
         }
+        if super::has_other_agents(&jvm.hello.vm_arguments) {
+            model.asked_unseen();
+        }
         jvm.properties.clone_from(&launch.properties);
         let blind = !jvm.hello.blind.is_empty();
         let State::Early(early) = std::mem::replace(&mut jvm.state, State::Goal(number)) else {
@@ -246,7 +249,7 @@ impl JvmModel {
         let usual = facts.scope.execution.clone();
         let differs = |facts: &GoalFacts, known: &GoalState| {
             (&known.facts.scope, &known.facts.folder) == (&facts.scope, &facts.folder)
-                && known.facts.configuration != facts.configuration
+                && !known.facts.configuration.is_like(&facts.configuration)
         };
         for n in 2.. {
             if !self.goals.iter().any(|known| differs(&facts, known)) {

@@ -1,6 +1,8 @@
 //! Makes the records of test classes and methods from their two halves.
 
 use super::{ClassReport, JvmModel, MethodReports, runner_scope};
+use crate::configuration::counts_if_asked_for;
+use crate::environment;
 use crate::goal::GoalFacts;
 use crate::methods;
 use std::collections::BTreeSet;
@@ -8,10 +10,14 @@ use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 use tamis_core::record::{Observed, Run};
 use tamis_core::{Outcome, PortablePath, Question, Taint, Unit};
-use tamis_dynamic::{Answered, Depends, FactKind as Kind, outermost};
+use tamis_dynamic::{Answered, AskedNames, Depends, FactKind as Kind, outermost};
 use tamis_jvm_wire::Verdict;
 use tamis_observe::{Observations, Openings};
 use tamis_session::{JoinedObservations, Ledger, Place, Seen, Services};
+use tamis_settings::Jvm;
+
+/// So many classes without tests may be asked for alone.
+const HELPERS: usize = 3;
 
 impl JvmModel {
     /// Makes the records of a test class of which both halves are there.
@@ -52,8 +58,9 @@ impl JvmModel {
             None => Unit::Class(report.class.clone()),
         };
         let mut joined = JoinedObservations::default();
-        joined.add(ledger.surroundings().iter().cloned());
+        joined.add(environment::counting(ledger.surroundings(), asked(&report)));
         joined.add(class_facts(&facts, &report, &seen.openings));
+        joined.add(lines_that_count(&ledger.project().settings.jvm, &facts, &report));
         joined.add(seen.observations.observed.iter().cloned());
         self.add_outside(ledger, pid, &facts, &report, &mut joined);
         self.add_earlier(pid, &report, &mut joined);
@@ -156,6 +163,14 @@ impl JvmModel {
                 .filter(|(class, _)| !goal.end.ran_outside.contains(outermost(class)))
                 .map(|(class, _)| class.clone())
                 .collect();
+            // A helper or two among tests are usual. Where many classes are asked for and no test is found in any, the
+            // runner itself did not work, as with an engine that cannot discover.
+            let nothing_ran = goal.units.values().all(|&at| ledger.report(at).outcome.is_none());
+            if nothing_ran && silent.len() > HELPERS {
+                let (scope, all) = (&goal.facts.scope, silent.len());
+                ledger.remark(format!("{scope}: no test was found in any of {all} test classes"));
+                continue;
+            }
             if let Some(graph) = &mut goal.graph {
                 for class in silent {
                     ledger.report_mut(goal.units[&class]).outcome = Some(Outcome::Passed);
@@ -207,6 +222,13 @@ fn class_facts(facts: &GoalFacts, report: &ClassReport, openings: &Openings) -> 
         observed.push(given(Question::Fact(fact.to_string().into()), value));
     };
     add(Kind::Configuration);
+    match asked(report).filter(|asked| !asked.all_properties) {
+        Some(asked) => {
+            let names = asked.properties.iter().filter(|name| counts_if_asked_for(name));
+            names.for_each(|name| add(Kind::Property(name.clone())));
+        }
+        None => add(Kind::Properties),
+    }
     if facts.choices.contains_key(&report.class) {
         add(Kind::Choice(report.class.clone()));
     }
@@ -224,6 +246,33 @@ fn class_facts(facts: &GoalFacts, report: &ClassReport, openings: &Openings) -> 
         }
     }
     observed
+}
+
+/// Variables and system properties that were asked for before the test ended, if all that ask are seen.
+fn asked(report: &ClassReport) -> Option<&AskedNames> {
+    report.depends.asked.as_ref().filter(|_| !report.blind)
+}
+
+/// The lines of classes that count by the settings, of those that the test depends on.
+fn lines_that_count(settings: &Jvm, facts: &GoalFacts, report: &ClassReport) -> Vec<Observed> {
+    if settings.debug_info.patterns().is_empty() {
+        return Vec::new();
+    }
+    let classes: BTreeSet<&str> = report
+        .depends
+        .facts
+        .iter()
+        .filter_map(|fact| match &fact.kind {
+            Kind::Header(class) | Kind::Core(class) | Kind::Whole(class) | Kind::Body(class, _) => {
+                Some(class.as_str())
+            }
+            _ => None,
+        })
+        .filter(|class| settings.counts_lines(class))
+        .collect();
+    let fact = |class: &str| facts.fact(Kind::Lines(class.to_owned()));
+    let observed = classes.into_iter().map(fact);
+    observed.map(|(fact, value)| given(Question::Fact(fact.to_string().into()), value)).collect()
 }
 
 /// What was looked at in several windows.

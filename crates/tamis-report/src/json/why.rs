@@ -39,6 +39,9 @@ pub struct InputDifference {
     /// Of a folder: which names came and went.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub names: Option<String>,
+    /// Of a test configuration and of a system property: which parameters are others, with their old and new values.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub parameters: Option<String>,
     /// How it was looked at.
     pub access: String,
     /// The program that looked at it.

@@ -44,6 +44,19 @@ fn mistakes_about_java() {
     let texts = messages("[jvm]\nalways-run-tags = \"smoke\"");
     assert!(texts[0].contains("must be a list of strings"), "{texts:?}");
     assert_eq!(messages("[jvm]\nalways-run = ['']"), ["empty glob in `always-run`"]);
+    let word = messages("[jvm]\ndebug-info = 'count'");
+    assert!(word[0].contains("`debug-info` cannot be \"count\""), "{word:?}");
+    assert_eq!(messages("[jvm]\ndebug-info = ['']"), ["empty glob in `debug-info`"]);
+    assert!(messages("[jvm]\ndebug-info = true")[0].contains("a string or a list of strings"));
+}
+
+#[test]
+fn lines_count_for_all_classes_or_for_some() {
+    assert!(!good("").jvm.counts_lines("a.B"));
+    assert!(good("[jvm]\ndebug-info = 'counts'").jvm.counts_lines("a.B$C"));
+    let some = good("[jvm]\ndebug-info = ['a.log.*', 'Tracer']").jvm;
+    assert!(some.counts_lines("a.log.Line") && some.counts_lines("x.y.Tracer"));
+    assert!(!some.counts_lines("a.Other") && !some.counts_lines("x.TracerTest"));
 }
 
 #[test]
@@ -69,6 +82,7 @@ fn the_example_of_the_documentation_is_right() {
     assert_eq!(suite.run_all_on, ["Makefile", "conf/**"]);
     assert!(settings.jvm.always_run.matches(b"LoginSmokeTest"));
     assert_eq!(settings.jvm.always_run_tags, ["smoke", "Flaky"]);
+    assert!(settings.jvm.counts_lines("com.acme.log.Caller"));
     let go = settings.suite("go").unwrap();
     assert_eq!(go.each, Each::Command(vec!["go".into(), "list".into(), "./...".into()]));
 }

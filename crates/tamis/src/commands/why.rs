@@ -93,6 +93,9 @@ fn differences_text(differences: &[Difference], world: &World<'_>) -> String {
         if let Some(names) = reason::names_changed(&observed.detail, &detail) {
             let _ = writeln!(text, "      {names}");
         }
+        if let Some(became) = world.became(&observed.question, *was) {
+            let _ = writeln!(text, "      {became}");
+        }
         if let Some(who) = looked(observed) {
             let _ = writeln!(text, "      {who}");
         }
@@ -132,6 +135,7 @@ fn why_json(asked: &Explained<'_>, report: &TestReport, differences: &[Differenc
             was: reason::value(d.was, &d.observed.detail),
             is: reason::value(d.is, &detail),
             names: reason::names_changed(&d.observed.detail, &detail),
+            parameters: asked.world.became(&d.observed.question, d.was),
             access: d.observed.access.to_string(),
             program: d.observed.program.to_string(),
         }

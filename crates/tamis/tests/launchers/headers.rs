@@ -273,3 +273,110 @@ fn members_are_noticed_by_those_who_find_them_in_other_ways() {
         assert!(call.stderr.contains(&failures), "each of them fails: {call:?}");
     }
 }
+
+/// Classes that a test gets to know only as types of members of another class, or as what a class says of itself, and of
+/// which it asks what the JVM answers without any code: name, the classes, what the test does, and the edit by
+/// which it fails. Each is asked twice in one JVM, as the types are looked up by their names only the first time.
+const SHOWN: &[(&str, &str, &str, (&str, &str))] = &[
+    (
+        "Returned",
+        "class ReType { } class ReOther { } class ReListed { ReType m() { return null; } }",
+        "assertSame(Object.class, ReListed.class.getDeclaredMethod(\"m\").getReturnType().getSuperclass());",
+        ("class ReType", "class ReType extends ReOther"),
+    ),
+    (
+        "Parameter",
+        "abstract class PaType { } class PaListed { public void m(PaType one) { } }",
+        "assertFalse(PaListed.class.getMethods()[0].getParameterTypes()[0].isInterface());",
+        ("abstract class PaType", "interface PaType"),
+    ),
+    (
+        "OfField",
+        "class OfType { } class OfListed { OfType f; }",
+        "assertEquals(0, OfListed.class.getDeclaredField(\"f\").getType().getModifiers());",
+        ("class OfType", "final class OfType"),
+    ),
+    (
+        "Elements",
+        "class ElType { } class ElListed { ElType[][] f; }",
+        "assertEquals(0, ElListed.class.getDeclaredFields()[0].getType().getComponentType().getComponentType()
+            .getInterfaces().length);",
+        ("class ElType", "class ElType implements Cloneable"),
+    ),
+    (
+        "Thrown",
+        "class ThType extends Exception { } class ThListed { void m() throws ThType { } }",
+        "assertFalse(RuntimeException.class.isAssignableFrom(ThListed.class.getDeclaredMethod(\"m\").getExceptionTypes()[0]));",
+        ("class ThType extends Exception", "class ThType extends RuntimeException"),
+    ),
+    (
+        "Constructed",
+        "class CoType { } class CoListed { CoListed(CoType one) { } }",
+        "assertFalse(CoListed.class.getDeclaredConstructors()[0].getParameterTypes()[0].isEnum());",
+        ("class CoType", "enum CoType"),
+    ),
+    (
+        "Argument",
+        "abstract class ArType { } class ArListed { java.util.List<ArType> f; }",
+        "assertFalse(((Class<?>) ((java.lang.reflect.ParameterizedType) ArListed.class.getDeclaredField(\"f\")
+            .getGenericType()).getActualTypeArguments()[0]).isInterface());",
+        ("abstract class ArType", "interface ArType"),
+    ),
+    (
+        "Inherited",
+        "abstract class InType { } abstract class InListed implements java.util.function.Supplier<InType> { }",
+        "assertFalse(((Class<?>) ((java.lang.reflect.ParameterizedType) InListed.class.getGenericInterfaces()[0])
+            .getActualTypeArguments()[0]).isInterface());",
+        ("abstract class InType", "interface InType"),
+    ),
+    (
+        "Declaring",
+        "abstract class DeOuter { static class In { } }",
+        "assertFalse(DeOuter.In.class.getDeclaringClass().isInterface());",
+        ("abstract class DeOuter", "interface DeOuter"),
+    ),
+    (
+        "Above",
+        "abstract class AbTop { } class AbType extends AbTop { } class AbListed { AbType m() { return null; } }",
+        "assertSame(Object.class, AbListed.class.getDeclaredMethod(\"m\").getReturnType().getSuperclass().getSuperclass());",
+        ("abstract class AbTop", "abstract class AbTop extends Thread"),
+    ),
+    (
+        "FurtherOn",
+        "abstract class FuType { } class FuNext { FuType k() { return null; } } class FuListed { FuNext m() { return null; } }",
+        "assertFalse(FuListed.class.getDeclaredMethod(\"m\").getReturnType().getDeclaredMethod(\"k\").getReturnType()
+            .isInterface());",
+        ("abstract class FuType", "interface FuType"),
+    ),
+];
+
+#[test]
+fn types_of_members_count_for_those_who_list_them() {
+    let Some(project) = Project::java(&JUNIT4) else { return };
+    let mut names = Vec::new();
+    for &(name, met, body, _) in SHOWN {
+        write(&project, &format!("{name}Test"), met, body);
+        project.add(
+            format!("src/a/{name}AgainTest.java"),
+            format!(
+                "package a; import static org.junit.Assert.*;
+                public class {name}AgainTest {{ @org.junit.Test public void t() throws Throwable {{
+                Log.ran(\"{name}AgainTest\"); {body} }} }}"
+            ),
+        );
+        names.extend([format!("{name}AgainTest"), format!("{name}Test")]);
+    }
+    project.compile();
+    names.sort();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    run(&project, &names).assert_code(0).assert_ran("the first run", &names);
+    run(&project, &names).assert_code(0).assert_ran("nothing changed", &[]);
+    for (name, _, _, (from, to)) in SHOWN {
+        project.replace(format!("src/a/{name}TestMet.java"), from, to);
+    }
+    project.compile();
+    let call = run(&project, &names);
+    call.assert_code(1).assert_ran("the types are others", &names);
+    let failures = format!("Failures: {}", names.len());
+    assert!(call.stderr.contains(&failures), "each of them fails: {call:?}");
+}

@@ -2,6 +2,7 @@
 //! runner, and nothing is left out wrongly.
 
 mod ant;
+mod asked;
 mod entity;
 mod figures;
 mod gradle;

@@ -5,6 +5,7 @@
 
 mod affected;
 mod again;
+mod asked;
 mod by_graph;
 mod children;
 mod choices;

@@ -114,6 +114,13 @@ public final class TamisLookups {
         }
     }
 
+    /** Code of a library or the program that is not Java: it may read any variable without asking anybody. */
+    public static void nativeLoaded(Object type) {
+        if (type == null || ((Class<?>) type).getClassLoader() != null) {
+            variablesListed();
+        }
+    }
+
     public static void propertyNamed(Object name) {
         if (name != null && TamisGlobals.looking != Thread.currentThread()) {
             ask(PROPERTY, (String) name);
@@ -122,9 +129,26 @@ public final class TamisLookups {
 
     /** All system properties; with a name that none has. */
     public static void propertiesListed() {
-        if (TamisGlobals.looking != Thread.currentThread()) {
+        String[] told = TamisLookups.told;
+        boolean isTold = "".equals(told[PROPERTY * 512]);
+        if (!isTold && TamisGlobals.looking != Thread.currentThread() && !isForOthers()) {
             ask(PROPERTY, "");
         }
+    }
+
+    /**
+     * Surefire lists them for its reports, and no test sees anything of that. The JDK itself takes some that are its own
+     * out of the list.
+     */
+    private static boolean isForOthers() {
+        StackTraceElement[] frames = new Throwable().getStackTrace();
+        // Behind this method, the one above, and System.getProperties.
+        int at = 3;
+        while (at < frames.length && frames[at].getClassName().startsWith("sun.management.")) {
+            at++;
+        }
+        String caller = at < frames.length ? frames[at].getClassName() : "";
+        return caller.startsWith("org.apache.maven.surefire.") || caller.equals("sun.security.action.GetPropertyAction");
     }
 
     public static void zoneIsSet() {
