@@ -2,8 +2,7 @@
 
 use super::detect::{Find, Grain, Place};
 
-/// What a front end does without any suite.
-/// A find whose tests a front end distinguishes.
+/// Says what a front end does without any suite.
 pub(super) fn by_itself(find: Find, command: &str, units: &str) -> Find {
     let first =
         format!("`tamis {command}` needs no suite: each {units} is a test of its own, also in");
