@@ -65,6 +65,9 @@ pub(crate) struct WindowClosed {
 pub(crate) struct TestEnded {
     pub(crate) test: String,
     pub(crate) passed: bool,
+    /// What pytest shows of its failure.
+    #[serde(default)]
+    pub(crate) message: Option<String>,
     /// Microseconds.
     pub(crate) wall: u64,
     /// In the order in which they opened; as the bits of a number in base 16.

@@ -241,7 +241,7 @@ impl PytestModel {
         let known: Arc<dyn KnownScope> = Arc::clone(&scope) as _;
         let mut run = run_of(known.key(PytestScope::unit(&test.test)), test, ended);
         if !ledger.options().collect {
-            return self.record_unobserved(ledger, run);
+            return self.record_unobserved(ledger, run, test);
         }
         let facts = module_facts(&scope, test).into_iter().map(as_observed);
         let besides: Vec<_> = facts.chain(ledger.surroundings().iter().cloned()).collect();
@@ -267,10 +267,10 @@ impl PytestModel {
         }
         run.observed = together.observed;
         run.taints = together.taints.into_iter().collect();
-        self.hand_over(ledger, run);
+        self.hand_over(ledger, run, test);
     }
 
-    fn record_unobserved(&self, ledger: &mut Ledger<'_>, mut run: Run) {
+    fn record_unobserved(&self, ledger: &mut Ledger<'_>, mut run: Run, test: &TestEnded) {
         if run.outcome.passed() && !ledger.options().failed_before(&run.test) {
             if let Some(at) = self.units.place(&run.test) {
                 ledger.report_outcome(at, true, run.wall_us);
@@ -278,12 +278,22 @@ impl PytestModel {
             return;
         }
         run.taints.push(Taint::Unobserved(NOT_COLLECTED.into()));
-        self.hand_over(ledger, run);
+        self.hand_over(ledger, run, test);
     }
 
-    fn hand_over(&self, ledger: &mut Ledger<'_>, run: Run) {
-        let place = self.units.place(&run.test).map_or(Place::Nowhere, Place::At);
-        ledger.record(run, place, None, false);
+    fn hand_over(&self, ledger: &mut Ledger<'_>, run: Run, test: &TestEnded) {
+        let place = self.units.place(&run.test);
+        ledger.record(run, place.map_or(Place::Nowhere, Place::At), None, false);
+        let message = test.message.as_ref().filter(|_| !test.passed);
+        if let (Some(at), Some(message)) = (place, message) {
+            ledger.report_mut(at).output = Some(message.clone().into_bytes());
+        }
+    }
+
+    /// What failed tests showed stays with their records.
+    fn keep_messages(ledger: &mut Ledger<'_>) {
+        ledger.write_records();
+        (0..ledger.collected.reports.len()).for_each(|at| ledger.keep_message(at));
     }
 
     /// A source among the facts that is not as it was when the command was prepared.
@@ -435,6 +445,7 @@ impl Model for PytestModel {
         for host in hosts {
             self.record_finished(services.ledger, host, true);
         }
+        Self::keep_messages(services.ledger);
     }
 }
 

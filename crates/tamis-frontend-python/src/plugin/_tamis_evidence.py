@@ -44,6 +44,8 @@ class Test(Owner):
         self.uses = set()
         self.passed = False
         self.failed = False
+        #: What pytest shows of its first failure.
+        self.message = None
         #: Others that count for it because they left something, and what counts for tests among them.
         self.groups, self.kept = set(), Evidence()
         self.evidence = None
@@ -53,6 +55,8 @@ class Test(Owner):
         self.is_watched = True
 
     def reported(self, report):
+        if report.failed and self.message is None:
+            self.message = _text_of(report)
         self.failed = self.failed or bool(report.failed)
         self.passed = self.passed or not report.failed
 
@@ -211,10 +215,22 @@ def report(plugin, test, wall):
     plugin.hand_over(test, gathering.fixtures, message)
 
 
+#: More characters of a failure are not sent. What failed stands at the end.
+_MOST_OF_A_FAILURE = 16000
+
+
+def _text_of(report):
+    try:
+        return str(report.longreprtext)[-_MOST_OF_A_FAILURE:]
+    except Exception:  # A text of somebody else's making; only a message is lost.
+        return None
+
+
 def _message(plugin, test, wall, why):
     return {
         "test": test.item.nodeid,
         "passed": not test.failed,
+        "message": test.message,
         "wall": wall,
         "windows": "",
         "modules": [],

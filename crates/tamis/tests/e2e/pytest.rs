@@ -290,3 +290,18 @@ fn new_tests_run(project: &Project, all: &BTreeSet<String>) {
     assert!(runs_of(project).is_empty() && selected(project).is_empty());
     assert_eq!(all.len(), 21);
 }
+
+/// The summary says what failed, and so do reports.
+#[test]
+fn a_failed_test_shows_what_failed() {
+    let text = "def f():\n    return 1\n\n\ndef test_f():\n    assert f() == 2\n\n\ndef test_g():\n    assert f()\n";
+    let Some(project) = project_with(&[("test_a.py".into(), text.into())]) else { return };
+    let words = words().expect("a Python");
+    let got = project.tamis(&words);
+    assert_eq!(got.code, 1, "{}", got.stderr);
+    assert!(got.stderr.contains("assert 1 == 2"), "{}", got.stderr);
+    let got = project.tamis(&[&["--junit", "out.xml"], words.as_slice()].concat());
+    assert_eq!(got.code, 1, "{}", got.stderr);
+    let written = project.read("out.xml");
+    assert!(written.contains("assert 1 == 2") && written.contains("test_f"), "{written}");
+}
