@@ -151,7 +151,8 @@ fn scope(goal: &Goal, folder: &str) -> ToolScope {
 }
 
 /// Parameters that choose which test classes run, or what is done with their results: a test class
-/// sees nothing of them. Anything else counts.
+/// sees nothing of them. Anything else counts; so does whether test classes share a JVM (`reuseForks`, `forkMode`), because
+/// then each finds what others left.
 const CHOOSES: &[&str] = &[
     "test",
     "user:test",
@@ -179,9 +180,7 @@ const CHOOSES: &[&str] = &[
     "disableXmlReport",
     "pluginArtifactMap",
     "forkCount",
-    "forkMode",
     "effectiveForkCount",
-    "reuseForks",
 ];
 
 /// How the tests are started, without what is different from machine to machine.

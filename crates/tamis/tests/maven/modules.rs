@@ -161,7 +161,7 @@ fn partial_runs_and_forks() {
     build.assert_passed("no fork");
     assert!(build.stderr.contains("forkCount=0"), "{}", build.stderr);
     assert!(build.skipped.is_empty() && build.log.contains("in m.CustomTest"), "{build:?}");
-    // What is given with -D is a property of the tests, too: those of before hold no more.
+    // Test classes share a JVM again: what passed in one of its own proves nothing.
     built(&maven, "as at first", &["RuleTest", "ThreeTest", "TestP", "AppTest"]);
 }
 
