@@ -152,7 +152,7 @@ impl Patterns {
     }
 }
 
-/// Where one tool keeps its state. There are a hundred such places, most of them without any pattern,
+/// Where one tool keeps its state. There are fifty such places, most of them without any pattern,
 /// and a test looks at few of them: each is compiled when a path comes that may be there.
 #[derive(Debug)]
 struct ToolPlace {
