@@ -206,11 +206,13 @@ SHARED u32 append_names(u32 from)
 // Our own: the program that the task runs.
 #define PROGRAM_FILE (-1000)
 
-INLINE struct file *file_of(s32 descriptor)
+// For each step from one of the kernel's structures to the next the verifier looks through the names of all its
+// types. So the steps stand in functions that it looks at once, not at each place that calls them.
+SHARED u64 file_address(s32 descriptor)
 {
     struct task_struct *task = current_task();
     struct files_struct *files = task->files;
-    struct file *file = 0;
+    u64 file = 0;
     if (!files)
         return 0;
     struct fdtable *table = files->fdt;
@@ -219,6 +221,11 @@ INLINE struct file *file_of(s32 descriptor)
     struct file **slots = table->fd;
     READ(file, slots + descriptor);
     return file;
+}
+
+INLINE struct file *file_of(s32 descriptor)
+{
+    return (struct file *)file_address(descriptor);
 }
 
 INLINE u64 inode_of(s32 descriptor)
@@ -302,10 +309,13 @@ SHARED s32 own_link(u64 address)
 }
 
 // Adds the base of path `which`: the directory that a descriptor or AT_FDCWD names.
-INLINE u32 add_base(struct scratch *s, u32 which)
+SHARED u32 add_base(u32 which)
 {
+    struct scratch *s = this_scratch();
     struct task_struct *task = current_task();
     struct fs_struct *fs = task->fs;
+    if (!s || which > 1)
+        return MARK_BASE_UNREADABLE;
     s32 descriptor = s->base_descriptor[which];
     u32 from = s->used;
     u32 marks = 0;
@@ -355,9 +365,9 @@ int finish(void *context __attribute__((unused)))
     if (!s)
         return 0;
     if (s->wants_base[0])
-        mark(s, 0, add_base(s, 0));
+        mark(s, 0, add_base(0));
     if (s->wants_base[1])
-        mark(s, 1, add_base(s, 1));
+        mark(s, 1, add_base(1));
     submit(s);
     release(s);
     return 0;
