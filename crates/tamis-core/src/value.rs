@@ -15,12 +15,13 @@ impl Hash {
 
     /// Hash of a sequence of byte strings; their borders count.
     pub fn of_parts<'a>(parts: impl IntoIterator<Item = &'a [u8]>) -> Self {
-        let mut hasher = Hasher::new();
+        // Most are a few short words, for which the start and end of an incremental hash cost more than a copy.
+        let mut text = Vec::with_capacity(256);
         for part in parts {
-            hasher.update(&(part.len() as u64).to_le_bytes());
-            hasher.update(part);
+            text.extend_from_slice(&(part.len() as u64).to_le_bytes());
+            text.extend_from_slice(part);
         }
-        hasher.finish()
+        Self::of(&text)
     }
 
     fn from_digest(digest: &blake3::Hash) -> Self {

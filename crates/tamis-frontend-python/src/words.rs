@@ -34,6 +34,12 @@ pub fn concerns_pytest(words: &[OsString]) -> bool {
 
 /// Whether these words run pytest, as far as words show it.
 pub(crate) fn runs_pytest(words: &[OsString]) -> bool {
+    // Asked of every item of every suite: most programs are none of these.
+    let first = words.first().and_then(|word| word.to_str()).map(name);
+    if !first.is_some_and(|first| is_pytest(first) || is_python(first) || STARTERS.contains(&first))
+    {
+        return false;
+    }
     let names: Vec<&str> = words.iter().filter_map(|word| word.to_str()).map(name).collect();
     let Some((first, rest)) = names.split_first() else { return false };
     if names.len() < words.len() {

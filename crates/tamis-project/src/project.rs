@@ -28,6 +28,8 @@ pub struct Project {
     /// Which records of other machines count; none until somebody says so.
     pub believed: Believed,
     commands: FingerprintCommands,
+    /// Of the settings' rules of observation, taken once.
+    pub(crate) rules_digest: Hash,
     /// What is wrong with the store has been reported.
     reported: AtomicBool,
 }
@@ -69,7 +71,8 @@ impl Project {
         let rules = PathRules::new(&settings, &places).map_err(anyhow::Error::msg)?;
         let rules = Arc::new(rules);
         let commands = FingerprintCommands::new(&settings, paths.root());
-        let fingerprinter = Arc::new(fingerprinter(&settings, &paths, &rules, &commands));
+        let rules_digest = settings.observation_digest();
+        let fingerprinter = Arc::new(fingerprinter(rules_digest, &paths, &rules, &commands));
         let services = Services {
             ignore_all: settings.services == Contact::Ignore,
             warn_only: settings.services == Contact::Warn,
@@ -86,6 +89,7 @@ impl Project {
             services,
             believed: Believed::default(),
             commands,
+            rules_digest,
             reported: AtomicBool::new(false),
         })
     }
@@ -241,14 +245,14 @@ fn script_in_path(program: &str) -> Vec<u8> {
 }
 
 fn fingerprinter(
-    settings: &Settings,
+    rules_digest: Hash,
     paths: &PathMap,
     rules: &Arc<PathRules>,
     commands: &FingerprintCommands,
 ) -> Fingerprinter {
     let listing_rules = Arc::clone(rules);
     let digest = Hash::of_parts([
-        settings.observation_digest().0.to_le_bytes().as_slice(),
+        rules_digest.0.to_le_bytes().as_slice(),
         paths.root().as_os_str().as_encoded_bytes(),
     ]);
     Fingerprinter::new(tamis_fs::Options {

@@ -154,7 +154,7 @@ impl<'a> World<'a> {
                 Value::Text(Hash::of_parts(self.names().iter().map(Vec::as_slice)))
             }
             Question::Glob(glob) => self.glob(glob),
-            Question::Rules => Value::Text(self.project.settings.observation_digest()),
+            Question::Rules => Value::Text(self.project.rules_digest),
             Question::Fact(name) if **name == *NAMES_FACT => self.names_between_machines(),
             Question::Fact(name) => {
                 let names = self.variables.keys().map(Vec::as_slice);

@@ -27,8 +27,11 @@ pub struct SessionOptions {
 impl SessionOptions {
     /// Which of these tests the user asks for by name.
     pub fn wanted<'k>(&self, keys: impl IntoIterator<Item = &'k TestKey>) -> Vec<bool> {
-        let names: Vec<Names> = keys.into_iter().map(names).collect();
-        self.only.meant(&names)
+        let keys = keys.into_iter();
+        match self.only.is_empty() {
+            true => keys.map(|_| true).collect(),
+            false => self.only.meant(&keys.map(names).collect::<Vec<Names>>()),
+        }
     }
 
     /// Whether what units use is of interest.

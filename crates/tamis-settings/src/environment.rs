@@ -15,14 +15,12 @@ mod defaults;
 pub use defaults::{DEFAULT_IGNORED, DefaultGroup};
 
 use crate::glob::{self, NameGlobs};
-use std::collections::HashSet;
 
 /// Patterns on the whole name of a variable. Nearly all are a plain name or the start of one, and
 /// those need no matcher to be built: tamis reads its settings on every start.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 struct Names {
     patterns: Vec<String>,
-    exact: HashSet<Vec<u8>>,
     starts: Vec<Vec<u8>>,
     others: NameGlobs,
 }
@@ -37,8 +35,6 @@ impl Names {
                 others.push(pattern.clone());
             } else if let Some(start) = start {
                 names.starts.push(start.into());
-            } else {
-                names.exact.insert(pattern.as_bytes().to_vec());
             }
         }
         names.others = NameGlobs::new(others)?;
@@ -51,7 +47,8 @@ impl Names {
         let starts_with = |start: &Vec<u8>| {
             name.strip_prefix(start.as_slice()).is_some_and(|rest| !rest.contains(&b'/'))
         };
-        self.exact.contains(name)
+        let is = |pattern: &String| pattern.as_bytes() == name && !glob::is_pattern(pattern);
+        self.patterns.iter().any(is)
             || self.starts.iter().any(starts_with)
             || self.others.matches_whole(name)
     }
