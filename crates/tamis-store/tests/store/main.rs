@@ -3,6 +3,7 @@
 mod collecting;
 mod common;
 mod damage;
+mod earlier;
 mod processes;
 mod records;
 mod states;
