@@ -3,7 +3,7 @@
 use crate::Engine;
 use crate::ebpf::{self, Ebpf};
 use crate::notify::Notify;
-#[cfg(all(target_arch = "x86_64", target_env = "gnu"))]
+#[cfg(target_arch = "x86_64")]
 use crate::patch::Patch;
 use crate::ptrace::Ptrace;
 
@@ -27,7 +27,7 @@ const ENGINES: &[Entry] = &[
     Entry { name: "notify", available: Notify::available, make: || Box::new(Notify) },
     // Cheaper than the one before, which works wherever it does: only for those who ask for it. What
     // somebody else removes in the moment between a read and our look at the log is not noticed.
-    #[cfg(all(target_arch = "x86_64", target_env = "gnu"))]
+    #[cfg(target_arch = "x86_64")]
     Entry { name: "patch", available: Patch::available, make: || Box::new(Patch) },
     Entry { name: "ptrace", available: Ptrace::available, make: || Box::new(Ptrace) },
 ];

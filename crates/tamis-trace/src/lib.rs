@@ -15,7 +15,7 @@ mod lifetime;
 mod listener;
 pub mod notify;
 mod nudge;
-#[cfg(all(target_arch = "x86_64", target_env = "gnu"))]
+#[cfg(target_arch = "x86_64")]
 pub mod patch;
 mod probe;
 pub mod proc;

@@ -4,9 +4,10 @@
 use std::io;
 use std::os::fd::RawFd;
 
-const RECEIVE: libc::c_ulong = 0xc050_2100;
-const SEND: libc::c_ulong = 0xc018_2101;
-const SET_FLAGS: libc::c_ulong = 0x4008_2104;
+// The type of these numbers differs between C libraries.
+const RECEIVE: libc::Ioctl = 0xc050_2100_u32 as libc::Ioctl;
+const SEND: libc::Ioctl = 0xc018_2101_u32 as libc::Ioctl;
+const SET_FLAGS: libc::Ioctl = 0x4008_2104_u32 as libc::Ioctl;
 /// Wake the waiting side on the same processor: the two take turns.
 const SYNC_WAKE_UP: u64 = 1;
 

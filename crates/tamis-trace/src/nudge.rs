@@ -45,10 +45,10 @@ impl Nudge {
         let (asked_to_quit, quit) = io::pipe()?;
         let theirs = Arc::clone(&shared);
         // SAFETY: pthread_self has no precondition.
-        let owner = unsafe { libc::pthread_self() };
+        let owner = unsafe { libc::pthread_self() } as usize;
         let thread = std::thread::Builder::new()
             .name("tamis-nudge".into())
-            .spawn(move || nudge(owner, &theirs, &asked_to_quit))?;
+            .spawn(move || nudge(owner as libc::pthread_t, &theirs, &asked_to_quit))?;
         Ok(Self { shared, quit: Some(quit), thread: Some(thread) })
     }
 

@@ -4,7 +4,7 @@
 use crate::filter::{Filter, Verdict};
 use crate::listener::{receive, respond};
 use crate::process::Process;
-use crate::request::request;
+use crate::request::{call_information, request};
 use std::io;
 use std::sync::OnceLock;
 
@@ -151,10 +151,7 @@ fn trace_a_child() -> Result<(), i32> {
             request(libc::PTRACE_INTERRUPT, child, 0, 0).map_err(errno)?;
             let mut status = 0;
             libc::waitpid(child, &raw mut status, libc::__WALL);
-            let mut info: libc::ptrace_syscall_info = std::mem::zeroed();
-            let size = size_of_val(&info);
-            request(libc::PTRACE_GET_SYSCALL_INFO, child, size, &raw mut info as usize)
-                .map_err(|_| NO_CALL_INFORMATION)
+            call_information(child).map(drop).map_err(|_| NO_CALL_INFORMATION)
         })();
         libc::kill(child, libc::SIGKILL);
         exit_code(child);

@@ -569,11 +569,11 @@ fn send(socket: RawFd, frame: &Frame, descriptor: Option<RawFd>) -> io::Result<(
         message.msg_iovlen = 1;
         if let Some(fd) = descriptor {
             message.msg_control = (&raw mut control).cast();
-            message.msg_controllen = libc::CMSG_SPACE(4) as usize;
+            message.msg_controllen = libc::CMSG_SPACE(4) as _;
             let header = libc::CMSG_FIRSTHDR(&raw const message);
             (*header).cmsg_level = libc::SOL_SOCKET;
             (*header).cmsg_type = libc::SCM_RIGHTS;
-            (*header).cmsg_len = libc::CMSG_LEN(4) as usize;
+            (*header).cmsg_len = libc::CMSG_LEN(4) as _;
             libc::CMSG_DATA(header).cast::<RawFd>().write_unaligned(fd);
         }
         if libc::sendmsg(socket, &raw const message, libc::MSG_NOSIGNAL) < 0 {
@@ -594,7 +594,7 @@ fn receive(socket: RawFd, wait: bool) -> io::Result<Option<(Frame, Option<OwnedF
         message.msg_iov = &raw mut part;
         message.msg_iovlen = 1;
         message.msg_control = (&raw mut control).cast();
-        message.msg_controllen = size_of::<Control>();
+        message.msg_controllen = size_of::<Control>() as _;
         let flags = libc::MSG_CMSG_CLOEXEC | if wait { 0 } else { libc::MSG_DONTWAIT };
         let got = loop {
             let got = libc::recvmsg(socket, &raw mut message, flags);

@@ -9,7 +9,7 @@
 
 use crate::decode::Call;
 use crate::nudge::Nudge;
-use crate::request::request;
+use crate::request::{call_information, request};
 use crate::serve::Server;
 use crate::syscalls::{self, NATIVE_ARCHITECTURE};
 use crate::tracees::Tracees;
@@ -106,17 +106,11 @@ impl Tracer<'_> {
     }
 
     fn at_call(&mut self, thread: libc::pid_t) {
-        // SAFETY: plain data.
-        let mut info: libc::ptrace_syscall_info = unsafe { std::mem::zeroed() };
-        let size = size_of_val(&info);
-        if request(libc::PTRACE_GET_SYSCALL_INFO, thread, size, &raw mut info as usize).is_err() {
-            // Killed while it was stopped.
-            return;
-        }
+        // Otherwise it was killed while it was stopped.
+        let Ok(info) = call_information(thread) else { return };
         if matches!(info.op, ENTRY | SECCOMP) {
-            // SAFETY: both variants of an entry begin with the number and the arguments.
-            let (number, arguments) = unsafe { (info.u.entry.nr, info.u.entry.args) };
-            let call = Call { number: number as i64, arguments };
+            let arguments = info.arguments;
+            let call = Call { number: info.number as i64, arguments };
             // A filter of the test's own may stop calls that are none of ours.
             let ours = info.arch != NATIVE_ARCHITECTURE
                 || syscalls::watches_traced(call.number, &arguments, self.watch_stdin);

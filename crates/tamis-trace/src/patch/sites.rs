@@ -7,7 +7,7 @@
 
 use std::ffi::{CStr, c_int, c_void};
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use tamis_patch::layout::{BUILD_ID, MODULES, Module, SITES, Site};
 
 /// The calls that may be patched: they look at files and change nothing; and execve.
@@ -33,7 +33,11 @@ pub(crate) fn exempt() -> impl Iterator<Item = i64> {
 
 /// What is known of the C library, the loader and (of old versions) the thread library.
 pub(crate) fn modules() -> Vec<Module> {
-    let mut modules: Vec<Module> = loaded_libraries()
+    let mut libraries = loaded_libraries();
+    if libraries.is_empty() {
+        libraries = installed_libraries();
+    }
+    let mut modules: Vec<Module> = libraries
         .iter()
         .filter_map(|path| module(&fs::read(path).ok()?))
         .filter(|module| module.sites > 0)
@@ -42,7 +46,19 @@ pub(crate) fn modules() -> Vec<Module> {
     modules
 }
 
-/// The libraries of this very process that are of interest.
+/// The libraries that are of interest.
+const LIBRARIES: [&str; 3] = ["libc.so.6", LOADER, "libpthread.so.0"];
+const LOADER: &str = "ld-linux-x86-64.so.2";
+
+/// Those beside the loader, which has the same place everywhere: what a tamis without libraries of its own (linked
+/// statically) goes by. A process that has others is not patched, since theirs have another build id.
+fn installed_libraries() -> Vec<PathBuf> {
+    let Ok(loader) = Path::new("/lib64").join(LOADER).canonicalize() else { return Vec::new() };
+    let beside = LIBRARIES.iter().map(|name| loader.with_file_name(name));
+    beside.filter_map(|path| path.canonicalize().ok()).collect()
+}
+
+/// Those of this very process.
 fn loaded_libraries() -> Vec<PathBuf> {
     unsafe extern "C" fn each(
         info: *mut libc::dl_phdr_info,
@@ -62,9 +78,8 @@ fn loaded_libraries() -> Vec<PathBuf> {
     let mut found: Vec<PathBuf> = Vec::new();
     // SAFETY: the callback gets the vector that it expects.
     unsafe { libc::dl_iterate_phdr(Some(each), (&raw mut found).cast()) };
-    let names = ["libc.so.6", "ld-linux-x86-64.so.2", "libpthread.so.0"];
     found.retain(|path: &PathBuf| {
-        path.file_name().and_then(|n| n.to_str()).is_some_and(|name| names.contains(&name))
+        path.file_name().and_then(|n| n.to_str()).is_some_and(|name| LIBRARIES.contains(&name))
     });
     found.iter().map(|path| path.canonicalize().unwrap_or_else(|_| path.clone())).collect()
 }
@@ -258,6 +273,17 @@ mod tests {
             broken[at] ^= 0xff;
             module(&broken);
         }
+    }
+
+    #[test]
+    fn a_tamis_without_libraries_finds_those_of_the_machine() {
+        let own = loaded_libraries();
+        if own.is_empty() {
+            tamis_testkit::not_here("there is no shared GNU C library");
+            return;
+        }
+        let installed = installed_libraries();
+        assert!(own.iter().all(|path| installed.contains(path)), "{own:?} {installed:?}");
     }
 
     #[test]
