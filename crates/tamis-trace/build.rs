@@ -18,7 +18,7 @@ fn main() {
     }
     println!("cargo::rerun-if-env-changed=TAMIS_CLANG");
     let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets OUT_DIR"));
-    if env_is("CARGO_CFG_TARGET_ARCH", "x86_64") && env_is("CARGO_CFG_TARGET_ENV", "gnu") {
+    if env::var("CARGO_CFG_TARGET_ARCH").is_ok_and(|found| found == "x86_64") {
         build_library(&out);
     }
     let program = match compile(&out) {
@@ -55,6 +55,8 @@ fn compile(out: &Path) -> Result<PathBuf, String> {
     let object = out.join("ebpf_program.o");
     let status = bpf_compiler(&clang, Path::new(SOURCES[0]), &object)
         .args(["-O2", "-g", "-mcpu=v3", "-Wall", "-Wextra", "-Werror", machine])
+        // The same bytes in whichever folder.
+        .arg("-fdebug-compilation-dir=.")
         .status()
         .expect("clang has just been started");
     assert!(status.success(), "{} does not compile", SOURCES[0]);
@@ -69,39 +71,18 @@ fn bpf_compiler(clang: &str, source: &Path, object: &Path) -> Command {
     command
 }
 
-fn env_is(name: &str, value: &str) -> bool {
-    env::var(name).is_ok_and(|found| found == value)
-}
-
-/// Builds tamis-patch into a library of its own: optimised, without a C library, start files or
-/// unwinding. It has no dependencies, so the compiler alone is enough.
+/// Builds tamis-patch into a library of its own, without a C library, start files or unwinding.
 fn build_library(out: &Path) {
-    // Relative to this crate: a target folder may be shared by several clones.
-    println!("cargo::rerun-if-changed=../tamis-patch/src");
-    let library = out.join("libtamis_patch.so");
-    let mut rustc = Command::new(env::var_os("RUSTC").expect("cargo sets RUSTC"));
-    rustc
-        .args(["--crate-name", "tamis_patch", "--crate-type", "cdylib", "--edition", "2024"])
-        .args(["--cfg", "tamis_library", "--target"])
-        .arg(env::var_os("TARGET").expect("cargo sets TARGET"));
+    let sources = tamis_build::sources("tamis-patch", "tamis_patch");
+    println!("cargo::rerun-if-changed={}", sources.join("src").display());
+    let mut options = vec!["--cfg", "tamis_library"];
     for option in [
-        "panic=abort",
-        "opt-level=3",
-        "lto=fat",
-        "codegen-units=1",
-        "strip=symbols",
         "link-arg=-nostdlib",
         "link-arg=-nostartfiles",
         "link-arg=-Wl,-z,now",
         "link-arg=-Wl,--build-id=none",
     ] {
-        rustc.args(["-C", option]);
+        options.extend(["-C", option]);
     }
-    if let Some(linker) = env::var_os("RUSTC_LINKER") {
-        let mut option = std::ffi::OsString::from("linker=");
-        option.push(linker);
-        rustc.arg("-C").arg(option);
-    }
-    let status = rustc.arg("-o").arg(&library).arg("../tamis-patch/src/lib.rs").status();
-    assert!(status.is_ok_and(|s| s.success()), "the library of the patch engine does not build");
+    tamis_build::compile(&sources, "tamis_patch", &options, &out.join("libtamis_patch.so"));
 }

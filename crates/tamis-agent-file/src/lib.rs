@@ -9,6 +9,9 @@ use xxhash_rust::xxh3::xxh3_128;
 /// The library, as it was built with this program.
 pub const LIBRARY: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/libtamis_agent.so"));
 
+/// A class with one method, by which it is tried whether the agent works with a JVM.
+pub const CHECK: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/TamisCheck.class"));
+
 /// Writes the library into a folder, unless it is there already, and gives its path. The name is
 /// made of the content, so several versions live side by side and a file that a JVM has loaded is
 /// never written again.

@@ -11,6 +11,12 @@
 //! prints nothing, so that a dry run, an explanation and a real run cannot come to different
 //! answers.
 
+#[cfg(not(target_os = "linux"))]
+compile_error!(
+    "tamis works on Linux only, since it watches processes by means of its kernel; on macOS and Windows use it in a Linux \
+     container, a virtual machine or WSL 2"
+);
+
 pub mod decide;
 pub mod key;
 pub mod mark;

@@ -7,11 +7,10 @@ use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
+use tamis_agent_file::CHECK;
 use tamis_jvm_wire::{FromJvm, Hello, Options, Role};
 use tamis_report::json::doctor::CheckLine;
 use tamis_session::socket_folder;
-
-const CHECK: &[u8] = include_bytes!("../../tamis-agent/java/classes/TamisCheck.class");
 
 /// A JVM that takes longer for nothing is not one that tests can run in.
 const PATIENCE: Duration = Duration::from_secs(30);
