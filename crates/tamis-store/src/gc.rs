@@ -54,7 +54,7 @@ impl Store {
         let mut report = GcReport { bytes_before: self.size_on_disk(), ..GcReport::default() };
         let doomed = self.with(|conn| too_old_or_many(conn, policy))?;
         self.remove_records(&doomed, &mut report)?;
-        if self.swept_at()? != Some(self.with(|conn| records_gone(conn))?) {
+        if self.swept_at()? != self.with(|conn| records_gone(conn))? {
             self.sweep(&mut report)?;
         }
         for _ in 0..ROUNDS {
@@ -81,10 +81,10 @@ impl Store {
         Ok(())
     }
 
-    /// How many records had gone when everything was swept last.
-    fn swept_at(&self) -> Result<Option<u64>, StoreError> {
+    /// How many records had gone when everything was swept last; none in a store that never was.
+    fn swept_at(&self) -> Result<u64, StoreError> {
         let kept = self.kept(SWEPT.0)?.into_iter().find(|(name, _)| name == SWEPT.1);
-        Ok(kept.and_then(|(_, bytes)| bytes.try_into().ok()).map(u64::from_le_bytes))
+        Ok(kept.and_then(|(_, bytes)| bytes.try_into().ok()).map_or(0, u64::from_le_bytes))
     }
 
     /// Removes what no record refers to and gives the space back to the file system.
@@ -204,15 +204,14 @@ fn oldest_share(conn: &Connection, size: u64, max: u64) -> Result<Vec<u32>, Fail
 
 /// Removes the proofs that no record has, some rows at a time.
 fn sweep_proofs(conn: &mut Connection) -> Result<(), Failure> {
-    let used = {
+    let (used, new) = {
         let tx = conn.transaction()?;
-        let mut used = live_proofs(&tx)?;
-        // Those that come meanwhile stay.
-        used.insert_range(next_id(&tx, "proof")?..);
-        used
+        (live_proofs(&tx)?, next_id(&tx, "proof")?)
     };
+    // Those that come meanwhile stay. A bitmap of all numbers that are still to come would take 65,536 containers.
+    let stays = |proof: u32| proof >= new || used.contains(proof);
     let mut after = 0;
-    while let Some(next) = write(conn, |conn| proofs::sweep_next(conn, after, &used))? {
+    while let Some(next) = write(conn, |conn| proofs::sweep_next(conn, after, stays))? {
         after = next;
     }
     Ok(())

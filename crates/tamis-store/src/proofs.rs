@@ -192,12 +192,12 @@ fn replace(conn: &Connection, old: Option<u32>, id: u32, draft: &Draft) -> Resul
     Ok(())
 }
 
-/// Removes the proofs after row `after` that are not used: from the next rows, as many as are full
+/// Removes the proofs after row `after` that do not stay: from the next rows, as many as are full
 /// together. Gives the number of the last of them, `None` at the end.
 pub(crate) fn sweep_next(
     conn: &Connection,
     after: u32,
-    used: &RoaringBitmap,
+    stays: impl Fn(u32) -> bool,
 ) -> Result<Option<u32>, Failure> {
     let mut statement =
         conn.prepare_cached("SELECT id, sets FROM proof WHERE id > ?1 ORDER BY id")?;
@@ -217,7 +217,7 @@ pub(crate) fn sweep_next(
             continue;
         };
         for (id, set) in row.sets() {
-            if used.contains(id) {
+            if stays(id) {
                 draft.push(id, set);
             } else {
                 unclean = true;

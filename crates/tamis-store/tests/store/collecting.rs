@@ -69,6 +69,19 @@ fn what_went_since_the_last_collection_is_swept() {
 }
 
 #[test]
+fn what_went_before_the_first_collection_is_swept() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = open(dir.path());
+    let world = World::new(&[("a", "1"), ("b", "1")]);
+    store.append(&world.run("t", &["a"])).unwrap();
+    store.append(&world.run("u", &["b"])).unwrap();
+    store.forget(&world.run("u", &[]).test).unwrap();
+    let report = store.collect_garbage(&GcPolicy::default()).unwrap();
+    assert_eq!((report.observations, report.questions), (1, 1));
+    assert!(!runs(&store, "t", &world));
+}
+
+#[test]
 fn a_size_limit_takes_older_records_before_the_newest_of_a_test() {
     let dir = tempfile::tempdir().unwrap();
     let store = open(dir.path());
