@@ -5,6 +5,10 @@ import os
 from _tamis_watch import Owner
 
 
+#: Holders of state that belong to no module.
+_HELD = ("config.", "session.", "logging.")
+
+
 class Evidence:
     """What counts for a test: windows and bodies as bits, files, modules, and whether a process was copied."""
 
@@ -146,7 +150,7 @@ class Gathering(Evidence):
         """Whether a holder of state is this test's; what belongs to no module is everybody's."""
         if type(root) is int:
             return root in self.fixtures
-        return root in self.names or root in ("process", "libraries") or root.startswith("config.")
+        return root in self.names or root in ("process", "libraries") or root.startswith(_HELD)
 
     def add_state(self):
         """Adds who changed what this test can see: where something that ran for it has a name on the way there."""

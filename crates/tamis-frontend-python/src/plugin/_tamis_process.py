@@ -14,6 +14,8 @@ import threading
 import types
 import warnings
 
+from _tamis_library import differences, settings, spaces_within
+
 # Tests put other functions in the place of those of the library: what is used here is taken before.
 _umask, _chances = os.umask, random.getstate
 #: Attributes of pytest's configuration that are its own.
@@ -21,6 +23,12 @@ _PYTESTS = {
     "option", "invocation_params", "pluginmanager", "stash", "trace", "hook", "args", "args_source", "cache",
     "known_args_namespace", "inicfg", "workerinput", "workeroutput", "invocation_dir", "rootdir", "inifile",
     "workerconfig",
+}  # fmt: skip
+#: And those of its session.
+_OF_SESSIONS = {
+    "name", "parent", "config", "session", "path", "fspath", "keywords", "own_markers", "extra_keyword_matches", "stash",
+    "testsfailed", "testscollected", "shouldstop", "shouldfail", "trace", "startpath", "startdir", "items", "exitstatus",
+    "starttime", "nodeid",
 }  # fmt: skip
 #: Libraries that work on behalf of pytest, and change while it runs.
 _AROUND = ("_pytest", "pytest", "pluggy", "xdist", "execnet", "sys", "builtins", "_tamis", "importlib", "_frozen")
@@ -46,6 +54,18 @@ def _is_of_library(value, known={}):
     return found
 
 
+def _stash_keys(modules):
+    """The keys of pytest's stash that these modules have, by address."""
+    found = set()
+    for module in modules:
+        if type(module) is not types.ModuleType:
+            continue
+        for value in list(vars(module).values()):
+            inner = vars(value).values() if isinstance(value, type) and module.__name__.startswith("_pytest") else ()
+            found.update(id(one) for one in (value, *inner) if type(one).__name__ == "StashKey")
+    return found
+
+
 def _is_put_in(module):
     """Whether this is among the modules without having been imported."""
     return not isinstance(module, types.ModuleType) or vars(module).get("__spec__") is None
@@ -65,8 +85,9 @@ def _locale_now():
 class ProcessState:
     """What belongs to no module: compared as values before each test."""
 
-    def __init__(self, config, modules):
-        self.config, self.modules = config, modules
+    def __init__(self, config, session, modules):
+        self.config, self.session, self.modules = config, session, modules
+        self.keys_of_others = _stash_keys(module for name, module in list(sys.modules.items()) if name not in modules)
         self.threads = threading.active_count()
         self.known = [name for name in modules if name in sys.modules]
         self.seen = {}
@@ -89,10 +110,11 @@ class ProcessState:
             "signals": list(map(_handler_of, range(1, 32))),
             "context": [(id(key), id(value)) for key, value in contextvars.copy_context().items()],
             "logging": self._logging(),
-            "configuration": [(name, id(vars(self.config)[name])) for name in self.own_attributes()],
+            "configuration": [(name, id(value)) for name, value in self.held().items()],
             "arguments": list(sys.argv),
             "mask": self._mask(),
             "limits": (sys.getrecursionlimit(), sys.getswitchinterval()),
+            "settings of libraries": settings(),
         }
 
     def _in_names(self, touched):
@@ -122,10 +144,18 @@ class ProcessState:
         names.pop("_", None)
         return list(names), list(map(id, names.values()))
 
-    def own_attributes(self):
-        """What the project keeps in pytest's configuration."""
-        named = [name for name in vars(self.config) if name not in _PYTESTS and not name.startswith("_")]
-        return [name for name in named if not _is_of_library(vars(self.config)[name])]
+    def held(self):
+        """What the project keeps in pytest's configuration and session."""
+        found = {}
+        for holder, known in ((self.config, _PYTESTS), (self.session, _OF_SESSIONS)):
+            prefix = "config." if holder is self.config else "session."
+            for name, value in vars(holder).items():
+                if name not in known and not name.startswith("_") and not _is_of_library(value):
+                    found[prefix + name] = value
+            for key, value in getattr(getattr(holder, "stash", None), "_storage", {}).items():
+                if id(key) not in self.keys_of_others and not _is_of_library(value):
+                    found["%sstash %d" % (prefix, id(key))] = value
+        return found
 
     @staticmethod
     def _quietly(function):
@@ -175,6 +205,8 @@ class ForeignState:
         self.modules, self.native, self.chances = modules, native, _chances()
         # What is in the first ones is compared by `ProcessState`.
         self.names, self.spaces, self.copies = {}, list(_FIRST), [{} for _ in _FIRST]
+        #: The places of what is inside of a module's names.
+        self.within = set()
         self.look()
 
     def look(self):
@@ -185,12 +217,18 @@ class ForeignState:
                 continue
             self.names[name] = module
             if type(module) is types.ModuleType and name not in self.modules and not name.startswith(_AROUND):
-                self.spaces.append(vars(module))
-                self.copies.append(dict.copy(vars(module)))
+                self._add(vars(module))
+                for space in spaces_within(name, vars(module)):
+                    self.within.add(len(self.spaces))
+                    self._add(space)
         if self.native is None:
             self.refs = gc.get_referents(*self.spaces)
         else:
             self.native.spaces(self.spaces)
+
+    def _add(self, space):
+        self.spaces.append(space)
+        self.copies.append(dict.copy(space))
 
     def touched(self):
         """The places of the modules whose names may have changed since this was asked; None where any may have."""
@@ -203,7 +241,7 @@ class ForeignState:
         return None
 
     def changes(self, touched):
-        """Sets of labels; names that are new, and modules in modules, are no change."""
+        """Sets of labels; modules in modules are no change."""
         before, self.chances = self.chances, _chances()
         return self._names(touched) + ([] if before == self.chances else [_BY_CHANCE])
 
@@ -214,11 +252,8 @@ class ForeignState:
             if at < len(_FIRST):
                 continue
             space, before = self.spaces[at], self.copies[at]
-            for name, value in before.items():
-                now = space.get(name, before)
-                if now is not value and type(now) is not types.ModuleType:
-                    found.append(frozenset((name,)))
             self.copies[at] = dict.copy(space)
+            found.extend(differences(before, self.copies[at], at in self.within))
         if len(sys.modules) != self.count:
             self.look()
         return found

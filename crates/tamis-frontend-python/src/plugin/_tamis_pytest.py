@@ -15,6 +15,7 @@ from _tamis_agent import load
 from _tamis_evidence import Gathering, Test, Writers
 from _tamis_evidence import report as report_test
 from _tamis_imports import Imports
+from _tamis_library import handlers
 from _tamis_link import Link, leave_environment
 from _tamis_state import State
 from _tamis_process import ForeignState, ProcessState
@@ -54,7 +55,7 @@ class Plugin:
         self.watch = Watch(self.link, self.link.root, self.native)
         self.imports = Imports(self.watch)
         self.state = State(self.watch.file, self.native)
-        self.process = None
+        self.process, self.held = None, {}
         self.config = None
         self.collected = {}
         self.fixtures = {}
@@ -274,13 +275,22 @@ class Plugin:
                     self.watch.for_everybody(inner)
 
     @guarded
-    def before_first_test(self):
+    def before_first_test(self, session):
         self.state.changes()
-        self.process = ProcessState(self.config, self.imports.files)
+        self.process = ProcessState(self.config, session, self.imports.files)
         self.foreign = ForeignState(self.imports.files, self.native)
-        for name in self.process.own_attributes():
-            self.state.add("config." + name, getattr(self.config, name, None))
+        self.hold()
         self.watch.between()
+
+    def hold(self):
+        """What pytest and the loggers hold for the project is looked at as the project's modules are."""
+        now = {**self.process.held(), **{"logging.%d" % id(one): one for one in handlers()}}
+        for name, value in now.items():
+            if self.held.get(name, self) is not value:
+                self.state.add(name, value)
+        for name in self.held.keys() - now.keys():
+            self.state.roots.pop(name, None)
+        self.held = now
 
     @guarded
     def ended(self, test, wall):
@@ -390,6 +400,7 @@ class Plugin:
         foreign = self.foreign.changes(touched)
         if foreign:
             changed["libraries"] = foreign
+        self.hold()
         for root, labels in (*changed.items(), *test.brought_about):
             test.has_written = True
             self.write(root, labels, test)
@@ -506,7 +517,7 @@ def pytest_collection_modifyitems(session, config, items):
 @hookimpl(trylast=True)
 def pytest_collection_finish(session):
     if _is_ours(session.config):
-        the.before_first_test()
+        the.before_first_test(session)
 
 
 @hookimpl(hookwrapper=True, tryfirst=True)

@@ -37,10 +37,9 @@ _DEEPEST_LABELS = 12
 
 _LEAVES = {
     int, str, float, bool, type(None), bytes, complex, type(...), type(NotImplemented), range,
-    types.CodeType, types.ModuleType, types.BuiltinFunctionType, types.WrapperDescriptorType,
-    types.MethodDescriptorType, types.GetSetDescriptorType, types.MemberDescriptorType,
-    types.ClassMethodDescriptorType, types.MethodWrapperType, re.Pattern, re.Match, slice,
-    type(threading.Lock()), type(threading.RLock()), type(sys.flags), types.FrameType,
+    types.CodeType, types.WrapperDescriptorType, types.MethodDescriptorType, types.GetSetDescriptorType,
+    types.MemberDescriptorType, types.ClassMethodDescriptorType, re.Pattern, re.Match, slice,
+    type(threading.RLock()), type(sys.flags), types.FrameType,
     types.TracebackType, operator.itemgetter, operator.attrgetter, operator.methodcaller,
     type(vars(collections.namedtuple("_One", "name"))["name"]),
 }  # fmt: skip
@@ -49,22 +48,31 @@ _CONTAINERS = {
     collections.defaultdict, functools.partial, types.CellType, types.MethodType, property,
     staticmethod, classmethod, types.MappingProxyType, types.SimpleNamespace, types.GenericAlias,
     BaseException, type(functools.lru_cache(lambda: 0)), super, type({}.keys()), type({}.values()),
-    type({}.items()),
+    type({}.items()), types.BuiltinFunctionType, types.MethodWrapperType, types.ModuleType,
 }  # fmt: skip
 if hasattr(types, "UnionType"):
     _CONTAINERS.add(types.UnionType)
 _WITHOUT_STATE = {
     "datetime", "decimal", "_decimal", "zoneinfo", "typing", "_typing", "_contextvars", "_abc", "_struct",
-    "struct", "importlib", "_frozen_importlib", "_frozen_importlib_external", "_thread", "ast", "_ast",
+    "struct", "importlib", "_frozen_importlib", "_frozen_importlib_external", "_thread",
 }  # fmt: skip
 _NOT_STATE = {"__warningregistry__", "__spec__", "__loader__", "__cached__", "__builtins__"}
-_STOPS = (logging.Logger, logging.Handler, logging.Manager, threading.Thread)
+#: What these hold leads to everything that logs.
+_STOPS = (logging.Manager, logging.PlaceHolder)
+#: What a logger has from the beginning. `ProcessState` and `_tamis_library.handlers` compare what is in it.
+_OF_LOGGERS = {"name", "level", "parent", "propagate", "handlers", "filters", "disabled", "manager", "_cache"}
 
 
 def _digest_of(kind):
     """How the content of an object that the collector does not show is compared; None where it cannot be."""
     if issubclass(kind, bytearray):
         return bytes
+    if issubclass(kind, logging.Logger):
+        return lambda o: [(name, id(value)) for name, value in vars(o).items() if name not in _OF_LOGGERS]
+    if kind is type(threading.Lock()):
+        return kind.locked
+    if kind.__name__ == "Context" and kind.__module__ == "decimal":
+        return repr
     if kind is _ABC:
         return _registered
     if issubclass(kind, (io.StringIO, io.BytesIO)):
@@ -102,7 +110,7 @@ class Kinds:
         return known
 
     def _find(self, kind):
-        if issubclass(kind, _STOPS):
+        if issubclass(kind, _STOPS) or kind is threading.Thread:
             return 0
         module = kind.__module__ if isinstance(kind.__module__, str) else ""
         top = module.partition(".")[0]
@@ -113,14 +121,14 @@ class Kinds:
             return 1 if kind.__name__ in ("FixtureFunctionDefinition", "MarkDecorator", "Mark") else 0
         if issubclass(kind, (type, weakref.ref, threading.local)):
             return 1
-        if (top in _WITHOUT_STATE and kind is not _ABC) or kind.__name__ == "_lru_list_elem":
-            return 0  # What a cache holds is shown by the cache itself.
         if issubclass(kind, types.ModuleType):
-            return 0
+            return 1  # Those that were imported are roots of their own, and not entered from elsewhere.
         digest = _digest_of(kind)
         if digest is not None:
             self.digests[kind] = digest
             return 2
+        if top in _WITHOUT_STATE or kind.__name__ == "_lru_list_elem":
+            return 0  # What a cache holds is shown by the cache itself.
         if all(self._is_open(base) for base in kind.__mro__):
             return 1
         return 3

@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 const BELOW: &str = "def below():\n    return 1\n\n\ndef other():\n    return 5\n\n\n";
 
 /// Ways to keep something, by name.
-const WAYS: [(&str, &str); 27] = [
+const WAYS: [(&str, &str); 34] = [
     ("cached_function", "import functools\n@functools.lru_cache\ndef use():\n    return below()\n"),
     (
         "cached_with_keys",
@@ -113,6 +113,34 @@ const WAYS: [(&str, &str); 27] = [
         "class A:\n    pass\nT = A()\nT.a = A()\nT.a.d = {'k': []}\ndef use():\n    if not T.a.d['k']:\n        T.a.d['k'].append(below())\n    return T.a.d['k'][0]\n",
     ),
     (
+        "decimal_context",
+        "import decimal\nC = decimal.Context(prec=28)\ndef use():\n    if C.prec == 28:\n        C.prec = below()\n    return C.prec\n",
+    ),
+    (
+        "syntax_tree",
+        "import ast\nN = ast.Constant(0)\ndef use():\n    if not N.value:\n        N.value = below()\n    return N.value\n",
+    ),
+    (
+        "module_without_import",
+        "import types\nM = types.ModuleType('made_here')\ndef use():\n    if not hasattr(M, 'v'):\n        M.v = below()\n    return M.v\n",
+    ),
+    (
+        "method_of_a_list",
+        "put = [].append\ndef use():\n    if not put.__self__:\n        put(below())\n    return put.__self__[0]\n",
+    ),
+    (
+        "handler_of_a_library",
+        "import logging.handlers\nH = logging.handlers.MemoryHandler(5)\ndef use():\n    if not H.buffer:\n        H.buffer.append(below())\n    return H.buffer[0]\n",
+    ),
+    (
+        "thread_of_its_own_kind",
+        "import threading\nclass T(threading.Thread):\n    pass\nONE = T()\ndef use():\n    if not hasattr(ONE, 'v'):\n        ONE.v = below()\n    return ONE.v\n",
+    ),
+    (
+        "attribute_of_a_logger",
+        "import logging\nL = logging.getLogger('with_attribute')\ndef use():\n    if not hasattr(L, 'v'):\n        L.v = below()\n    return L.v\n",
+    ),
+    (
         "environment",
         "import os\ndef use():\n    if 'KEPT_BY_TEST' not in os.environ:\n        os.environ['KEPT_BY_TEST'] = str(below())\n    return int(os.environ['KEPT_BY_TEST'])\n",
     ),
@@ -124,6 +152,53 @@ fn what_an_earlier_test_left_counts_for_who_finds_it() {
     let (shared, own) = WAYS.split_at(WAYS.len() - 1);
     only_those_that_use_it(shared, true);
     only_those_that_use_it(own, false);
+}
+
+/// What functions of libraries keep: who sets it counts for all later tests, which may ask for it by any way.
+const IN_LIBRARIES: &[(&str, &str)] = &[
+    (
+        "handler_of_the_project",
+        "import logging\nclass Keeps(logging.Handler):\n    kept = None\n    def emit(self, record):\n        self.kept = self.kept or below()\nH = Keeps()\nlogging.getLogger('kept').addHandler(H)\ndef use():\n    logging.getLogger('kept').error('x') if H.kept is None else None\n    return H.kept\n",
+    ),
+    (
+        "attribute_of_a_class",
+        "import json\ndef use():\n    E = json.JSONEncoder\n    if len(E.item_separator) > 2 or E.item_separator == ', ':\n        E.item_separator = 'x' * below()\n    return len(json.dumps([1, 1])) - 4\n",
+    ),
+    (
+        "name_of_a_level",
+        "import logging\ndef use():\n    if logging.getLevelName(55) == 'Level 55':\n        logging.addLevelName(55, 'x' * below())\n    return len(logging.getLevelName(55))\n",
+    ),
+    (
+        "dialect",
+        "import csv\ndef use():\n    if 'kept' not in csv.list_dialects():\n        csv.register_dialect('kept', delimiter=chr(below() + 64))\n    return ord(csv.get_dialect('kept').delimiter) - 64\n",
+    ),
+    (
+        "kind_of_a_file",
+        "import mimetypes\ndef use():\n    if not mimetypes.guess_type('a.kept')[0]:\n        mimetypes.add_type('x/' + 'y' * below(), '.kept')\n    return len(mimetypes.guess_type('a.kept')[0]) - 2\n",
+    ),
+    (
+        "prefix_of_a_namespace",
+        "import xml.etree.ElementTree as ET\ndef use():\n    if 'urn:kept' not in ET._namespace_map:\n        ET.register_namespace('k' * below(), 'urn:kept')\n    return len(ET._namespace_map['urn:kept'])\n",
+    ),
+    (
+        "private_name",
+        "import urllib.request as r\ndef use():\n    if r._opener is None:\n        o = r.OpenerDirector()\n        o.v = below()\n        r.install_opener(o)\n    return r._opener.v\n",
+    ),
+    (
+        "collector",
+        "import gc\ndef use():\n    if gc.get_threshold()[1] > 2:\n        gc.set_threshold(700, below())\n    return gc.get_threshold()[1]\n",
+    ),
+    (
+        "handler_of_a_logger",
+        "import logging\nlogging.getLogger('kept').addHandler(logging.NullHandler())\ndef use():\n    h = logging.getLogger('kept').handlers[0]\n    if not hasattr(h, 'v'):\n        h.v = below()\n    return h.v\n",
+    ),
+];
+
+#[test]
+fn what_an_earlier_test_left_in_a_library_counts_for_later_ones() {
+    for way in IN_LIBRARIES {
+        only_those_that_use_it(&[*way], false);
+    }
 }
 
 fn only_those_that_use_it(ways: &[(&str, &str)], exact: bool) {
