@@ -47,7 +47,8 @@ pub(crate) struct Ask {
 #[derive(Debug, Deserialize)]
 pub(crate) struct WindowClosed {
     pub(crate) window: u32,
-    /// The bodies that ran, by their numbers.
+    /// The bodies that ran, by their numbers; as the bits of a number in base 16.
+    #[serde(deserialize_with = "numbers")]
     pub(crate) bodies: Vec<u32>,
     /// Bodies that are new, with the numbers that follow those before: file and qualified name of each.
     #[serde(default)]
@@ -73,10 +74,13 @@ pub(crate) struct TestEnded {
     /// In the order in which they opened; as the bits of a number in base 16.
     #[serde(deserialize_with = "numbers")]
     pub(crate) windows: Vec<u32>,
-    /// Modules that it can reach.
-    pub(crate) modules: Vec<String>,
-    /// Files that would count if they were there.
-    pub(crate) looks: Vec<String>,
+    /// Lists of files that are new, with the numbers that follow those before.
+    #[serde(default)]
+    pub(crate) lists: Vec<Vec<String>>,
+    /// The list of the modules that it can reach.
+    pub(crate) modules: u32,
+    /// The list of files that would count if they were there.
+    pub(crate) looks: u32,
     /// Functions were not watched: modules count as a whole.
     pub(crate) whole: bool,
     pub(crate) incomplete: Option<String>,
@@ -111,7 +115,7 @@ mod tests {
     fn windows_are_bits() {
         let of = |windows: &str| {
             let text = format!(
-                r#"{{"test":"a","passed":true,"wall":1,"windows":"{windows}","modules":[],"looks":[],"whole":false,"incomplete":null}}"#
+                r#"{{"test":"a","passed":true,"wall":1,"windows":"{windows}","modules":0,"looks":0,"whole":false,"incomplete":null}}"#
             );
             match Message::read(text.as_bytes()) {
                 Ok(Message::Test(test)) => Some(test.windows),

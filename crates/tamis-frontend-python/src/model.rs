@@ -55,6 +55,9 @@ struct Host {
     /// What ran in windows, until the scope is known.
     early: Vec<WindowClosed>,
     bodies: Bodies,
+    lists: Lists,
+    /// What counts for every test of the command, by the numbers of the facts.
+    surroundings: Option<Vec<u32>>,
     openings: Vec<(u32, Openings)>,
     waiting: Vec<(TestEnded, SystemTime)>,
     /// Why nothing is complete from here on.
@@ -69,6 +72,8 @@ impl Host {
             windows: Windows::default(),
             early: Vec::new(),
             bodies: Bodies::default(),
+            lists: Lists::default(),
+            surroundings: None,
             openings: Vec::new(),
             waiting: Vec::new(),
             trouble: None,
@@ -104,6 +109,26 @@ impl Host {
         }
     }
 
+    /// What counts for a test besides its windows; none where a list of files is not known.
+    fn besides(
+        &mut self,
+        test: &TestEnded,
+        scope: &PytestScope,
+        surroundings: &[Observed],
+    ) -> Option<Vec<u32>> {
+        let windows = &mut self.windows;
+        let kind = if test.whole { Kind::Code } else { Kind::Module };
+        let mut besides = self.lists.facts(test.modules, kind, scope, windows)?.to_vec();
+        besides.extend(self.lists.facts(test.looks, Kind::Look, scope, windows)?);
+        let all = test.all.iter().map(|file| as_observed(scope.fact(Kind::Code, file)));
+        besides.extend(all.map(|fact| windows.number_of(fact)));
+        let number = |windows: &mut Windows| {
+            surroundings.iter().map(|observed| windows.number_of(observed.clone())).collect()
+        };
+        besides.extend(self.surroundings.get_or_insert_with(|| number(windows)).iter());
+        Some(besides)
+    }
+
     fn take_finished(&mut self, last: bool) -> Vec<(TestEnded, SystemTime)> {
         let seen = self.windows.last;
         let all = std::mem::take(&mut self.waiting).into_iter();
@@ -137,6 +162,31 @@ impl Bodies {
             self.facts.push(windows.number_of(fact));
         }
         bodies.iter().map(|body| self.facts.get(*body as usize).copied()).collect()
+    }
+}
+
+/// Lists of files that the process told of, each once.
+#[derive(Debug, Default)]
+struct Lists {
+    all: Vec<Vec<String>>,
+    /// What is true of the files of a list, by the numbers of the facts.
+    facts: FxHashMap<(u32, Kind), Vec<u32>>,
+}
+
+impl Lists {
+    fn facts(
+        &mut self,
+        number: u32,
+        kind: Kind,
+        scope: &PytestScope,
+        windows: &mut Windows,
+    ) -> Option<&[u32]> {
+        let files = self.all.get(number as usize)?;
+        let facts = self.facts.entry((number, kind)).or_insert_with(|| {
+            let facts = files.iter().map(|file| as_observed(scope.fact(kind, file)));
+            facts.map(|fact| windows.number_of(fact)).collect()
+        });
+        Some(facts)
     }
 }
 
@@ -216,7 +266,8 @@ impl PytestModel {
                 host.early.push(window);
                 host.settle(&self.root);
             }
-            Ok(Message::Test(test)) => {
+            Ok(Message::Test(mut test)) => {
+                host.lists.all.append(&mut test.lists);
                 host.waiting.push((*test, SystemTime::now()));
                 self.record_finished(services.ledger, pid, false);
             }
@@ -243,15 +294,16 @@ impl PytestModel {
         if !ledger.options().collect {
             return self.record_unobserved(ledger, run, test);
         }
-        let facts = module_facts(&scope, test).into_iter().map(as_observed);
-        let besides: Vec<_> = facts.chain(ledger.surroundings().iter().cloned()).collect();
         let session = self.session.clone();
         let paths = &ledger.project().paths;
         let is_own = |path: &PortablePath| is_own(&session, &paths.to_absolute(path));
         let Some(host) = self.hosts.get_mut(&pid) else { return };
-        let besides: Vec<u32> = besides.into_iter().map(|o| host.windows.number_of(o)).collect();
+        let besides = host.besides(test, &scope, ledger.surroundings());
+        if besides.is_none() {
+            host.trouble.get_or_insert_with(|| "a list of files is not known".to_owned());
+        }
         host.windows.forget(is_own);
-        let mut together = host.windows.together(&test.windows, &besides);
+        let mut together = host.windows.together(&test.windows, &besides.unwrap_or_default());
         together.forget(is_own);
         let Some(host) = self.hosts.get(&pid) else { return };
         let incomplete = test.incomplete.clone().or_else(|| host.trouble.clone());
@@ -311,15 +363,6 @@ impl PytestModel {
         };
         files.into_iter().find(changed).map(str::to_owned)
     }
-}
-
-/// The modules that a test can reach, and what would count if it was there.
-fn module_facts(scope: &PytestScope, test: &TestEnded) -> Vec<(Arc<str>, Value)> {
-    let kind = if test.whole { Kind::Code } else { Kind::Module };
-    let modules = test.modules.iter().map(|file| scope.fact(kind, file));
-    let looks = test.looks.iter().map(|file| scope.fact(Kind::Look, file));
-    let all = test.all.iter().map(|file| scope.fact(Kind::Code, file));
-    modules.chain(looks).chain(all).collect()
 }
 
 /// What pytest keeps for its next run, byte code, and the plugin itself.

@@ -15,7 +15,7 @@ use tamis_store::Store;
 pub(crate) const PYTEST: Tool = Tool::new("pytest");
 
 /// What a fact is about.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Kind {
     /// A module without the bodies of its functions.
     Module,

@@ -1,7 +1,7 @@
 //! The native part of the plugin: an extension module in pytest's process.
 //!
 //! It does what is done often, and nothing else: note which code runs (`watch`), leave out audit events that do not
-//! matter (`audit`), compare what stays between tests (`state`, `spaces`). What that means is decided in
+//! matter (`audit`), compare what stays between tests (`state`, `spaces`, `content`), make marks for the tracer. What that means is decided in
 //! Python; without this library the plugin does all of it in Python, slower, with the same result.
 //!
 //! No library of Python is linked: names are resolved in the process that loads it. `layout` checks what is assumed
@@ -14,7 +14,9 @@
 #![allow(clippy::missing_safety_doc)]
 
 mod audit;
+mod content;
 mod layout;
+mod mark;
 mod python;
 mod spaces;
 mod state;
@@ -28,7 +30,7 @@ const fn method(name: &'static CStr, call: Fast) -> MethodDef {
     MethodDef { name: name.as_ptr(), call: Some(call), flags: METH_FASTCALL, doc: std::ptr::null() }
 }
 
-struct Methods([MethodDef; 17]);
+struct Methods([MethodDef; 19]);
 // SAFETY: never written.
 unsafe impl Sync for Methods {}
 
@@ -42,6 +44,8 @@ static METHODS: Methods = Methods([
     method(c"border", watch::border),
     method(c"is_watching", watch::is_watching),
     method(c"stop", watch::stop),
+    method(c"mark", mark::mark),
+    method(c"content", content::content),
     method(c"spaces", spaces::set),
     method(c"changed_spaces", spaces::changed),
     method(c"state", state::begin),

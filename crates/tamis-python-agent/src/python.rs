@@ -20,6 +20,9 @@ pub(crate) type Fast = unsafe extern "C" fn(Obj, *const Obj, isize) -> Obj;
 
 pub(crate) const METH_FASTCALL: c_int = 0x80;
 pub(crate) const TP_TRAVERSE: c_int = 71;
+pub(crate) const TP_IS_GC: c_int = 61;
+/// Of a type whose objects the collector knows.
+pub(crate) const HAVE_GC: c_ulong = 1 << 14;
 pub(crate) const MODULE_API: c_int = 1013;
 
 #[repr(C)]
@@ -61,6 +64,8 @@ unsafe extern "C" {
     pub(crate) static mut PyModule_Type: PyObject;
     pub(crate) static mut PyTuple_Type: PyObject;
     pub(crate) static mut PyFrozenSet_Type: PyObject;
+    pub(crate) static mut PyCell_Type: PyObject;
+    pub(crate) static mut PyMethod_Type: PyObject;
     pub(crate) static Py_Version: c_ulong;
     static mut _Py_NoneStruct: PyObject;
 
@@ -71,6 +76,7 @@ unsafe extern "C" {
     pub(crate) fn PyErr_Clear();
     pub(crate) fn PyErr_Fetch(kind: *mut Obj, value: *mut Obj, trace: *mut Obj);
     pub(crate) fn PyErr_Restore(kind: Obj, value: Obj, trace: Obj);
+    pub(crate) fn PyType_GetFlags(kind: Obj) -> c_ulong;
     pub(crate) fn PyType_GetSlot(kind: Obj, slot: c_int) -> *mut c_void;
     pub(crate) fn PyType_IsSubtype(kind: Obj, base: Obj) -> c_int;
     pub(crate) fn PyDict_Next(o: Obj, at: *mut isize, key: *mut Obj, value: *mut Obj) -> c_int;
@@ -106,6 +112,9 @@ unsafe extern "C" {
     pub(crate) fn PyUnicode_FromString(text: *const c_char) -> Obj;
     pub(crate) fn Py_GetRecursionLimit() -> c_int;
     pub(crate) fn Py_IsInitialized() -> c_int;
+    pub(crate) fn PyBytes_FromStringAndSize(bytes: *const c_char, size: isize) -> Obj;
+    pub(crate) fn PyUnicode_AsUTF8AndSize(text: Obj, size: *mut isize) -> *const c_char;
+    pub(crate) fn access(path: *const c_char, mode: c_int) -> c_int;
 
     fn dlsym(handle: *mut c_void, name: *const c_char) -> *mut c_void;
 }

@@ -207,7 +207,7 @@ pub(crate) unsafe extern "C" fn begin(_: Obj, arguments: *const Obj, count: isiz
     unsafe { PyLong_FromLong(works.into()) }
 }
 
-/// A new window; the numbers of the code that ran in the last one.
+/// A new window; the numbers of the code that ran in the last one, as the bits of bytes.
 pub(crate) unsafe extern "C" fn border(_: Obj, _: *const Obj, _: isize) -> Obj {
     let taken = with(|watching| {
         watching.window = watching.window.wrapping_add(1);
@@ -218,16 +218,14 @@ pub(crate) unsafe extern "C" fn border(_: Obj, _: *const Obj, _: isize) -> Obj {
         // SAFETY: Python keeps all code that it was asked about.
         unsafe { set_events(code as Obj, true) };
     }
-    // SAFETY: a list and numbers of ours.
-    unsafe {
-        let list = PyList_New(0);
-        for number in ran {
-            if let Some(number) = Strong::owned(PyLong_FromLong(number.into())) {
-                PyList_Append(list, number.get());
-            }
+    let mut bits = vec![0_u8; ran.iter().max().map_or(0, |most| *most as usize / 8 + 1)];
+    for number in ran {
+        if let Some(byte) = bits.get_mut(number as usize / 8) {
+            *byte |= 1 << (number % 8);
         }
-        list
     }
+    // SAFETY: as many bytes as it has.
+    unsafe { PyBytes_FromStringAndSize(bits.as_ptr().cast(), bits.len() as isize) }
 }
 
 /// Whether nothing took its place. (3.11; from 3.12 on Python looks at the tools.)

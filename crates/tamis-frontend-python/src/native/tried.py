@@ -6,6 +6,7 @@ here = sys.argv[1]
 sys.path.insert(0, here)
 sys.dont_write_bytecode = True
 from _tamis_agent import load  # noqa: E402
+from _tamis_process import _chance  # noqa: E402
 from _tamis_state import State  # noqa: E402
 from _tamis_watch import Watch  # noqa: E402
 
@@ -28,6 +29,9 @@ class Plain:
 
     def method(self, default=[]):
         return default
+
+    def another(self, default=[]):
+        return self
 
 
 class Mapping(dict):
@@ -85,12 +89,19 @@ def world():
     return names
 
 
+def often_called(function):
+    """The interpreter counts in a function that it makes faster; that is no change."""
+    for _ in range(1000):
+        function(1)
+
+
 def add_class(w):
     w["made_below"] = type("Below", (w["Class"],), {"__module__": "w"})
 
 
 EDITS = [
     lambda w: None,
+    lambda w: (often_called(w["function"]), w.update(number=2)),
     lambda w: w.update(number=2),
     lambda w: w.update(text="b", more=[]),
     lambda w: w.pop("text"),
@@ -125,6 +136,10 @@ EDITS = [
     lambda w: w["function"].__defaults__[0].append(1),
     lambda w: setattr(w["function"], "kept", 1),
     lambda w: setattr(w["function"], "__defaults__", ()),
+    lambda w: setattr(w["function"], "__kwdefaults__", {"default": 1}),
+    lambda w: setattr(w["function"], "__code__", Plain.another.__code__),
+    lambda w: setattr(w["closure"].__closure__[0], "cell_contents", 7),
+    lambda w: (often_called(w["function"]), setattr(w["function"], "__defaults__", ([],))),
     lambda w: w["dear"].value,
     lambda w: w["Abstract"].register(Key),
     lambda w: w["tuple"][0].append(1),
@@ -149,6 +164,17 @@ for number, edit in enumerate(EDITS):
         wrong.append("edit %d changes nothing in Python" % number)
     if got[0] != expected[0] or got[2] != expected[2] or not expected[1] <= got[1]:
         wrong.append("edit %d: %r instead of %r" % (number, got, expected))
+
+# Where the numbers of chance are: also where only what `gauss` keeps for its next call is another one.
+chance = _chance(native)
+random.seed(1)
+seen = [chance()]
+for step in (lambda: None, random.random, lambda: random.gauss(0, 1), lambda: random.gauss(0, 1), lambda: random.seed(1), lambda: random.setstate(was)):
+    was = random.getstate()
+    step()
+    seen.append(chance())
+if chance is random.getstate or [now != before for before, now in zip(seen, seen[1:])] != [False, *[True] * 4, False]:
+    wrong.append("numbers of chance: %r" % [now == before for before, now in zip(seen, seen[1:])])
 
 # Objects that nothing holds any more end.
 gone = []
@@ -214,7 +240,8 @@ exec(compile(source, project + "/m.py", "exec"), space)
 def ran(work):
     watch.take()
     work()
-    return {watch.known[number][1] for number in watch.take()} - {"<module>"}
+    bodies = watch.take()
+    return {name for number, (_, name) in enumerate(watch.known) if bodies >> number & 1} - {"<module>"}
 
 
 def expect(what, found, *names):

@@ -29,8 +29,18 @@ class Evidence:
 class Writers:
     """Who changed one thing: tests as the sum of what counts for them, and others by themselves."""
 
-    def __init__(self):
+    __slots__ = ("labels", "tests", "others", "only", "_gate", "_asked_at")
+
+    def __init__(self, labels):
+        self.labels = labels
         self.tests, self.others, self.only = None, [], None
+        self._gate, self._asked_at = -1, -1
+
+    def gate(self, watch):
+        """The bodies that have a name on the way to it, as bits."""
+        if self.labels and self._asked_at != len(watch.known):
+            self._gate, self._asked_at = watch.mention(self.labels), len(watch.known)
+        return self._gate
 
     def add(self, owner):
         if owner.kind != "test":
@@ -68,25 +78,19 @@ class Test(Owner):
 class Gathering(Evidence):
     """All owners that count for a test, and the modules that they can reach."""
 
-    __slots__ = ("plugin", "test", "owners", "fixtures", "added")
+    __slots__ = ("plugin", "test", "owners", "fixtures", "added", "closed")
 
-    def __init__(self, plugin, test):
+    def __init__(self, plugin, test, base=None):
         super().__init__()
         self.plugin, self.test = plugin, test
         self.owners, self.fixtures = {}, set()
         self.added = set()
-
-    def visit_everybody(self):
-        """What counts for every test: mostly the same as for the last one."""
-        plugin, everybody = self.plugin, self.plugin.watch.everybody
-        state = (len(everybody.inner), everybody.windows, everybody.bodies, len(everybody.modules))
-        known = plugin.for_everybody
-        if known is None or known[0] != state:
-            found = Gathering(plugin, None)
-            found.visit(everybody)
-            known = plugin.for_everybody = (state, found)
-        self.add(known[1])
-        self.owners.update(known[1].owners)
+        #: How many names there were when the modules that they reach were added.
+        self.closed = -1
+        if base is not None:
+            self.add(base)
+            self.owners.update(base.owners)
+            self.closed = base.closed
 
     def visit(self, *owners):
         todo = list(owners)
@@ -121,7 +125,8 @@ class Gathering(Evidence):
                 yield self.plugin.fixtures[known][1]
 
     def size(self):
-        return len(self.owners), len(self.names)
+        """Grows with everything that can lead to more: functions that come with other tests have names, too."""
+        return len(self.owners), len(self.names), self.bodies
 
     def close(self):
         """Adds the modules that are reached by imports, until there are no more."""
@@ -131,6 +136,7 @@ class Gathering(Evidence):
             names, owners = self.plugin.imports.closure(self.names)
             self.names |= names
             self.visit(*owners)
+        self.closed = len(self.names)
         files = self.plugin.imports.files
         self.files.update(files[name] for name in self.names if name in files)
 
@@ -160,10 +166,10 @@ class Gathering(Evidence):
             if not self._sees(root):
                 continue
             gated = watch.by_function and (root in self.names or root == "libraries")
-            for labels, writers in known.items():
+            for writers in known.values():
                 if writers.tests is None and writers.only in owners:
                     continue
-                gate = watch.mention(labels) if gated and labels else -1
+                gate = writers.gate(watch) if gated else -1
                 if writers.tests is not None and writers not in self.added and (gate == -1 or gate & by_tests):
                     self.added.add(writers)
                     kept.add(writers.tests)
@@ -173,18 +179,36 @@ class Gathering(Evidence):
         self.visit(*groups)
 
 
-def gather(plugin, test):
-    gathering = Gathering(plugin, test)
-    path = str(test.item.path)
-    gathering.visit_everybody()
-    gathering.names.update(_conftests(plugin, test.item))
-    module = getattr(test.item, "module", None)
+def _base(plugin, item):
+    """What counts for every test of a file: mostly the same as for the last one of it."""
+    everybody, imports = plugin.watch.everybody, plugin.imports
+    path, module = str(item.path), getattr(item, "module", None)
+    collected = plugin.collected.get(path, ())
+    what_is_known = (len(everybody.inner), everybody.windows, everybody.bodies, len(everybody.modules))
+    state = (*what_is_known, imports.generation, len(imports.files), len(collected))
+    key = (path, module.__name__ if module is not None else None)
+    known = plugin.bases.get(key)
+    if known is not None and known[0] == state:
+        return known[1]
+    base = Gathering(plugin, None)
+    base.names.update(_conftests(plugin, item))
     if module is not None:
-        gathering.names.add(module.__name__)
-    gathering.visit(test, *plugin.collected.get(path, ()))
+        base.names.add(module.__name__)
+    base.visit(everybody, *collected)
+    base.close()
+    # What tests and fixtures have done may become more.
+    if not any(owner.kind in ("test", "fixture") for owner in base.owners.values()):
+        plugin.bases[key] = (state, base)
+    return base
+
+
+def gather(plugin, test):
+    gathering = Gathering(plugin, test, _base(plugin, test.item))
+    gathering.visit(test)
     before = None
     while before != gathering.size():
-        gathering.close()
+        if gathering.closed != len(gathering.names):
+            gathering.close()
         before = gathering.size()
         gathering.add_state()
     return gathering
@@ -199,7 +223,7 @@ def report(plugin, test, wall):
     if plugin.is_too_slow:
         why = "what stays in the process between tests takes too long to compare"
         if test.passed or test.failed:
-            writes.send(_message(plugin, test, wall, why))
+            plugin.lists.send(writes, _message(plugin, test, wall, why))
         return
     gathering = gather(plugin, test)
     test.evidence = Evidence()
@@ -211,7 +235,7 @@ def report(plugin, test, wall):
         return
     message = _message(plugin, test, wall, why)
     message["windows"] = "%x" % gathering.windows
-    message["modules"] = sorted(gathering.files)
+    message["modules"] = frozenset(gathering.files)
     if gathering.forked:
         message["all"] = _reach(plugin, gathering)
     if process:
@@ -237,7 +261,7 @@ def _message(plugin, test, wall, why):
         "message": test.message,
         "wall": wall,
         "windows": "",
-        "modules": [],
+        "modules": frozenset(),
         "looks": _looks(plugin, str(test.item.path)),
         "whole": not plugin.watch.by_function,
         "incomplete": why,
@@ -274,10 +298,10 @@ def _conftests(plugin, item):
 
 def _looks(plugin, path):
     """Files that would count for a test if they were there: conftests and packages around it."""
-    found, root = plugin.looks.get(path), plugin.link.root
-    if found is not None:
-        return found
-    found = plugin.looks[path] = []
+    known, root = plugin.looks.get(path), plugin.link.root
+    if known is not None:
+        return known
+    found = []
     folder = os.path.dirname(os.path.realpath(path))
     while folder.startswith(root):
         for name in ("conftest.py", "__init__.py"):
@@ -285,4 +309,26 @@ def _looks(plugin, path):
         if folder == root:
             break
         folder = os.path.dirname(folder)
-    return found
+    plugin.looks[path] = frozenset(found)
+    return plugin.looks[path]
+
+
+class Lists:
+    """Lists of files that many tests have in common: each is told once, and has a number from then on."""
+
+    def __init__(self):
+        self.known, self.new = {}, []
+
+    def _number(self, files):
+        number = self.known.get(files)
+        if number is None:
+            number = self.known[files] = len(self.known)
+            self.new.append(sorted(files))
+        return number
+
+    def send(self, link, message):
+        for name in ("modules", "looks"):
+            message[name] = self._number(message[name])
+        if self.new:
+            message["lists"], self.new = self.new, []
+        link.send(message)

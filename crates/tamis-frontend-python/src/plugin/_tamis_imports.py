@@ -30,8 +30,14 @@ class Imports:
         self.owners = {}
         self.files = {}
         self.closures, self.depth = {}, 0
+        #: Another number after each change of what is known about imports.
+        self.generation = 0
         self.named_at, self.named = None, {}
         self.on_imported = None
+
+    def changed(self):
+        self.generation += 1
+        self.closures.clear()
 
     def install(self):
         self._names_instead_of_lists()
@@ -96,7 +102,7 @@ class Imports:
             spec = globals.get("__spec__") if globals else None
             if importer is not None and getattr(spec, "_initializing", False):
                 self.edges.setdefault(importer, set()).update(found)
-                self.closures.clear()
+                self.changed()
             else:
                 self.watch.owner.modules.update(found)
         except Exception as error:
@@ -163,7 +169,7 @@ class Imports:
             places = [spec.origin, *(spec.submodule_search_locations or ())]
             if any(watch.file(place) for place in places):
                 self.owners.setdefault(name, []).append(owner)
-                self.closures.clear()
+                self.changed()
             else:
                 watch.for_everybody(owner)
         return spec
@@ -267,7 +273,7 @@ class _Module:
         owner = Owner("import")
         owner.name, owner.file = name, file
         imports.owners.setdefault(name, []).append(owner)
-        imports.closures.clear()
+        imports.changed()
         imports.depth += 1
         imports.watch.push(owner)
         self.owner = owner
@@ -275,7 +281,7 @@ class _Module:
     def close(self):
         self.imports.watch.pop()
         self.imports.depth -= 1
-        self.imports.closures.clear()
+        self.imports.changed()
         if self.imports.on_imported is not None:
             self.imports.on_imported(self.name, self.owner)
 
@@ -288,14 +294,14 @@ class _Threaded:
         owner.name, owner.file = name, file
         self.imports, self.owner = imports, owner
         imports.owners.setdefault(name, []).append(owner)
-        imports.closures.clear()
+        imports.changed()
         imports.depth += 1
         owner.inner.append(imports.watch.owner)
 
     def close(self):
         self.owner.inner.append(self.imports.watch.owner)
         self.imports.depth -= 1
-        self.imports.closures.clear()
+        self.imports.changed()
 
 
 def _as_importlib(function):

@@ -17,7 +17,7 @@ import warnings
 from _tamis_library import differences, settings, spaces_within
 
 # Tests put other functions in the place of those of the library: what is used here is taken before.
-_umask, _chances = os.umask, random.getstate
+_umask, _getstate = os.umask, random.getstate
 #: Attributes of pytest's configuration that are its own.
 _PYTESTS = {
     "option", "invocation_params", "pluginmanager", "stash", "trace", "hook", "args", "args_source", "cache",
@@ -64,6 +64,32 @@ def _stash_keys(modules):
             inner = vars(value).values() if isinstance(value, type) and module.__name__.startswith("_pytest") else ()
             found.update(id(one) for one in (value, *inner) if type(one).__name__ == "StashKey")
     return found
+
+
+def _without(space, names):
+    """The names and values of a dictionary, but for these."""
+    space = dict.copy(space)
+    for name in names:
+        space.pop(name, None)
+    return list(space), list(map(id, space.values()))
+
+
+def _chance(native):
+    """A function that says where the numbers of `random` are; all 625 of its own as Python's integers are dear."""
+    shared = getattr(_getstate, "__self__", None)
+    base = random.Random.__mro__[1]
+    if native is None or type(shared) is not random.Random or base.__module__ != "_random":
+        return _getstate
+    size, other = base.__basicsize__, random.Random(1)
+
+    def look(one=shared):
+        return native.content(one, size), getattr(one, "gauss_next", None)
+
+    seen = [look(other)]
+    for step in (other.random, lambda: other.gauss(0, 1), lambda: other.seed(2), lambda: other.getrandbits(1)):
+        step()
+        seen.append(look(other))
+    return look if len(set(seen)) == len(seen) else _getstate
 
 
 def _is_put_in(module):
@@ -125,7 +151,7 @@ class ProcessState:
             found["modules"] = list(map(sys.modules.get, self.known))
             found["put in"] = [(name, id(one)) for name, one in list(sys.modules.items()) if _is_put_in(one)]
         if of_python:
-            found["interpreter"] = [(name, id(value)) for name, value in vars(sys).items() if name not in _OF_PYTHON]
+            found["interpreter"] = _without(vars(sys), _OF_PYTHON)
         if of_builtins:
             found["builtins"] = self._builtins()
         return found
@@ -140,9 +166,7 @@ class ProcessState:
 
     @staticmethod
     def _builtins():
-        names = dict(vars(builtins))
-        names.pop("_", None)
-        return list(names), list(map(id, names.values()))
+        return _without(vars(builtins), ("_",))
 
     def held(self):
         """What the project keeps in pytest's configuration and session."""
@@ -202,7 +226,9 @@ class ForeignState:
     """The names of libraries: what a test put in the place of one of their functions, and left there."""
 
     def __init__(self, modules, native=None):
-        self.modules, self.native, self.chances = modules, native, _chances()
+        self.modules, self.native = modules, native
+        self.chance = _chance(native)
+        self.chances = self.chance()
         # What is in the first ones is compared by `ProcessState`.
         self.names, self.spaces, self.copies = {}, list(_FIRST), [{} for _ in _FIRST]
         #: The places of what is inside of a module's names.
@@ -242,7 +268,7 @@ class ForeignState:
 
     def changes(self, touched):
         """Sets of labels; modules in modules are no change."""
-        before, self.chances = self.chances, _chances()
+        before, self.chances = self.chances, self.chance()
         return self._names(touched) + ([] if before == self.chances else [_BY_CHANCE])
 
     def _names(self, touched):

@@ -5,6 +5,7 @@ imports, of the collection of its file, and of everything before the first test.
 tests that left something changed in this process which this test can see (_tamis_state).
 """
 
+import gc
 import hashlib
 import os
 import sys
@@ -12,7 +13,7 @@ import time
 
 import pluggy
 from _tamis_agent import load
-from _tamis_evidence import Gathering, Test, Writers
+from _tamis_evidence import Gathering, Lists, Test, Writers
 from _tamis_evidence import report as report_test
 from _tamis_imports import Imports
 from _tamis_library import handlers
@@ -23,6 +24,7 @@ from _tamis_watch import Owner, Watch, guarded
 
 _WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 _abspath = os.path.abspath
+_collects, _collect, _collect_not = gc.isenabled, gc.enable, gc.disable
 _now, _cpu, _frame = time.perf_counter, time.process_time, sys._getframe
 hookimpl = pluggy.HookimplMarker("pytest")
 
@@ -52,6 +54,8 @@ class Plugin:
         version = "%d.%d" % sys.version_info[:2]
         self.link = Link(session, {"version": version})
         self.native = load(here)
+        if self.native is not None:
+            self.link.look = self.native.mark
         self.watch = Watch(self.link, self.link.root, self.native)
         self.imports = Imports(self.watch)
         self.state = State(self.watch.file, self.native)
@@ -61,7 +65,7 @@ class Plugin:
         self.fixtures = {}
         self.waiting = []
         self.making = []
-        self.for_everybody, self.conftests, self.looks = None, {}, {}
+        self.bases, self.conftests, self.looks, self.lists = {}, {}, {}, Lists()
         self.writers = {}
         self.wrote = {}
         self.test = None
@@ -327,7 +331,7 @@ class Plugin:
         known = self.writers.setdefault(root, {})
         for labels in set(changed):
             if labels not in known:
-                known[labels] = Writers()
+                known[labels] = Writers(labels)
             known[labels].add(owner)
 
     @guarded
@@ -368,7 +372,7 @@ class Plugin:
                 if found.forked:
                     message["incomplete"] = message["incomplete"] or "a fixture that it used forks at its end"
                 message["windows"] = "%x" % (found.windows | int(message["windows"] or "0", 16))
-                message["modules"] = sorted(found.files.union(message["modules"]))
+                message["modules"] = message["modules"] | found.files
         self.send_finished()
 
     def hand_over(self, test, fixtures, message):
@@ -381,7 +385,7 @@ class Plugin:
         ready = [message for _, message, unfinished in self.waiting if not unfinished]
         self.waiting = [waiting for waiting in self.waiting if waiting[2]]
         for message in ready:
-            self.link.send(message)
+            self.lists.send(self.link, message)
 
     @guarded
     def send_rest(self):
@@ -560,8 +564,15 @@ def pytest_runtest_protocol(item, nextitem):
         the.test = None
         test.is_watched = the.watch.is_watching()
         the.watch.rest()
-        the.ended(test, int(wall * 1e6))
-        the.watch.resume()
+        # What is made and dropped here would bring the collector to look at all that the tests have.
+        collects = _collects()
+        _collect_not()
+        try:
+            the.ended(test, int(wall * 1e6))
+        finally:
+            if collects:
+                _collect()
+            the.watch.resume()
 
 
 @hookimpl(hookwrapper=True)

@@ -58,7 +58,8 @@ class Watch:
         self.codes = {}
         self.known = []
         self.told = 0
-        self.mentioned, self.gates = {}, {}
+        #: Which bodies have a name, as bits.
+        self.mentioned = {}
         self.bodies = set()
         self.everybody = Owner("everybody")
         self.stack = [self.everybody]
@@ -136,10 +137,10 @@ class Watch:
         self.link.mark(self.number, False)
         bodies = self.take()
         owner = self.owner
-        message = {"window": self.number, "bodies": bodies}
+        message = {"window": self.number, "bodies": "%x" % bodies}
         if bodies:
             owner.ran = True
-            owner.bodies |= bits(bodies)
+            owner.bodies |= bodies
         if self.told < len(self.known):
             message["new"] = self.known[self.told :]
             self.told = len(self.known)
@@ -149,7 +150,8 @@ class Watch:
         if owner.lists:
             message["lists"] = sorted(folder for folder, others in owner.lists.items() if not others)
             owner.lists = {}
-        self.link.send_later(message)
+        if bodies or len(message) > 2:
+            self.link.send_later(message)
 
     @guarded
     def push(self, owner):
@@ -194,15 +196,18 @@ class Watch:
     # What ran.
 
     def take(self):
-        """The numbers of the bodies that ran in the window that ends."""
+        """The numbers of the bodies that ran in the window that ends, as bits."""
         bodies, self.bodies = self.bodies, set()
-        return list(bodies)
+        return bits(bodies)
+
+    def _take_native(self):
+        return int.from_bytes(self.native.border(), "little")
 
     def start(self):
         self.begin()
         monitoring = getattr(sys, "monitoring", None)
         if self.native is not None and self._start_native(monitoring):
-            self.take = self.native.border
+            self.take = self._take_native
             self.by_function = True
         elif monitoring is not None:
             self._start_monitoring(monitoring)
@@ -313,18 +318,15 @@ class Watch:
             number = len(self.known)
             self.known.append((file, getattr(code, "co_qualname", code.co_name)))
             for name in mentions(code):
-                self.mentioned.setdefault(name, set()).add(number)
+                self.mentioned[name] = self.mentioned.get(name, 0) | 1 << number
         self.codes[id(code)] = (number, code)
         return number
 
     def mention(self, labels):
         """The bodies that have one of these names, as bits."""
-        count, found = self.gates.get(labels, (-1, 0))
-        if count != len(self.known):
-            found = 0
-            for label in labels:
-                found |= bits(self.mentioned.get(label, ()))
-            self.gates[labels] = (len(self.known), found)
+        found = 0
+        for label in labels:
+            found |= self.mentioned.get(label, 0)
         return found
 
 

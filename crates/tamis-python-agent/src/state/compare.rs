@@ -64,14 +64,31 @@ fn is_same_node(look: &Look, node: &Node) -> bool {
     rest.0.is_empty()
 }
 
+impl Look {
+    fn is_same_at(&mut self, at: usize) -> bool {
+        let Some(node) = self.nodes.get(at) else { return false };
+        if self.is_same_memory(node) {
+            return true;
+        }
+        let (is_same, has_memory) = (is_same_node(self, node), has_memory(node));
+        if is_same && has_memory {
+            self.note_memory(at);
+        }
+        is_same
+    }
+}
+
+fn has_memory(node: &Node) -> bool {
+    node.kind.as_ref().is_some_and(|kind| kind.words != 0)
+}
+
 impl State {
     /// Looks again where something is different; the root, what changed, and the look before.
     pub(super) fn compare(&mut self, mut root: Root) -> (Root, Obj, Option<Look>) {
         let mut changed = Changed::default();
         root.look.closed.iter().for_each(|label| changed.add(&root.look, *label, None));
-        if root.look.nodes.iter().all(|node| is_same_node(&root.look, node))
-            && is_same_content(&root.look)
-        {
+        let is_same = (0..root.look.nodes.len()).all(|at| root.look.is_same_at(at));
+        if is_same && is_same_content(&root.look) {
             return (root, changed.list(), None);
         }
         let now = self.look(&root.names, Some(&root.look));

@@ -42,7 +42,11 @@ pub(super) struct Kind {
     pub(super) is_fixed: bool,
     pub(super) way: Way,
     pub(super) traverse: Option<Traverse>,
+    /// Whether only some of its objects can be traversed: classes, of which static ones cannot.
+    pub(super) asks: bool,
     pub(super) digest: Option<Strong>,
+    /// How many words behind the head say all that it refers to; 0 where they do not.
+    pub(super) words: u16,
     /// Names and functions that get the value.
     pub(super) slots: Vec<(Strong, Strong)>,
     _type: Strong,
@@ -53,6 +57,25 @@ impl Kind {
         matches!(self.way, Way::Dict | Way::DictInstance)
     }
 }
+
+/// Functions, cells and methods hold what they refer to in themselves: as long as their memory is the same, so is that.
+unsafe fn words_of(kind: Obj, way: Way) -> u16 {
+    let is_small = kind == &raw mut PyCell_Type || kind == &raw mut PyMethod_Type;
+    if way != Way::Function && !is_small {
+        return 0;
+    }
+    // SAFETY: a type; what is no number is an error, which is cleared.
+    unsafe {
+        let size = Strong::owned(PyObject_GetAttrString(kind, c"__basicsize__".as_ptr()));
+        let size = size.map_or(0, |size| PyLong_AsLong(size.get()));
+        PyErr_Clear();
+        let words = size / 8 - HEAD_WORDS as i64;
+        if size % 8 == 0 { u16::try_from(words).unwrap_or(0) } else { 0 }
+    }
+}
+
+/// The count and the type of an object.
+pub(super) const HEAD_WORDS: usize = 2;
 
 #[derive(Debug)]
 pub(super) struct Kinds {
@@ -91,6 +114,8 @@ impl Kinds {
         // SAFETY: a type, and what Python says of it; an answer that is not understood makes it closed.
         unsafe {
             let traverse = PyType_GetSlot(kind, TP_TRAVERSE);
+            let is_known = PyType_GetFlags(kind) & HAVE_GC != 0;
+            let asks = !PyType_GetSlot(kind, TP_IS_GC).is_null();
             PyErr_Clear();
             let mut found = Kind {
                 is_leaf: false,
@@ -98,9 +123,11 @@ impl Kinds {
                 goes_on: false,
                 is_fixed: kind == &raw mut PyTuple_Type || kind == &raw mut PyFrozenSet_Type,
                 way: Way::Referents,
-                traverse: (!traverse.is_null())
+                asks,
+                traverse: (!traverse.is_null() && is_known)
                     .then(|| std::mem::transmute::<*mut std::ffi::c_void, Traverse>(traverse)),
                 digest: None,
+                words: 0,
                 slots: Vec::new(),
                 _type: Strong::borrowed(kind),
             };
@@ -118,6 +145,7 @@ impl Kinds {
             if what == 2 {
                 found.digest = Some(Strong::borrowed(at(3)));
             }
+            found.words = words_of(kind, found.way);
             let slots = at(4);
             for n in (0..PyTuple_Size(slots).max(0) - 1).step_by(2) {
                 let part = |n| Strong::borrowed(PyTuple_GetItem(slots, n));

@@ -1,7 +1,7 @@
 //! One look: every object that can be reached from a root, and what each refers to.
 
 use super::State;
-use super::kinds::{Kind, Way};
+use super::kinds::{HEAD_WORDS, Kind, Way};
 use crate::layout::{subclasses_of, tag_of};
 use crate::python::*;
 use crate::table::Set;
@@ -24,6 +24,8 @@ pub(super) struct Node {
     pub(super) tag: u64,
     /// What it refers to never changes.
     pub(super) is_fixed: bool,
+    /// Where its own memory is among the words of the look; as many as its kind says.
+    words: u32,
 }
 
 impl Node {
@@ -55,6 +57,8 @@ pub(super) struct Label {
 pub(super) struct Look {
     pub(super) nodes: Vec<Node>,
     edges: Vec<Obj>,
+    /// The memory of objects that hold what they refer to in themselves.
+    words: Vec<u64>,
     pub(super) labels: Vec<Label>,
     pub(super) special: Vec<Special>,
     pub(super) closed: Vec<u32>,
@@ -80,6 +84,12 @@ unsafe extern "C" fn collect(thing: Obj, into: *mut c_void) -> c_int {
     0
 }
 
+/// The memory of an object that is held, behind its head, as far as its kind says.
+unsafe fn memory(thing: Obj, kind: &Kind) -> &[u64] {
+    // SAFETY: an object of this kind is as long; nothing writes to it while this is used.
+    unsafe { std::slice::from_raw_parts(thing.cast::<u64>().add(HEAD_WORDS), kind.words as usize) }
+}
+
 /// Whether the collector can go through an object; a static type, for one, cannot be traversed.
 unsafe fn is_traversed(thing: Obj) -> bool {
     // SAFETY: an object.
@@ -98,7 +108,7 @@ pub(super) unsafe fn traverse(thing: Obj, kind: &Kind, visit: Visit, data: *mut 
     // SAFETY: the slot of the object's own type.
     unsafe {
         if let Some(traverse) = kind.traverse
-            && is_traversed(thing)
+            && (!kind.asks || is_traversed(thing))
         {
             traverse(thing, visit, data);
         }
@@ -112,6 +122,7 @@ impl Look {
         Self {
             nodes: Vec::with_capacity(room(|look| look.nodes.len())),
             edges: Vec::with_capacity(room(|look| look.edges.len())),
+            words: Vec::with_capacity(room(|look| look.words.len())),
             labels: vec![Label { before: 0, name: None, depth: 0 }],
             special: Vec::new(),
             closed: Vec::new(),
@@ -155,8 +166,31 @@ impl Look {
         // SAFETY: a dictionary.
         let tag = if kind.way == Way::Dict { unsafe { tag_of(thing.get()) } } else { 0 };
         let is_fixed = kind.is_fixed;
-        self.nodes.push(Node { thing, kind: Some(kind), label, start, end, tag, is_fixed });
+        let words = self.words.len() as u32;
+        // SAFETY: the object is held.
+        self.words.extend(unsafe { memory(thing.get(), &kind) });
+        self.nodes.push(Node { thing, kind: Some(kind), label, start, end, tag, is_fixed, words });
         self.nodes.len() - 1
+    }
+
+    /// Whether the memory that says all is as it was.
+    pub(super) fn is_same_memory(&self, node: &Node) -> bool {
+        let Some(kind) = node.kind.as_ref().filter(|kind| kind.words != 0) else { return false };
+        let start = node.words as usize;
+        let was = self.words.get(start..start + kind.words as usize);
+        // SAFETY: the object is held.
+        was == Some(unsafe { memory(node.thing.get(), kind) })
+    }
+
+    /// Notes the memory of a node that refers to what it did; for one, the interpreter counts in functions.
+    pub(super) fn note_memory(&mut self, at: usize) {
+        let Some(node) = self.nodes.get(at) else { return };
+        let Some(kind) = &node.kind else { return };
+        let start = node.words as usize;
+        if let Some(was) = self.words.get_mut(start..start + kind.words as usize) {
+            // SAFETY: the object is held.
+            was.copy_from_slice(unsafe { memory(node.thing.get(), kind) });
+        }
     }
 
     /// Keeps which subclasses a class has.
@@ -172,7 +206,8 @@ impl Look {
             let end = self.edges.len() as u32;
             let thing = Strong::borrowed(class);
             let (label, tag, is_fixed) = (0, 0, false);
-            self.nodes.push(Node { thing, kind: None, label, start, end, tag, is_fixed });
+            let words = 0;
+            self.nodes.push(Node { thing, kind: None, label, start, end, tag, is_fixed, words });
         }
     }
 }

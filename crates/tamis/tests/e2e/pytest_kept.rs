@@ -10,7 +10,23 @@ use std::collections::BTreeSet;
 const BELOW: &str = "def below():\n    return 1\n\n\ndef other():\n    return 5\n\n\n";
 
 /// Ways to keep something, by name.
-const WAYS: [(&str, &str); 34] = [
+const WAYS: [(&str, &str); 38] = [
+    (
+        "defaults_of_a_function",
+        "def kept(v=None):\n    return v\ndef use():\n    if kept() is None:\n        kept.__defaults__ = (below(),)\n    return kept()\n",
+    ),
+    (
+        "defaults_by_name",
+        "def kept(*, v=None):\n    return v\ndef use():\n    if kept() is None:\n        kept.__kwdefaults__ = {'v': below()}\n    return kept()\n",
+    ),
+    (
+        "function_called_often",
+        "def kept(v=None):\n    return v\nfor _ in range(1000):\n    kept()\ndef use():\n    if kept() is None:\n        kept.__defaults__ = (below(),)\n    return kept()\n",
+    ),
+    (
+        "cell_from_outside",
+        "def make():\n    v = None\n    def kept():\n        return v\n    return kept\nkept = make()\ndef use():\n    if kept() is None:\n        kept.__closure__[0].cell_contents = below()\n    return kept()\n",
+    ),
     ("cached_function", "import functools\n@functools.lru_cache\ndef use():\n    return below()\n"),
     (
         "cached_with_keys",
@@ -257,4 +273,22 @@ fn what_is_not_of_the_project_counts_for_nobody() {
     assert_eq!(changed(&project, "other.py", "1", "2"), one("test_a.py::test_other"));
     assert_eq!(changed(&project, "loads.py", "'json'", "'re'"), one("test_b.py::test_load"));
     assert_eq!(changed(&project, "page.txt", "one", "two"), one("test_c.py::test_page"));
+}
+
+/// What counts for all tests of a file is kept from one to the next: what one of them imports late counts for those after
+/// it that use it.
+#[test]
+fn what_a_test_imports_late_counts_for_the_tests_of_its_file_that_use_it() {
+    let file = |name: &str, text: &str| (name.to_owned(), text.to_owned());
+    let tests = "def test_before():\n    pass\n\n\ndef test_late():\n    import late\n    assert late.value()\n\n\ndef test_between():\n    pass\n\n\ndef test_after():\n    import deep\n    assert deep.ALL[0]\n";
+    let files = [
+        file("late.py", "import deep\n\n\ndef value():\n    return deep.ALL[0]\n"),
+        file("deep.py", "ALL = []\n\n\ndef fill():\n    return 1\n\n\nALL.append(fill())\n"),
+        file("test_a.py", tests),
+    ];
+    let Some(project) = project_with(&files) else { return };
+    assert_eq!(runs_of(&project).len(), 4);
+    let selected = changed(&project, "deep.py", "return 1", "return 2");
+    let expected = ["test_a.py::test_after", "test_a.py::test_late"].map(str::to_owned);
+    assert_eq!(selected, BTreeSet::from(expected));
 }
