@@ -2,6 +2,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
+use tamis_core::record::Origin;
 use tamis_remote::pack;
 use tamis_remote::trust::Trust;
 use tamis_store::{Shipment, Store};
@@ -12,7 +13,7 @@ fuzz_target!(|data: &[u8]| {
     if let Ok(shipment) = postcard::from_bytes::<Shipment>(data) {
         let folder = tempfile::tempdir().expect("a folder");
         let (store, _) = Store::open(folder.path()).expect("a store");
-        let _ = store.take_in(&shipment, "fuzz");
+        let _ = store.take_in(&shipment, &Origin::Named("fuzz".into()));
         let _ = store.tests();
     }
 });
