@@ -149,14 +149,20 @@ impl Agent {
         self.tell_covered(jni);
         let mut desk = self.desk();
         let (test, boundaries) = desk.tests.begin(framework, class);
-        if !boundaries.is_empty() {
-            self.pass(jni, &mut desk, boundaries);
-            match self.running(jni) {
-                Some(running) => desk.still_running(running),
-                None => desk.link.tell(&FromJvm::Trouble(STACKS.to_owned())),
-            }
-        }
+        self.pass_begin(jni, &mut desk, boundaries);
         test
+    }
+
+    /// Tests begin, if any do, beside what threads are in.
+    fn pass_begin(&self, jni: Jni, desk: &mut Desk, boundaries: Vec<Boundary>) {
+        if boundaries.is_empty() {
+            return;
+        }
+        self.pass(jni, desk, boundaries);
+        match self.running(jni) {
+            Some(running) => desk.still_running(running),
+            None => desk.link.tell(&FromJvm::Trouble(STACKS.to_owned())),
+        }
     }
 
     /// The probes of the methods that threads are in. Those were passed when they were entered, perhaps
@@ -285,10 +291,8 @@ impl Agent {
     pub(crate) fn group_member(&self, jni: Jni, framework: &str, class: &str) {
         self.tell_covered(jni);
         let mut desk = self.desk();
-        let boundaries = desk.tests.settle(class);
-        self.pass(jni, &mut desk, boundaries);
-        let boundary = desk.tests.group_member(framework, class);
-        self.pass(jni, &mut desk, boundary);
+        let boundaries = desk.tests.group_member(framework, class);
+        self.pass_begin(jni, &mut desk, boundaries);
     }
 
     pub(crate) fn group_ends(&self, jni: Jni, framework: &str, failed: bool) {

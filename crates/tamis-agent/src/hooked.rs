@@ -75,9 +75,24 @@ pub(crate) fn of_tests(class: &[u8], name: &[u8], descriptor: &[u8]) -> Option<H
             },
             _ if is_ant_task(class) => (name == b"execute" && descriptor == b"()V")
                 .then_some(Hook::AtStart { owner: ANT, name: "taskBegins", arguments: &[] }),
-            b"org/testng/TestRunner" | b"org/testng/SuiteRunner" => {
-                (name == b"run" && descriptor == b"()V").then_some(Hook::Around("testng"))
-            }
+            b"org/testng/TestRunner" | b"org/testng/SuiteRunner" => match name {
+                b"run" if descriptor == b"()V" => Some(Hook::Around("testng")),
+                // Which tests it has is known when this returns.
+                b"init" if class.ends_with(b"SuiteRunner") => Some(Hook::Around("testng-suite")),
+                _ => None,
+            },
+            b"org/testng/internal/TestMethodWorker"
+            | b"org/testng/internal/invokers/TestMethodWorker" => match name {
+                b"invokeTestMethods" if descriptor.starts_with(b"(Lorg/testng/ITestNGMethod;") => {
+                    Some(Hook::AroundOrLeave("testng-methods"))
+                }
+                b"invokeAfterClassMethods"
+                    if descriptor == b"(Lorg/testng/ITestClass;Lorg/testng/IMethodInstance;)V" =>
+                {
+                    Some(Hook::Around("testng-after-class"))
+                }
+                _ => None,
+            },
             b"org/junit/runner/JUnitCore" => (name == b"run"
                 && descriptor.starts_with(b"(Lorg/junit/runner/Runner;)"))
             .then_some(Hook::AtStart {

@@ -55,9 +55,10 @@ use std::panic::catch_unwind;
 use tamis_jvm_wire::{Options, Role};
 
 /// The classes of `java/`, compiled; in the order in which they can be defined.
-const CLASSES: [(&CStr, &[u8]); 20] = [
+const CLASSES: [(&CStr, &[u8]); 21] = [
     (c"java/lang/TamisMarks", include_bytes!("../java/classes/java/lang/TamisMarks.class")),
     (c"java/lang/TamisRunners", include_bytes!("../java/classes/java/lang/TamisRunners.class")),
+    (c"java/lang/TamisTestng", include_bytes!("../java/classes/java/lang/TamisTestng.class")),
     (c"java/lang/TamisMaven", include_bytes!("../java/classes/java/lang/TamisMaven.class")),
     (c"java/lang/TamisLoaders", include_bytes!("../java/classes/java/lang/TamisLoaders.class")),
     (c"java/lang/TamisUnits", include_bytes!("../java/classes/java/lang/TamisUnits.class")),

@@ -41,17 +41,21 @@ extern "system" fn Java_java_lang_TamisMethods_methodEnds(
     guarded((), |agent| agent.method_ends(jni, method.cast_unsigned(), failed != 0));
 }
 
-/// `static native String choose(String name, String[] methods)`
+/// `static native String choose(String name, String[] methods, boolean madeBefore)`
 #[unsafe(no_mangle)]
 extern "system" fn Java_java_lang_TamisMethods_choose(
     jni: Jni,
     _: Object,
     name: Object,
     methods: Object,
+    made_before: u8,
 ) -> Object {
     guarded(Object::NULL, |agent| {
-        let methods =
-            Methods { class: jni.text(name).unwrap_or_default(), methods: jni.texts(methods) };
+        let methods = Methods {
+            class: jni.text(name).unwrap_or_default(),
+            methods: jni.texts(methods),
+            made_before: made_before != 0,
+        };
         let count = methods.methods.len();
         match agent.ask(&FromJvm::Methods(methods)) {
             // Another number would be an answer to another question.

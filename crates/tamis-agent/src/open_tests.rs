@@ -3,7 +3,7 @@
 //! A test is one class. It is open from the first begin of its class to the matching end, on
 //! whatever threads: a class that a runner enters again inside itself is the same test, deeper.
 //! Several classes can be open; a window belongs to all of them. Classes of one *group* (TestNG)
-//! end together when the last run of the group ends. Where methods are distinguished, a class has
+//! end when that is said, or together when the last run of the group ends. Where methods are distinguished, a class has
 //! [`stretches`]. Some suites of JUnit 3 run the tests of a class one by one, thousands of them, with nothing
 //! of the class around them: so such a class stays open until another one begins.
 
@@ -78,17 +78,15 @@ impl Tests {
             return (test.id, Vec::new());
         }
         let mut boundaries = self.settle(class);
-        let divides = self.methods && self.open.is_empty();
-        let boundary = self.start(framework, class, None);
-        let id = boundary.test;
-        boundaries.push(boundary);
-        if divides {
-            boundaries.extend(self.next_stretch(0, None));
-        }
+        let started = self.start(framework, class, None);
+        let id = started[0].test;
+        boundaries.extend(started);
         (id, boundaries)
     }
 
-    fn start(&mut self, framework: &str, class: &str, group: Option<String>) -> Boundary {
+    /// The begin of the class, and of its first stretch where it has any.
+    fn start(&mut self, framework: &str, class: &str, group: Option<String>) -> Vec<Boundary> {
+        let divides = self.methods && self.open.is_empty();
         let open = self.open();
         self.last += 1;
         let id = self.last;
@@ -108,7 +106,12 @@ impl Tests {
             framework: framework.to_owned(),
             stretch: None,
         };
-        Boundary { open, message: FromJvm::Began(began), test: id, begins: true }
+        let begins = Boundary { open, message: FromJvm::Began(began), test: id, begins: true };
+        let mut boundaries = vec![begins];
+        if divides {
+            boundaries.extend(self.next_stretch(0, None));
+        }
+        boundaries
     }
 
     /// The boundaries, if this was the outermost level.
@@ -168,8 +171,11 @@ impl Tests {
     /// A failure that is known to be one of this class; of all where it is not open.
     pub(crate) fn failed_in(&mut self, class: &str) {
         match self.open.iter_mut().find(|test| test.class == class) {
-            Some(test) if test.stretch.is_none() => test.failed = true,
-            _ => self.failed(),
+            Some(test) => {
+                test.failed = true;
+                test.stretch.iter_mut().for_each(|stretch| stretch.failed = true);
+            }
+            None => self.failed(),
         }
     }
 
@@ -180,14 +186,16 @@ impl Tests {
         }
     }
 
-    /// A class of the group runs; it stays open until the group ends.
-    pub(crate) fn group_member(&mut self, framework: &str, class: &str) -> Option<Boundary> {
+    /// A class of the group runs; it stays open until its end is said, or the group ends.
+    pub(crate) fn group_member(&mut self, framework: &str, class: &str) -> Vec<Boundary> {
         // Without a run around it nothing would close it.
-        self.groups.iter().find(|group| group.framework == framework)?;
-        if self.open.iter().any(|test| test.class == class) {
-            return None;
+        let is_around = self.groups.iter().any(|group| group.framework == framework);
+        if !is_around || self.open.iter().any(|test| test.class == class) {
+            return Vec::new();
         }
-        Some(self.start(framework, class, Some(framework.to_owned())))
+        let mut boundaries = self.settle(class);
+        boundaries.extend(self.start(framework, class, Some(framework.to_owned())));
+        boundaries
     }
 
     /// A run ends; the tests of a group without runs are then closed by [`Self::next_orphan`].
@@ -264,8 +272,8 @@ mod tests {
     fn a_failure_in_a_group_belongs_to_its_class() {
         let mut tests = Tests::default();
         tests.group_begin("testng");
-        let one = tests.group_member("testng", "a.One").unwrap().test;
-        let two = tests.group_member("testng", "a.Two").unwrap().test;
+        let one = tests.group_member("testng", "a.One")[0].test;
+        let two = tests.group_member("testng", "a.Two")[0].test;
         tests.failed_in("a.Two");
         tests.group_end("testng", false);
         let verdicts = [tests.next_orphan(), tests.next_orphan()].map(|ended| {
@@ -283,15 +291,34 @@ mod tests {
     #[test]
     fn a_group_ends_with_its_last_run() {
         let mut tests = Tests::default();
-        assert_eq!(tests.group_member("testng", "a.T"), None);
+        assert_eq!(tests.group_member("testng", "a.T"), []);
         tests.group_begin("testng");
         tests.group_begin("testng");
-        let one = tests.group_member("testng", "a.T").unwrap().test;
-        assert_eq!(tests.group_member("testng", "a.T"), None);
+        let one = tests.group_member("testng", "a.T")[0].test;
+        assert_eq!(tests.group_member("testng", "a.T"), []);
         tests.group_end("testng", false);
         assert_eq!(tests.next_orphan(), []);
         tests.group_end("testng", false);
         assert_eq!(tests.next_orphan()[0].test, one);
+        assert_eq!(tests.next_orphan(), []);
+    }
+
+    #[test]
+    fn a_class_of_a_group_ends_when_that_is_said_and_has_methods_while_it_is_alone() {
+        let mut tests = Tests::new(true, true);
+        tests.group_begin("testng");
+        let begun = tests.group_member("testng", "a.One");
+        assert_eq!(begun.len(), 2);
+        let method = tests.method_begins("a.One#m");
+        tests.failed_in("a.One");
+        assert_eq!(verdict(tests.method_ends(method.id, false)), Some(Verdict::Failed));
+        assert_eq!(verdict(tests.end_class("a.One", false)), Some(Verdict::Failed));
+        assert_eq!(tests.open(), [0; 0]);
+        tests.group_member("testng", "a.Two");
+        assert_eq!(tests.group_member("testng", "a.Three").len(), 1);
+        assert_eq!(verdict(tests.end_class("a.Two", false)), Some(Verdict::Passed));
+        tests.group_end("testng", false);
+        assert_eq!(verdict(tests.next_orphan()), Some(Verdict::Passed));
         assert_eq!(tests.next_orphan(), []);
     }
 

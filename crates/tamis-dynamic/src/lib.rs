@@ -61,5 +61,5 @@ pub use discovery::outermost;
 pub use facts::{Fact, FactKind, answer};
 pub use jvm::Jvm;
 pub use seen::Depends;
-pub use tags::tags;
+pub use tags::{needs_others, tags};
 pub use test_methods::MethodDepends;

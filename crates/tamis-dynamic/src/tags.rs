@@ -44,6 +44,24 @@ pub fn tags(index: &ClassIndex, class: &str) -> BTreeSet<String> {
     tags
 }
 
+const TESTNG: &str = "org.testng.annotations.Test";
+
+/// A test class of TestNG whose tests need those of other classes to run before them, by groups or by the full
+/// names of methods: without these classes TestNG runs nothing at all.
+pub fn needs_others(index: &ClassIndex) -> Option<&str> {
+    index.find_dotted(TESTNG)?;
+    let is_of_testng = |class: &&str| index.header_names(class).iter().any(|n| n == TESTNG);
+    index.project_classes().filter(is_of_testng).find(|class| {
+        let texts = texts(index, class);
+        let is_method = |text: &String| {
+            let owner = text.rsplit_once('.').map(|(owner, _)| owner);
+            owner.is_some_and(|o| o != *class && index.find_dotted(o).is_some_and(|f| f.is_project))
+        };
+        texts.contains("dependsOnGroups")
+            || texts.contains("dependsOnMethods") && texts.iter().any(is_method)
+    })
+}
+
 /// All texts among the constants of a class of the project. One that cannot be read has none: the
 /// decision about it is not made here.
 fn texts(index: &ClassIndex, class: &str) -> BTreeSet<String> {

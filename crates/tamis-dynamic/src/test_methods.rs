@@ -9,7 +9,8 @@
 //!
 //! A class is **not divided** where methods may share more than that:
 //! * its framework fixes their order, or gives them one object (by annotation, or because no constructor
-//!   of the class ran for a method);
+//!   of the class ran for a method, unless the runner says that it made the objects before, as JUnit 3 does
+//!   for each method and TestNG for all of them, whose object the agent looks at);
 //! * a method names a static field of the test class, of those nested with it or above it, that can
 //!   change;
 //! * a method calls objects whose making does not count for it: neither it nor the class made them, and no
@@ -53,8 +54,12 @@ impl Jvm {
     }
 
     /// What each method of a test class depends on, which is about to [end](Jvm::ended); or why they
-    /// cannot be distinguished.
-    pub fn methods_ended(&mut self, of: u32) -> Result<Vec<MethodDepends>, String> {
+    /// cannot be distinguished. Where their objects were made before, nobody has to have made one during a method.
+    pub fn methods_ended(
+        &mut self,
+        of: u32,
+        made_before: bool,
+    ) -> Result<Vec<MethodDepends>, String> {
         let Some(divided) = self.tests.divided.remove(&of) else {
             return Err("its methods were not reported".into());
         };
@@ -72,7 +77,11 @@ impl Jvm {
         }
         let classes: BTreeSet<&str> = methods.keys().map(|method| class_of(method)).collect();
         self.check_annotations(&divided.shared.own_class, &classes)?;
-        let made = self.made(&divided.shared);
+        let mut made = self.made(&divided.shared);
+        if made_before {
+            self.kinds.update(&self.calls, &mut self.names);
+            self.forget_own(&classes, &mut made);
+        }
         // They are to each other what earlier tests are.
         let earlier = self.tests.ended.len();
         for (id, _, seen) in &divided.done {
@@ -84,7 +93,9 @@ impl Jvm {
             // Which methods there are follows from these.
             seen.classes.extend(classes.iter().map(|class| (*class).to_owned()));
             let counted = self.depends_on(&seen, &made);
-            self.check_object(method, &own)?;
+            if !made_before {
+                self.check_object(method, &own)?;
+            }
             self.check_statics(method, &own, &divided.shared.own_class)?;
             self.check_strangers(method, &own, &counted)?;
             let method = method.to_owned();
@@ -115,6 +126,17 @@ impl Jvm {
     fn made(&self, seen: &Seen) -> FxHashSet<NameId> {
         let methods = seen.hits.iter().filter_map(|probe| self.calls.method(probe));
         methods.filter(|(_, method)| method.is_constructor).map(|(class, _)| class.name).collect()
+    }
+
+    /// What objects of the test class hold is not from one method to the next.
+    fn forget_own(&self, classes: &BTreeSet<&str>, made: &mut FxHashSet<NameId>) {
+        let ids = classes.iter().filter_map(|class| known_class_id(class, &self.names));
+        let own: FxHashSet<NameId> =
+            ids.flat_map(|id| self.calls.parents_of(&self.kinds, id).chain([id])).collect();
+        let others = made.iter().filter(|class| !own.contains(class));
+        let above_others: FxHashSet<NameId> =
+            others.flat_map(|&class| self.calls.parents_of(&self.kinds, class)).collect();
+        made.retain(|class| !own.contains(class) || above_others.contains(class));
     }
 
     /// A method that did anything must have had an object of its own.

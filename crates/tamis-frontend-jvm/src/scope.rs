@@ -51,12 +51,24 @@ impl KnownScope for GoalFacts {
     }
 
     fn decides_together(&self) -> bool {
-        self.measured.is_some()
+        self.measured.is_some() || tamis_dynamic::needs_others(&self.index).is_some()
     }
 
     fn wanted_besides(&self, store: Option<&Store>, planned: &[Planned]) -> Vec<(usize, String)> {
         let measured = self.measured.as_ref().filter(|measured| measured.keeps);
-        measured.map(|m| kept_coverage::wanted(self, &m.by, store, planned)).unwrap_or_default()
+        let by_coverage = measured.map(|m| kept_coverage::wanted(self, &m.by, store, planned));
+        let mut wanted = by_coverage.unwrap_or_default();
+        if planned.iter().all(Planned::skips) && wanted.is_empty() {
+            return wanted;
+        }
+        if let Some(class) = tamis_dynamic::needs_others(&self.index) {
+            let others = planned.iter().enumerate().filter(|(_, planned)| planned.skips());
+            let others = others.filter(|(at, _)| wanted.iter().all(|(known, _)| known != at));
+            let why = format!("{class} needs tests of other classes to run before it");
+            let others: Vec<_> = others.map(|(at, _)| (at, why.clone())).collect();
+            wanted.extend(others);
+        }
+        wanted
     }
 
     fn may_divide(&self) -> bool {

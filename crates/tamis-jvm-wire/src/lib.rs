@@ -20,7 +20,7 @@ use std::io::Read;
 use tamis_wire::{FrameError, FromProcess, Payload};
 
 /// Both sides are of one build; this tells a stale agent file.
-pub const VERSION: u32 = 8;
+pub const VERSION: u32 = 9;
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum FromJvm {
@@ -339,6 +339,8 @@ pub struct Methods {
     pub class: String,
     /// `com.acme.FooTest#bar`, by the class that they run in.
     pub methods: Vec<String>,
+    /// The runner makes their objects before any of them runs: one for each, or one that the agent looks at.
+    pub made_before: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]

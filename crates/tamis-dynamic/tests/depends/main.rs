@@ -6,3 +6,4 @@ mod headers;
 mod play;
 mod state;
 mod test_methods;
+mod testng;

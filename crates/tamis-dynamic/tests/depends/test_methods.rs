@@ -18,7 +18,7 @@ fn divided(
         play.ran(&[100, stretch], ran);
         play.jvm.stretch_ended(100, stretch);
     }
-    let all = play.jvm.methods_ended(100);
+    let all = play.jvm.methods_ended(100, false);
     play.jvm.ended(100);
     all
 }
@@ -149,9 +149,9 @@ fn constants_of_an_enum_are_there_for_everybody() {
 fn what_was_not_told_is_not_divided() {
     let mut play = play(PLAIN, &[]);
     play.jvm.began(1, "T");
-    assert!(play.jvm.methods_ended(1).is_err());
+    assert!(play.jvm.methods_ended(1, false).is_err());
     play.jvm.ended(1);
     play.jvm.began(2, "T");
     play.jvm.stretch_began(2, 3, Some("T#a"));
-    assert!(play.jvm.methods_ended(2).is_err(), "it did not end");
+    assert!(play.jvm.methods_ended(2, false).is_err(), "it did not end");
 }

@@ -108,6 +108,7 @@ impl JvmModel {
         }
         let units: BTreeSet<_> = listed.methods.iter().map(|name| methods::unit(name)).collect();
         let plan = goal.methods.plans.remove(&listed.class).filter(|plan| plan.is_of(&units));
+        unit.division.made_before = listed.made_before;
         unit.division.listed = Some(listed.methods.iter().cloned().collect());
         let Some(PartsPlan { mut parts }) = plan else { return answers };
         let mut proofs = Vec::new();
@@ -136,7 +137,7 @@ impl JvmModel {
         division: &mut Division,
     ) -> Result<Vec<MethodReport>, String> {
         let Some(host) = self.jvms.hosts.get_mut(&pid) else { return Ok(Vec::new()) };
-        let depends = host.jvm.methods_ended(test);
+        let depends = host.jvm.methods_ended(test, division.made_before);
         if let Some(why) = division.undivided.take() {
             return Err(why);
         }

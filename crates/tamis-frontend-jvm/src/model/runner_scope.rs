@@ -535,11 +535,7 @@ fn configuration(
     hello: &Hello,
     modules: &[Vec<u8>],
 ) -> Configuration {
-    // Their own arguments choose tests and name working files.
-    let command = match hello.command.split(' ').next() {
-        Some(main) if main.starts_with(ANT) || main.starts_with(GRADLE) => main,
-        _ => &hello.command,
-    };
+    let command = how_started(&hello.command);
     // Ours is another one each time.
     let is_ours = |a: &str| a.starts_with("-agentpath:") && a.contains("role=launched");
     let arguments = hello.vm_arguments.iter().map(String::as_str).filter(|a| !is_ours(a));
@@ -551,6 +547,21 @@ fn configuration(
     let jdk = tamis_jdk::identity(Path::new(&hello.java_home));
     let named = [("the program's arguments", command), ("the JVM's arguments", arguments.as_str())];
     Configuration::new(project, named.into_iter().chain(properties), &jdk, modules)
+}
+
+/// The words behind a program that count. Those of Ant and Gradle to their runners choose tests and name working
+/// files; but whether Ant gives one test class to a JVM or a file with several counts: in a shared JVM each
+/// finds what others left.
+fn how_started(command: &str) -> &str {
+    let main = command.split(' ').next().unwrap_or_default();
+    if !(main.starts_with(ANT) || main.starts_with(GRADLE)) {
+        return command;
+    }
+    const SEVERAL: &str = " testsfile=";
+    match command[main.len()..].starts_with(SEVERAL) {
+        true => &command[..main.len() + SEVERAL.len()],
+        false => main,
+    }
 }
 
 /// Ant itself, not what it starts.
@@ -622,6 +633,16 @@ mod tests {
         for now in [all(&[("a", "2")]), all(&[]), all(&[("a", "1"), ("b", "1")])] {
             assert!(other_property(&known, &now).is_some(), "{now:?}");
         }
+    }
+
+    #[test]
+    fn one_test_class_or_several_in_a_jvm_of_ant() {
+        let main = "org.apache.tools.ant.taskdefs.optional.junit.JUnitTestRunner";
+        let started = |words: &str| how_started(&format!("{main} {words}")).to_owned();
+        assert_eq!(started("a.OneTest filtertrace=true"), main);
+        assert_eq!(started("testsfile=/tmp/x1 filtertrace=true"), started("testsfile=/tmp/x2"));
+        assert_ne!(started("testsfile=/tmp/x1"), started("a.OneTest"));
+        assert_eq!(how_started("org.junit.runner.JUnitCore a.B"), "org.junit.runner.JUnitCore a.B");
     }
 
     #[test]

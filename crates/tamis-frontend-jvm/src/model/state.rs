@@ -127,6 +127,8 @@ pub(super) struct Division {
     /// As its runner listed them before they ran.
     pub(super) listed: Option<BTreeSet<String>>,
     pub(super) left_out: BTreeSet<String>,
+    /// Its runner made their objects before any of them ran.
+    pub(super) made_before: bool,
     /// Those that ran: when, how, how long.
     pub(super) ran: BTreeMap<String, (SystemTime, Verdict, u64)>,
     /// The stretches between methods.

@@ -139,6 +139,31 @@ fn the_launcher_in_a_jvm_of_its_own() {
     rounds("launcher-forked");
 }
 
+/// What passed in a JVM of its own fails behind a test that leaves something.
+#[test]
+fn a_jvm_for_each_class_proves_nothing_for_a_shared_one() {
+    let Some(project) = project() else { return };
+    project
+        .add(
+            "src/a/OneTest.java",
+            "package a; public class OneTest {
+            @org.junit.Test public void it() { Log.ran(\"OneTest\"); Kept.kept = 1; } }",
+        )
+        .add("src/a/Kept.java", "package a; public class Kept { public static int kept; }")
+        .add(
+            "src/a/TwoTest.java",
+            "package a; public class TwoTest {
+            @org.junit.Test public void it() { Log.ran(\"TwoTest\");
+              org.junit.Assert.assertEquals(0, Kept.kept); } }",
+        );
+    std::fs::remove_file(project.path("src/a/ThreeTest.java")).expect("it is there");
+    ant(&project, "forked").assert_code(0).assert_ran("one JVM each", &["OneTest", "TwoTest"]);
+    ant(&project, "once").assert_code(1).assert_ran("a shared JVM", &["OneTest", "TwoTest"]);
+    // The other way round it stands behind nobody.
+    ant(&project, "forked").assert_code(0);
+    ant(&project, "forked").assert_code(0).assert_ran("one JVM each again", &[]);
+}
+
 /// Ant's runner notes each test in a file for Ant: that does not tie methods together.
 #[test]
 fn methods_in_a_jvm_that_ant_starts() {

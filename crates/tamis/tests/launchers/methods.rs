@@ -92,6 +92,47 @@ fn methods_at_the_same_time_stay_together() {
     }
 }
 
+const THREE: &str = "package a; public class ThreeTest extends junit.framework.TestCase {
+    private final Thing thing = new Thing(); private int kept;
+    @Override protected void setUp() { new Thing().one(); kept = 1; }
+    public void testOne() { Log.ran(\"ThreeTest#testOne\"); assertEquals(1, kept); kept = 7; }
+    public void testTwo() { Log.ran(\"ThreeTest#testTwo\"); assertEquals(1, kept); thing.two(); } }";
+
+const STATIC: &str = "package a; public class StaticTest extends junit.framework.TestCase {
+    private static int kept;
+    public void testOne() { Log.ran(\"StaticTest\"); kept = new Thing().two(); }
+    public void testTwo() { Log.ran(\"StaticTest\"); assertEquals(2, kept); } }";
+
+/// By JUnit 4's runner for them, and by their own.
+#[test]
+fn methods_of_junit_3() {
+    let Some(project) = project(&[("ThreeTest", THREE), ("StaticTest", STATIC)]) else { return };
+    let class_path = format!("classes:{}:{}", project.jar(1), project.jar(2));
+    let words = |main, class| ["java", "-cp", &class_path, main, class].map(str::to_owned);
+    for main in ["org.junit.runner.JUnitCore", "junit.textui.TestRunner"] {
+        project.add("src/a/Thing.java", THING).compile();
+        let run = |class| {
+            let words = words(main, class);
+            call(&project, &[], &words.each_ref().map(String::as_str))
+        };
+        let first = run("a.ThreeTest");
+        first.assert_code(0).assert_ran("first", &["ThreeTest#testOne", "ThreeTest#testTwo"]);
+        assert!(!first.stderr.contains("as a whole"), "{main}: {}", first.stderr);
+        run("a.ThreeTest").assert_code(0).assert_ran("nothing changed", &[]);
+        project.replace("src/a/Thing.java", "return 2", "return 8").compile();
+        run("a.ThreeTest").assert_code(0).assert_ran("Thing.two", &["ThreeTest#testTwo"]);
+        project.replace("src/a/Thing.java", "return 1", "return 9").compile();
+        let both = run("a.ThreeTest");
+        both.assert_code(0).assert_ran("set-up", &["ThreeTest#testOne", "ThreeTest#testTwo"]);
+
+        project.add("src/a/Thing.java", THING).compile();
+        run("a.StaticTest").assert_code(0);
+        project.replace("src/a/Thing.java", "return 2", "return 8").compile();
+        let red = run("a.StaticTest");
+        assert!(red.code != 0, "{main}: {red:?}");
+    }
+}
+
 const OWN_RUNNER: &str = "package a; import org.junit.runners.BlockJUnit4ClassRunner;
     public class OwnRunner extends BlockJUnit4ClassRunner {
       private final Thing kept = new Thing();

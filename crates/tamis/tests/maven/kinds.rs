@@ -33,7 +33,6 @@ fn testng_failsafe_and_classes_at_the_same_time() {
     first.assert_passed("the first build").assert_ran("the first build", ALL);
     assert!(!verify(&maven, "nothing changed").started);
 
-    // Of two TestNG classes in one JVM the first lasts to the end of both.
     maven.replace("ng/src/main/java/k/NgOne.java", "one of ng", "1");
     maven.replace("it/src/main/java/k/ItTwo.java", "two of it", "2");
     maven.replace("mod/src/main/java/k/mod/ModOne.java", "One in", "1 in");

@@ -19,7 +19,7 @@ public final class TamisHooks {
                     }
                     Object begun = begin(kind, runs);
                     if (runs != null) {
-                        TamisMethods.junit4(self, runs);
+                        TamisMethods.junit4(self, runs, arguments[0]);
                     }
                     return begun;
                 case "junit4-method":
@@ -29,7 +29,9 @@ public final class TamisHooks {
                     if (test != null && TamisLauncher.skipsJunit3(self, test)) {
                         return null;
                     }
-                    return begin(kind, test);
+                    Object method3 = test == null ? null : TamisMethods.enter3(self, test);
+                    return method3 == null && test != null && !TamisLauncher.isLeaving(self)
+                            ? begin3(self, test) : method3;
                 case "platform-start":
                     begin("platform", TamisRunners.platform(arguments[0]));
                     Object engine = TamisLauncher.engineStarts(self, arguments[0]);
@@ -41,8 +43,21 @@ public final class TamisHooks {
                     return node != null ? begin(kind, node) : TamisMethods.enterPlatform(descriptor);
                 case "testng":
                     groupBegins(kind);
+                    TamisTestng.runBegins();
                     TamisLauncher.testng(self);
                     return kind;
+                case "testng-suite":
+                    return new Object[] {self};
+                case "testng-after-class":
+                    TamisTestng.methodEnds(arguments[1]);
+                    return new Object[] {arguments[1]};
+                case "testng-methods":
+                    Class<?> type = TamisTestng.type(arguments[0]);
+                    if (type == null) {
+                        return null;
+                    }
+                    TamisTestng.calls(type);
+                    return TamisMethods.enterTestng(self, arguments[0], type);
                 case "testng-status":
                     // ITestResult: 2 is a failure, 4 one within the tolerated percentage.
                     int status = (Integer) arguments[0];
@@ -77,7 +92,15 @@ public final class TamisHooks {
                 ((TamisLauncher) token).engineStarted();
             } else if (token instanceof TamisMethods) {
                 ((TamisMethods) token).leave(thrown);
+            } else if (token instanceof Object[]) {
+                Object about = ((Object[]) token)[0];
+                if (kind.equals("testng-suite")) {
+                    TamisTestng.suiteMade(about);
+                } else {
+                    TamisTestng.methodEnded(about);
+                }
             } else if (token != null) {
+                TamisTestng.runEnds();
                 groupEnds(kind, thrown != null);
             }
         } catch (Throwable problem) {
@@ -108,13 +131,12 @@ public final class TamisHooks {
         }
     }
 
-    /** TestNG calls a method of an object, or a static one. It says itself when all is over. */
+    /** TestNG calls a method of an object, or a static one. */
     public static void testngInvokes(Object method, Object instance) {
         try {
             Class<?> type = instance == null ? TamisRunners.declarer(method) : instance.getClass();
             if (type != null) {
-                TamisGlobals.look();
-                groupMember("testng", type.getName());
+                TamisTestng.calls(type);
             }
         } catch (Throwable problem) {
             trouble("the hook of TestNG failed: " + problem);
@@ -128,6 +150,13 @@ public final class TamisHooks {
         TamisGlobals.look();
         TamisState.look(name);
         return new int[] {testBegins(framework, name)};
+    }
+
+    /** A test or a suite of JUnit 3, whose methods are listed where it is a class of its own. */
+    private static Object begin3(Object test, String name) {
+        Object begun = begin("junit3", name);
+        TamisMethods.junit3(test, name);
+        return begun;
     }
 
     /** All open tests count as failed. */
@@ -146,7 +175,7 @@ public final class TamisHooks {
     private static native void testEnds(int test, boolean failed);
 
     /** Ends the test of this class one level up, if it is open. */
-    private static native void classEnds(String name);
+    static native void classEnds(String name);
 
     /** The same for a test that somebody else tells about. */
     static native void entityEnds(String name, boolean failed);
@@ -154,7 +183,7 @@ public final class TamisHooks {
     /** Several test classes that end together. */
     private static native void groupBegins(String framework);
 
-    private static native void groupMember(String framework, String name);
+    static native void groupMember(String framework, String name);
 
     private static native void groupEnds(String framework, boolean failed);
 

@@ -53,6 +53,11 @@ public final class TamisLauncher implements InvocationHandler {
         LEAVING.set(runner);
     }
 
+    /** Whether the runner's method that is being entered is going to return at once. */
+    static boolean isLeaving(Object runner) {
+        return LEAVING.get() == runner;
+    }
+
     // JUnit 4 and 3
 
     /** Whether something else is around that decides, or that would miss what is left out. */
@@ -316,7 +321,7 @@ public final class TamisLauncher implements InvocationHandler {
         String needed = "";
         for (Object instance : methods) {
             Object method = TamisHooks.call(instance, "getMethod", "()Lorg/testng/ITestNGMethod;");
-            Class<?> type = testngClass(method);
+            Class<?> type = TamisTestng.type(method);
             if (type == null) {
                 return methods;
             }
@@ -326,7 +331,7 @@ public final class TamisLauncher implements InvocationHandler {
                 chosen.put(type, names);
             }
             names.add(String.valueOf(method));
-            if (hasAny(method, "getMethodsDependedUpon") || hasAny(method, "getGroupsDependedUpon")) {
+            if (dependsOnOthers(method)) {
                 // Without what it depends on a method would not run.
                 needed = "tests of this run depend on each other";
             }
@@ -342,7 +347,7 @@ public final class TamisLauncher implements InvocationHandler {
         List<Class<?>> types = new ArrayList<Class<?>>(chosen.keySet());
         for (Object instance : methods) {
             Object method = TamisHooks.call(instance, "getMethod", "()Lorg/testng/ITestNGMethod;");
-            if (asked.reason(types.indexOf(testngClass(method))) == null) {
+            if (asked.reason(types.indexOf(TamisTestng.type(method))) == null) {
                 left.add(instance);
             } else {
                 leftOut = true;
@@ -351,9 +356,9 @@ public final class TamisLauncher implements InvocationHandler {
         return left;
     }
 
-    private static Class<?> testngClass(Object method) {
-        Object type = TamisHooks.call(method, "getRealClass", "()Ljava/lang/Class;");
-        return type instanceof Class ? (Class<?>) type : null;
+    /** Whether a method of TestNG names others that have to run before it. */
+    static boolean dependsOnOthers(Object method) {
+        return hasAny(method, "getMethodsDependedUpon") || hasAny(method, "getGroupsDependedUpon");
     }
 
     private static boolean hasAny(Object method, String name) {

@@ -214,6 +214,24 @@ public final class TamisState {
         return hash;
     }
 
+    /** A number for all that an object holds; zero if that cannot be told. */
+    static long held(Object object) {
+        if (object == null) {
+            return 0;
+        }
+        try {
+            synchronized (KNOWN) {
+                if (heap == null) {
+                    heap = new TamisHeap();
+                }
+                long hash = heap.hashOf(object);
+                return !heap.known() ? 0 : hash == 0 ? 1 : hash;
+            }
+        } catch (Throwable problem) {
+            return 0;
+        }
+    }
+
     /** Classes of the project come from folders. */
     private static boolean isProject(Class<?> type) {
         ProtectionDomain domain = type.getProtectionDomain();
