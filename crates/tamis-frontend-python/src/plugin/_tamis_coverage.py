@@ -5,7 +5,7 @@ coverage.py's hands and told to tamis, which keeps it with the records. Nothing 
 whenever coverage.py hands its data over, together with what the tests covered that do not run. What was measured
 before the first test (imports, collection) is measured in each run.
 
-A test whose children may be measured by themselves, or which measures something itself, has no such data.
+A test that forks, or which measures something itself, has no such data.
 What coverage.py counts in a way that this does not know (`why`) makes all tests run.
 """
 
@@ -22,7 +22,6 @@ _SETTINGS = (
 #: By one of these a process that is started is measured by itself.
 _CHILDREN = ("COVERAGE_PROCESS_START", "COVERAGE_PROCESS_CONFIG", "COV_CORE_SOURCE", "COV_CORE_CONFIG")
 _COPIES = {"os.fork", "os.forkpty"}
-_STARTS = {"os.fork", "os.forkpty", "os.exec", "os.posix_spawn", "os.spawn", "os.system", "subprocess.Popen"}
 _SWITCHING = {"greenlet", "eventlet", "gevent"}
 
 
@@ -73,6 +72,9 @@ class Measured:
             return "it follows code that changes threads by itself (concurrency)"
         if collector._collectors[-1] is not collector:
             return "another measurement is under way"
+        starts = any(os.environ.get(name) for name in _CHILDREN) or getattr(config, "patch", None)
+        if starts or "multiprocessing" in (config.concurrency or ()):
+            return "processes that tests start are measured by themselves"
         if not callable(collector.flush_data) or not isinstance(collector.data, dict):
             return "this version of coverage.py is not known"
         self.branch = bool(collector.branch)
@@ -91,8 +93,6 @@ class Measured:
         self.watch, self.root = watch, watch.root
         self.first = watch.number + 1
         self.restarts = self.collector.tracer_name() == "SysMonitor"
-        starts = any(os.environ.get(name) for name in _CHILDREN) or getattr(self.config, "patch", None)
-        self.counts = _STARTS if starts or "multiprocessing" in (self.config.concurrency or ()) else _COPIES
         sys.addaudithook(self._audit)
         for file, covered in kept.items():
             covered = [tuple(arc) for arc in covered] if self.branch else covered
@@ -102,7 +102,7 @@ class Measured:
         self.take()
 
     def _audit(self, event, _):
-        if self.is_on and event in self.counts:
+        if self.is_on and event in _COPIES:
             self.lost |= 1 << self.watch.number
 
     def _around_flush(self):
