@@ -8,6 +8,10 @@
 //! Trees are compared without positions: comments, blank lines and formatting do not count. A file that is no
 //! Python of the version that the parser knows counts by its bytes.
 
+mod lines;
+
+pub(crate) use lines::{Lines, Position, Statement};
+
 use ruff_python_ast::comparable::ComparableStmt;
 use ruff_python_ast::helpers::any_over_body;
 use ruff_python_ast::{ExceptHandler, Expr, ModModule, Stmt, StmtFunctionDef};
@@ -54,6 +58,11 @@ impl SourceFacts {
             }
             name = name.rsplit_once('.')?.0;
         }
+    }
+
+    /// The fingerprint that statements are named in: of a function, or of the module where this is empty.
+    pub(crate) fn of_owner(&self, name: &str) -> Option<Hash> {
+        if name.is_empty() { Some(self.module) } else { self.functions.get(name).copied() }
     }
 
     /// The body of a function, or that there is none.

@@ -10,17 +10,22 @@
 //!    trees say (`fingerprint`): the body of each function, and a module without them. All other files count
 //!    as the tracer saw them.
 //!
+//! 4. Where coverage is measured, what each test covered is kept with its record (`kept_coverage`), and given back
+//!    to coverage.py for those that do not run.
+//!
 //! Collection is not saved: whenever pytest has to start, it imports all test files, so that a new test, a new
 //! parameter or a new file is seen without a record of it. What is not seen: docs/python.md.
 
 mod fingerprint;
 mod frontend;
+mod kept_coverage;
 mod messages;
 mod model;
 #[cfg(test)]
 mod native;
 mod plugin_files;
 mod scope;
+mod sources;
 mod windows;
 mod words;
 

@@ -1,6 +1,8 @@
 //! What the plugin sends: one JSON text per payload.
 
+use crate::kept_coverage::CoveredLines;
 use serde::Deserialize;
+use std::collections::BTreeMap;
 
 /// How a process says that it is there.
 #[derive(Debug, Default, Deserialize)]
@@ -39,8 +41,20 @@ pub(crate) struct Ask {
     pub(crate) folder: String,
     /// Why all of them have to run.
     pub(crate) everything: Option<String>,
+    /// How coverage is measured, where it is and can be kept.
+    #[serde(default)]
+    pub(crate) coverage: Option<AskedCoverage>,
     /// Which run of pytest asks: all workers of one have the same.
     pub(crate) run: String,
+}
+
+/// How coverage is measured.
+#[derive(Debug, Deserialize)]
+pub(crate) struct AskedCoverage {
+    /// What was kept with the same can be added.
+    pub(crate) settings: String,
+    /// The file that it writes.
+    pub(crate) data: String,
 }
 
 /// What ran in a window of the process.
@@ -59,6 +73,9 @@ pub(crate) struct WindowClosed {
     /// Folders that were listed only to find installed distributions and conftests.
     #[serde(default)]
     pub(crate) lists: Vec<String>,
+    /// What coverage.py measured, by file.
+    #[serde(default)]
+    pub(crate) covered: BTreeMap<String, CoveredLines>,
 }
 
 /// A test ended: what it used.
@@ -87,6 +104,27 @@ pub(crate) struct TestEnded {
     /// It forked: any function of these may have run in the copy.
     #[serde(default)]
     pub(crate) all: Vec<String>,
+    /// What it covered, where that is measured.
+    #[serde(default)]
+    pub(crate) coverage: Option<TestCoverage>,
+}
+
+/// What a test covered.
+#[derive(Debug, Clone, Deserialize)]
+pub(crate) struct TestCoverage {
+    /// The windows in which it covered something; nothing where that is not known.
+    #[serde(default, deserialize_with = "some_numbers")]
+    pub(crate) windows: Option<Vec<u32>>,
+    /// What it covers does not depend on others, nor theirs on it.
+    pub(crate) alone: bool,
+    /// Tests whose files it opened.
+    pub(crate) met: Vec<String>,
+}
+
+fn some_numbers<'de, D: serde::Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<Vec<u32>>, D::Error> {
+    numbers(deserializer).map(Some)
 }
 
 /// The places of the bits that are set.

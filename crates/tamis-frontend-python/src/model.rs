@@ -6,14 +6,15 @@
 //! record is made when the tracer has seen the end of its windows. A source that changed since the command
 //! was prepared may not be what was imported: the tests that use it are not recorded as complete.
 
-use crate::messages::{Ask, Greeting, Message, TestEnded, WindowClosed};
+use crate::kept_coverage::{Covered, CoveredLines, KeptCover, Measurement};
+use crate::messages::{Ask, Greeting, Message, TestCoverage, TestEnded, WindowClosed};
 use crate::plugin_files;
 use crate::scope::{Kind, PytestScope, Sources};
 use crate::windows::Windows;
 use crate::words::runs_pytest;
 use anyhow::Result;
 use rustc_hash::FxHashMap;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::io::Write as _;
 use std::os::unix::ffi::OsStrExt;
@@ -23,12 +24,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 use tamis_core::record::{Observed, Run};
-use tamis_core::{Outcome, PathMap, PortablePath, Question, Taint, TestKey, Unit, Value};
+use tamis_core::{Decision, Outcome, PathMap, PortablePath, Question, Taint, TestKey, Unit, Value};
 use tamis_observe::{Cover, CoveredPaths, Observations, Openings, WindowEnded};
 use tamis_project::given;
 use tamis_session::{
     Invocation, KnownScope, Ledger, Model, NOT_COLLECTED, Place, Services, Start, Units,
 };
+use tamis_store::WithRecord;
 use tamis_wire::{FromProcess, Hello};
 
 #[derive(Debug, Default)]
@@ -45,6 +47,16 @@ pub(crate) struct PytestModel {
     began: (i64, i64),
     remarked: BTreeSet<String>,
     by_files: bool,
+    /// What the tests covered that ran.
+    covers: Vec<TestCover>,
+}
+
+/// A test of a process, and what it covered.
+#[derive(Debug)]
+struct TestCover {
+    pid: u32,
+    key: TestKey,
+    coverage: TestCoverage,
 }
 
 #[derive(Debug)]
@@ -60,6 +72,10 @@ struct Host {
     surroundings: Option<Vec<u32>>,
     openings: Vec<(u32, Openings)>,
     waiting: Vec<(TestEnded, SystemTime)>,
+    /// What was covered in windows.
+    covered: FxHashMap<u32, BTreeMap<String, CoveredLines>>,
+    /// Where coverage.py writes it.
+    data: Option<PathBuf>,
     /// Why nothing is complete from here on.
     trouble: Option<String>,
 }
@@ -76,6 +92,8 @@ impl Host {
             surroundings: None,
             openings: Vec::new(),
             waiting: Vec::new(),
+            covered: FxHashMap::default(),
+            data: None,
             trouble: None,
         }
     }
@@ -83,7 +101,10 @@ impl Host {
     /// What ran and was looked at, as facts of the scope.
     fn settle(&mut self, root: &Path) {
         let Some(scope) = self.scope.clone() else { return };
-        for window in std::mem::take(&mut self.early) {
+        for mut window in std::mem::take(&mut self.early) {
+            if !window.covered.is_empty() {
+                self.covered.insert(window.window, std::mem::take(&mut window.covered));
+            }
             let mut facts: FxHashMap<Arc<str>, Value> = FxHashMap::default();
             self.bodies.names.extend(window.new);
             let Some(ran) = self.bodies.facts(&window.bodies, &scope, &mut self.windows) else {
@@ -217,6 +238,9 @@ impl PytestModel {
     fn ask(&mut self, services: &mut Services<'_, '_>, pid: u32, ask: Ask) {
         let scope = PytestScope::new(Arc::clone(&self.sources), &ask.folder, &ask.scope);
         let scope = scope.running_everything(ask.everything.clone()).keeping_files(self.by_files);
+        let coverage = ask.coverage;
+        let data = coverage.as_ref().map(|coverage| PathBuf::from(&coverage.data));
+        let scope = scope.measuring(coverage.map(|c| Measurement::new(c.settings, &ask.ask)));
         let scope = Arc::new(scope);
         let known: Arc<dyn KnownScope> = Arc::clone(&scope) as _;
         services.ledger.collected.scopes += 1;
@@ -244,10 +268,63 @@ impl PytestModel {
             self.asked_by.get(&key) != Some(&ask.run) || self.answers.get(&key) != Some(&false)
         };
         let run: Vec<bool> = ask.ask.iter().map(needs_to_run).collect();
+        let skipped = ask.ask.iter().zip(&run).filter(|(_, run)| !**run).map(|(node, _)| key(node));
+        let covered = scope.measurement.is_some().then(|| self.kept(services.ledger, skipped));
         if let Some(host) = self.hosts.get_mut(&pid) {
             host.scope = Some(scope);
+            host.data = data;
             host.settle(&self.root);
-            answer(&mut host.answers, &run);
+            match covered {
+                None => answer(&mut host.answers, &run),
+                Some(covered) => {
+                    let both = serde_json::json!({ "run": run, "covered": covered.into_lines() });
+                    answer(&mut host.answers, &both);
+                }
+            }
+        }
+    }
+
+    /// What tests cover that do not run.
+    fn kept(&self, ledger: &Ledger<'_>, skipped: impl Iterator<Item = TestKey>) -> Covered {
+        let mut covered = Covered::default();
+        let Some(store) = ledger.opened_store() else { return covered };
+        for at in skipped.filter_map(|key| self.units.place(&key)) {
+            let Decision::Skip { record, .. } = ledger.report(at).decision else { continue };
+            if let Some(kept) = KeptCover::load(store, record) {
+                // It could be added when that was decided.
+                let _ = kept.add_to(&self.sources, &mut covered);
+            }
+        }
+        covered
+    }
+
+    /// Keeps what tests covered with their records.
+    fn keep_covers(&self, ledger: &Ledger<'_>) {
+        let mut by_test: BTreeMap<&TestKey, Vec<&TestCover>> = BTreeMap::new();
+        for cover in &self.covers {
+            by_test.entry(&cover.key).or_default().push(cover);
+        }
+        let kept = |(key, covers): (&TestKey, Vec<&TestCover>)| {
+            let record = ledger.passed_record(key)?;
+            let scope = self.hosts.get(&covers.first()?.pid)?.scope.as_ref()?;
+            let mut covered = Covered::default();
+            for cover in &covers {
+                let host = self.hosts.get(&cover.pid)?;
+                for window in cover.coverage.windows.as_ref()? {
+                    let files = host.covered.get(window).into_iter().flatten();
+                    files.for_each(|(file, lines)| covered.add(file, lines));
+                }
+            }
+            let alone = covers.iter().all(|cover| cover.coverage.alone);
+            let met = covers.iter().flat_map(|cover| cover.coverage.met.iter().cloned()).collect();
+            let measurement = scope.measurement.as_ref()?;
+            let kept = KeptCover::new(&self.sources, measurement, covered, alone, met)?;
+            Some((record, kept.to_bytes()?))
+        };
+        let kept: Vec<_> = by_test.into_iter().filter_map(kept).collect();
+        // A test without it runs again where coverage is measured.
+        if let Some(store) = ledger.opened_store() {
+            let _ = store.keep_with(WithRecord::Coverage, &kept);
         }
     }
 
@@ -294,9 +371,16 @@ impl PytestModel {
         if !ledger.options().collect {
             return self.record_unobserved(ledger, run, test);
         }
+        if let Some(coverage) = test.coverage.clone() {
+            self.covers.push(TestCover { pid, key: run.test.clone(), coverage });
+        }
         let session = self.session.clone();
+        let data = self.hosts.get(&pid).and_then(|host| host.data.clone());
         let paths = &ledger.project().paths;
-        let is_own = |path: &PortablePath| is_own(&session, &paths.to_absolute(path));
+        let is_own = |path: &PortablePath| {
+            let path = paths.to_absolute(path);
+            is_own(&session, &path) || data.as_ref().is_some_and(|data| is_data(data, &path))
+        };
         let Some(host) = self.hosts.get_mut(&pid) else { return };
         let besides = host.besides(test, &scope, ledger.surroundings());
         if besides.is_none() {
@@ -369,6 +453,16 @@ impl PytestModel {
 fn is_own(session: &Path, path: &Path) -> bool {
     path.starts_with(session)
         || path.iter().any(|part| part == ".pytest_cache" || part == "__pycache__")
+}
+
+/// The file of coverage.py, and those that it puts together into it.
+fn is_data(data: &Path, path: &Path) -> bool {
+    let name = |path: &Path| path.file_name().map(|name| name.as_bytes().to_vec());
+    let (Some(data_name), Some(name)) = (name(data), name(path)) else { return false };
+    let rest = name.strip_prefix(data_name.as_slice());
+    path.parent() == data.parent()
+        && rest
+            .is_some_and(|rest| rest.is_empty() || rest.starts_with(b".") || rest.starts_with(b"-"))
 }
 
 fn run_of(key: TestKey, test: &TestEnded, ended: SystemTime) -> Run {
@@ -489,6 +583,7 @@ impl Model for PytestModel {
             self.record_finished(services.ledger, host, true);
         }
         Self::keep_messages(services.ledger);
+        self.keep_covers(services.ledger);
     }
 }
 

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 const FILES: [(&str, &str); 10] = [
     ("sitecustomize.py", include_str!("plugin/sitecustomize.py")),
     ("_tamis_agent.py", include_str!("plugin/_tamis_agent.py")),
+    ("_tamis_coverage.py", include_str!("plugin/_tamis_coverage.py")),
     ("_tamis_evidence.py", include_str!("plugin/_tamis_evidence.py")),
     ("_tamis_imports.py", include_str!("plugin/_tamis_imports.py")),
     ("_tamis_library.py", include_str!("plugin/_tamis_library.py")),

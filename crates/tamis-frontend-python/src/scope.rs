@@ -1,11 +1,11 @@
-//! Tests of one rootdir, run in one way, and the facts about the project's sources.
+//! Tests of one rootdir, run in one way.
 
-use crate::fingerprint::SourceFacts;
-use rustc_hash::{FxHashMap, FxHashSet};
-use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use crate::kept_coverage::{self, Measurement};
+pub(crate) use crate::sources::{Kind, Sources};
+use rustc_hash::FxHashSet;
+use std::sync::Arc;
 use tamis_core::decide::Demand;
-use tamis_core::{Hash, Module, Planned, Scope, Tool, ToolScope, Unit, Value};
+use tamis_core::{Module, Planned, Scope, Tool, ToolScope, Unit, Value};
 use tamis_project::{Project, ScopeFacts};
 use tamis_session::KnownScope;
 use tamis_settings::Settings;
@@ -13,25 +13,6 @@ use tamis_store::Store;
 
 /// The tool whose scopes these are.
 pub(crate) const PYTEST: Tool = Tool::new("pytest");
-
-/// What a fact is about.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) enum Kind {
-    /// A module without the bodies of its functions.
-    Module,
-    /// The body of a function.
-    Function,
-    /// The tree of a file.
-    Code,
-    /// The bytes of a file.
-    Bytes,
-    /// Whether there is a file.
-    Look,
-    /// Which distributions are installed in a folder.
-    Distributions,
-    /// Which conftests pytest loads before it collects, from folders in this one.
-    Conftests,
-}
 
 const KINDS: [(Kind, &str); 7] = [
     (Kind::Module, "module-level code of "),
@@ -42,84 +23,6 @@ const KINDS: [(Kind, &str); 7] = [
     (Kind::Distributions, "distributions in "),
     (Kind::Conftests, "conftests of test folders in "),
 ];
-
-/// The sources of the project, each read once.
-#[derive(Debug, Default)]
-pub(crate) struct Sources {
-    root: PathBuf,
-    known: Mutex<FxHashMap<String, Option<Arc<SourceFacts>>>>,
-}
-
-impl Sources {
-    pub(crate) fn new(root: &Path) -> Self {
-        Self { root: root.to_path_buf(), known: Mutex::default() }
-    }
-
-    pub(crate) fn path(&self, file: &str) -> PathBuf {
-        self.root.join(file)
-    }
-
-    /// The facts of a file; `None` where there is none.
-    pub(crate) fn facts(&self, file: &str) -> Option<Arc<SourceFacts>> {
-        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(facts) = known.get(file) {
-            return facts.clone();
-        }
-        let facts = std::fs::read(self.path(file)).ok().map(|b| Arc::new(SourceFacts::of(&b)));
-        known.insert(file.to_owned(), facts.clone());
-        facts
-    }
-
-    fn answer(&self, kind: Kind, about: &str) -> Value {
-        match kind {
-            Kind::Look => return self.kind_of(about),
-            Kind::Distributions => return self.names_in(about, is_distribution),
-            Kind::Conftests => {
-                return self.names_in(about, |folder| {
-                    folder.starts_with("test")
-                        && self.path(about).join(folder).join("conftest.py").is_file()
-                });
-            }
-            _ => {}
-        }
-        let (file, name) = match kind {
-            Kind::Function => about.split_once("::").unwrap_or((about, "")),
-            _ => (about, ""),
-        };
-        let Some(facts) = self.facts(file) else { return Value::Absent };
-        match kind {
-            Kind::Module => Value::Text(facts.module),
-            Kind::Function => facts.body(name),
-            Kind::Code => Value::Text(facts.code),
-            _ => Value::Text(facts.bytes),
-        }
-    }
-
-    /// The names in a folder that count.
-    fn names_in(&self, folder: &str, counts: impl Fn(&str) -> bool) -> Value {
-        let Ok(entries) = std::fs::read_dir(self.path(folder)) else { return Value::Absent };
-        let name = |entry: std::fs::DirEntry| entry.file_name().to_string_lossy().into_owned();
-        let mut names: Vec<String> = entries.flatten().map(name).filter(|n| counts(n)).collect();
-        names.sort_unstable();
-        Value::Text(Hash::of_parts(names.iter().map(String::as_bytes)))
-    }
-
-    /// What is there, and where links lead.
-    fn kind_of(&self, file: &str) -> Value {
-        let Ok(real) = self.path(file).canonicalize() else { return Value::Absent };
-        if real.is_dir() {
-            return Value::Directory;
-        }
-        let real = real.strip_prefix(&self.root).unwrap_or(&real);
-        Value::text(real.as_os_str().as_encoded_bytes())
-    }
-}
-
-/// Whether an installed distribution is found by this name.
-fn is_distribution(name: &str) -> bool {
-    let name = name.to_lowercase();
-    [".dist-info", ".egg-info", ".egg", ".egg-link"].iter().any(|end| name.ends_with(end))
-}
 
 #[derive(Debug, Clone)]
 pub(crate) struct PytestScope {
@@ -132,6 +35,8 @@ pub(crate) struct PytestScope {
     everything: Option<String>,
     /// All tests of a file run where one of them needs to.
     by_files: bool,
+    /// Coverage is measured, and what tests cover that do not run is added.
+    pub(crate) measurement: Option<Measurement>,
 }
 
 impl PytestScope {
@@ -146,7 +51,15 @@ impl PytestScope {
 
     fn of(sources: Arc<Sources>, scope: ToolScope, folder: &str) -> Self {
         let id = scope.id();
-        Self { scope, folder: folder.to_owned(), id, sources, everything: None, by_files: false }
+        Self {
+            scope,
+            folder: folder.to_owned(),
+            id,
+            sources,
+            everything: None,
+            by_files: false,
+            measurement: None,
+        }
     }
 
     /// All its tests have to run, where there is a reason.
@@ -157,6 +70,10 @@ impl PytestScope {
     /// `--granularity file`.
     pub(crate) fn keeping_files(self, by_files: bool) -> Self {
         Self { by_files, ..self }
+    }
+
+    pub(crate) fn measuring(self, measurement: Option<Measurement>) -> Self {
+        Self { measurement, ..self }
     }
 
     pub(crate) fn unit(node: &str) -> Unit {
@@ -204,18 +121,32 @@ impl KnownScope for PytestScope {
     }
 
     fn decides_together(&self) -> bool {
-        self.by_files
+        self.by_files || self.measurement.is_some()
     }
 
-    fn wanted_besides(&self, _: Option<&Store>, planned: &[Planned]) -> Vec<(usize, String)> {
+    fn wanted_besides(&self, store: Option<&Store>, planned: &[Planned]) -> Vec<(usize, String)> {
+        let measured = self.measurement.as_ref();
+        let mut wanted = measured
+            .map(|measured| kept_coverage::wanted(&self.sources, measured, store, planned))
+            .unwrap_or_default();
+        wanted.extend(self.beside(planned, &wanted));
+        wanted
+    }
+}
+
+impl PytestScope {
+    /// Tests of files of which another test runs, where files are kept together.
+    fn beside(&self, planned: &[Planned], wanted: &[(usize, String)]) -> Vec<(usize, String)> {
         if !self.by_files {
             return Vec::new();
         }
-        let runs = planned.iter().filter(|planned| planned.decision.is_run());
-        let files: FxHashSet<String> = runs.map(|planned| file_of(&planned.key.unit)).collect();
+        let wanted: FxHashSet<usize> = wanted.iter().map(|(at, _)| *at).collect();
+        let runs = |at: usize| planned[at].decision.is_run() || wanted.contains(&at);
+        let running = (0..planned.len()).filter(|at| runs(*at));
+        let files: FxHashSet<String> = running.map(|at| file_of(&planned[at].key.unit)).collect();
         let beside = |(at, planned): (usize, &Planned)| {
             let file = file_of(&planned.key.unit);
-            let is_beside = !planned.decision.is_run() && files.contains(&file);
+            let is_beside = !runs(at) && files.contains(&file);
             is_beside
                 .then(|| (at, format!("another test of {file} runs, and files are kept together")))
         };

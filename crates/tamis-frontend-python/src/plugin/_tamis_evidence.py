@@ -29,11 +29,13 @@ class Evidence:
 class Writers:
     """Who changed one thing: tests as the sum of what counts for them, and others by themselves."""
 
-    __slots__ = ("labels", "tests", "others", "only", "_gate", "_asked_at")
+    __slots__ = ("labels", "tests", "others", "only", "matters", "_gate", "_asked_at")
 
     def __init__(self, labels):
         self.labels = labels
         self.tests, self.others, self.only = None, [], None
+        #: Where coverage is measured: what is covered can depend on it.
+        self.matters = False
         self._gate, self._asked_at = -1, -1
 
     def gate(self, watch):
@@ -64,6 +66,8 @@ class Test(Owner):
         self.groups, self.kept = set(), Evidence()
         self.evidence = None
         self.has_written = False
+        #: Where coverage is measured: what it left can change what others cover, and what others left, what it covers.
+        self.leaves = self.meets = False
         #: What modules changed that were imported in it.
         self.brought_about = []
         self.is_watched = True
@@ -173,6 +177,7 @@ class Gathering(Evidence):
                 if writers.tests is not None and writers not in self.added and (gate == -1 or gate & by_tests):
                     self.added.add(writers)
                     kept.add(writers.tests)
+                    self.test.meets = self.test.meets or writers.matters
                 if writers.others and (gate == -1 or gate & by_others):
                     groups.update(writers.others)
         self.add(kept)
@@ -240,6 +245,8 @@ def report(plugin, test, wall):
         message["all"] = _reach(plugin, gathering)
     if process:
         message["process"] = process
+    if plugin.watch.cover is not None:
+        plugin.watch.cover.tell(plugin, test, gathering, message)
     plugin.hand_over(test, gathering.fixtures, message)
 
 

@@ -40,7 +40,7 @@ _OF_PYTHON = {
     "modules", "meta_path", "path", "path_hooks", "excepthook", "unraisablehook", "argv",
 }  # fmt: skip
 #: By one of these names code comes to the numbers that modules share.
-_BY_CHANCE = frozenset(("random", "Random", "seed", *(name for name in dir(random.Random) if name[0] != "_")))
+BY_CHANCE = frozenset(("random", "Random", "seed", *(name for name in dir(random.Random) if name[0] != "_")))
 
 
 def _is_of_library(value, known={}):
@@ -269,7 +269,7 @@ class ForeignState:
     def changes(self, touched):
         """Sets of labels; modules in modules are no change."""
         before, self.chances = self.chances, self.chance()
-        return self._names(touched) + ([] if before == self.chances else [_BY_CHANCE])
+        return self._names(touched) + ([] if before == self.chances else [BY_CHANCE])
 
     def _names(self, touched):
         found = []

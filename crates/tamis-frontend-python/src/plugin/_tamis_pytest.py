@@ -13,13 +13,14 @@ import time
 
 import pluggy
 from _tamis_agent import load
+from _tamis_coverage import measured
 from _tamis_evidence import Gathering, Lists, Test, Writers
 from _tamis_evidence import report as report_test
 from _tamis_imports import Imports
 from _tamis_library import handlers
 from _tamis_link import Link, leave_environment
 from _tamis_state import State
-from _tamis_process import ForeignState, ProcessState
+from _tamis_process import BY_CHANCE, ForeignState, ProcessState
 from _tamis_watch import Owner, Watch, guarded
 
 _WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
@@ -42,6 +43,10 @@ NEUTRAL = {
 }  # fmt: skip
 #: Plugins whose fixtures hold what they run tests with: event loops, and what pytest keeps for itself.
 RUNNERS = {"_pytest", "pytest_asyncio", "anyio", "xdist"}
+#: What unittest, asyncio and pytest themselves leave, by which no test covers other code.
+WITHOUT_EFFECT = frozenset((
+    "warnings", "filters", "_showwarnmsg_impl", "_event_loop_policy", "tearDown_exceptions", "_class_cleanups",
+))  # fmt: skip
 #: With these nothing of a test runs, or not as usual.
 OTHER_PURPOSE = ("collectonly", "setuponly", "setupplan", "showfixtures", "show_fixtures_per_test", "markers")
 
@@ -70,6 +75,7 @@ class Plugin:
         self.wrote = {}
         self.test = None
         self.deselected = 0
+        self.cover, self.covered = None, {}
         self.asked = False
         self.is_complete = self.is_over = False
         self.began, self.spent, self.is_too_slow = _cpu(), 0.0, False
@@ -230,9 +236,10 @@ class Plugin:
         if any(getattr(option, name, False) for name in OTHER_PURPOSE):
             return
         self.asked = True
-        everything = None
-        if getattr(option, "cov_source", None) or _is_covered():
-            everything = "coverage is measured, and what tests that do not run cover would be missing"
+        everything, self.cover = None, measured(option)
+        if self.cover is not None and self.cover.why is not None:
+            everything = "coverage is measured, and cannot be kept: " + self.cover.why
+            self.cover = None
         folder = os.path.realpath(str(self.config.rootpath)) + os.sep
         inside = folder.startswith(self.watch.root)
         question = {
@@ -240,9 +247,12 @@ class Plugin:
             "scope": self.scope(),
             "folder": folder[len(self.watch.root) :].rstrip(os.sep) or "." if inside else ".",
             "everything": everything,
+            "coverage": self.cover and self.cover.describe(self.link.root),
             "run": os.environ.get("PYTEST_XDIST_TESTRUNUID") or str(self.link.pid),
         }
         answer = self.link.ask(question)
+        if isinstance(answer, dict):
+            answer, self.covered = answer["run"], answer["covered"]
         if not isinstance(answer, list) or len(answer) != len(items):
             return
         proven = [item for item, runs in zip(items, answer) if not runs]
@@ -284,6 +294,10 @@ class Plugin:
         self.process = ProcessState(self.config, session, self.imports.files)
         self.foreign = ForeignState(self.imports.files, self.native)
         self.hold()
+        self.always = {(root, labels) for root, changed in self.state.changes().items() for labels in changed}
+        if self.cover is not None:
+            self.cover.begin(self.watch, self.covered)
+            self.watch.cover = self.cover
         self.watch.between()
 
     def hold(self):
@@ -295,6 +309,19 @@ class Plugin:
         for name in self.held.keys() - now.keys():
             self.state.roots.pop(name, None)
         self.held = now
+
+    @guarded
+    def before_loop(self):
+        """What plugins change in the process before the first test (filters of warnings) no test has left."""
+        if self.process is not None:
+            touched = self.foreign.touched()
+            self.process.changes(touched)
+            self.foreign.changes(touched)
+
+    @guarded
+    def after_last_test(self):
+        if self.watch.cover is not None:
+            self.watch.cover.stop()
 
     @guarded
     def ended(self, test, wall):
@@ -326,13 +353,25 @@ class Plugin:
         self.state.add_module(name)
         self.spend(_cpu() - began)
 
-    def write(self, root, changed, owner):
+    def write(self, root, changed, owner, process=()):
         """Remembers who changed what, by the labels of it."""
         known = self.writers.setdefault(root, {})
         for labels in set(changed):
             if labels not in known:
                 known[labels] = Writers(labels)
             known[labels].add(owner)
+            if owner.kind == "test" and self.watch.cover is not None and self.matters(root, labels, owner, process):
+                known[labels].matters = owner.leaves = True
+
+    def matters(self, root, labels, test, process):
+        """Whether others may cover other code because of this change."""
+        if root == "process":
+            return not WITHOUT_EFFECT.issuperset(process)
+        if labels & WITHOUT_EFFECT:
+            return False
+        # What cannot be looked into counts as changed by every test; here by those that name it.
+        is_sure = (root, labels) not in self.always and labels is not BY_CHANCE and type(root) is not int
+        return is_sure or bool(self.watch.mention(labels) & test.bodies) or root in test.uses
 
     @guarded
     def used(self, definition):
@@ -373,6 +412,8 @@ class Plugin:
                     message["incomplete"] = message["incomplete"] or "a fixture that it used forks at its end"
                 message["windows"] = "%x" % (found.windows | int(message["windows"] or "0", 16))
                 message["modules"] = message["modules"] | found.files
+                if self.watch.cover is not None and "coverage" in message:
+                    self.watch.cover.tell_windows(found.windows, message)
         self.send_finished()
 
     def hand_over(self, test, fixtures, message):
@@ -407,7 +448,7 @@ class Plugin:
         self.hold()
         for root, labels in (*changed.items(), *test.brought_about):
             test.has_written = True
-            self.write(root, labels, test)
+            self.write(root, labels, test, process)
         test.brought_about = ()
         return process
 
@@ -425,13 +466,6 @@ def connect(here, session):
         raise
     the = plugin
     return True
-
-
-def _is_covered():
-    """Whether coverage.py measures this process, whoever started it."""
-    coverage = sys.modules.get("coverage")
-    kind = getattr(coverage, "Coverage", None)
-    return kind is not None and kind.current() is not None
 
 
 def _text(path):
@@ -462,13 +496,16 @@ def _is_import():
 
 
 def _is_search():
-    """Whether a folder is listed to find distributions or conftests; a fact says what counts of such a list."""
+    """Whether a folder is listed to find distributions, conftests or coverage.py's own files.
+
+    A fact says what counts of such a list.
+    """
     frame = _frame(3)
     for _ in range(12):
         if frame is None:
             return False
         name, function = frame.f_code.co_filename, frame.f_code.co_name
-        if "/importlib/metadata/" in name:
+        if "/importlib/metadata/" in name or name.endswith(("/coverage/sqldata.py", "/coverage/data.py")):
             return True
         if function == "_set_initial_conftests" and name.endswith("/_pytest/config/__init__.py"):
             return True
@@ -573,6 +610,18 @@ def pytest_runtest_protocol(item, nextitem):
             if collects:
                 _collect()
             the.watch.resume()
+
+
+@hookimpl(hookwrapper=True, trylast=True)
+def pytest_runtestloop(session):
+    if not _is_ours(session.config):
+        yield
+        return
+    the.before_loop()
+    try:
+        yield
+    finally:
+        the.after_last_test()
 
 
 @hookimpl(hookwrapper=True)

@@ -69,6 +69,8 @@ class Watch:
         self.by_function = False
         self.profile = None
         self.monitoring, self.tools = None, []
+        #: Coverage that is measured besides (_tamis_coverage).
+        self.cover = None
 
     # Files of the project.
 
@@ -129,6 +131,8 @@ class Watch:
         self.owner.windows |= 1 << self.number
         self.link.mark(self.number, True)
         self.restart()
+        if self.cover is not None:
+            self.cover.restart()
 
     @guarded
     def end(self):
@@ -150,6 +154,9 @@ class Watch:
         if owner.lists:
             message["lists"] = sorted(folder for folder, others in owner.lists.items() if not others)
             owner.lists = {}
+        covered = self.cover and self.cover.take()
+        if covered:
+            message["covered"] = covered
         if bodies or len(message) > 2:
             self.link.send_later(message)
 

@@ -21,6 +21,10 @@ impl Way {
         &self.python
     }
 
+    pub(crate) fn options(&self) -> &[&'static str] {
+        &self.options
+    }
+
     fn words<'w>(&'w self, more: &[&'w str]) -> Vec<&'w str> {
         let words = [self.python.as_str(), "-m", "pytest", "-q"];
         [&words[..], &self.options, more].concat()
