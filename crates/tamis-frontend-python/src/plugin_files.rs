@@ -4,7 +4,7 @@ use anyhow::{Context as _, Result};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-const FILES: [(&str, &str); 10] = [
+const FILES: [(&str, &str); 11] = [
     ("sitecustomize.py", include_str!("plugin/sitecustomize.py")),
     ("_tamis_agent.py", include_str!("plugin/_tamis_agent.py")),
     ("_tamis_coverage.py", include_str!("plugin/_tamis_coverage.py")),
