@@ -1,5 +1,6 @@
 //! The front end: `go test` is taken, its packages are units.
 
+use crate::build_output;
 use crate::command::{Claim as Claimed, GoTest, claim};
 use crate::environment::Surroundings;
 use crate::facts;
@@ -13,7 +14,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tamis_core::decide::Demand;
-use tamis_core::{Scope, Silent, TestKey, Tool};
+use tamis_core::{Scope, Silent, TestKey, Tool, Unit};
 use tamis_project::Project;
 use tamis_session::{
     Claim, Frontend, Invocation, KnownScope, Model, ScopeUnits, Session, SessionOptions, UsualModel,
@@ -117,6 +118,10 @@ impl Claim for GoCommand {
 
     fn owns(&self, path: &Path) -> bool {
         self.own.iter().any(|own| own.covers(path))
+    }
+
+    fn message_of(&self, unit: &Unit, printed: &[u8]) -> Option<Vec<u8>> {
+        build_output::about(&unit.name(), printed)
     }
 
     /// The shim opens it before it says anything.

@@ -21,18 +21,19 @@ use anyhow::Result;
 use std::collections::HashSet;
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
+use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use tamis_core::record::Run;
-use tamis_core::{Outcome, PortablePath, Question, Taint, Unit};
+use tamis_core::{Outcome, PortablePath, Question, Taint, TestKey, Unit};
 use tamis_observe::CoveredPaths;
 use tamis_project::{Project, given};
 use tamis_session::{
     Confirmed, Invocation, Language, Ledger, Place, Process, ProcessModel, Services, Start,
     UnitEvidence, Units,
 };
-use tamis_wire::Hello;
+use tamis_wire::{Hello, Payload};
 
 /// Looking again may take this part of the time.
 const SHARE: u32 = 20;
@@ -210,7 +211,9 @@ impl Language for GoLanguage {
         })?;
         let facts = scope.facts(&package);
         let unit = GoScope::unit(&package);
-        Ok(Process { scope, model: Box::new(TestBinary { unit, facts }) })
+        let scope: Arc<dyn tamis_session::KnownScope> = scope;
+        let key = scope.key(unit.clone());
+        Ok(Process { scope, model: Box::new(TestBinary { unit, facts, key }) })
     }
 
     fn confirm(&mut self, project: &Project, last: bool) -> Option<Confirmed> {
@@ -235,6 +238,7 @@ impl Language for GoLanguage {
 
     fn finish(&mut self, services: &mut Services<'_, '_>, units: &Units) {
         self.record_without_process(services, units);
+        services.ledger.keep_messages();
     }
 }
 
@@ -242,11 +246,26 @@ impl Language for GoLanguage {
 struct TestBinary {
     unit: Unit,
     facts: Vec<(Arc<str>, tamis_core::Value)>,
+    key: TestKey,
 }
 
 impl ProcessModel for TestBinary {
     fn unit(&self, _: &str) -> Unit {
         self.unit.clone()
+    }
+
+    /// What it printed, where it did not pass.
+    fn payload(
+        &mut self,
+        services: &mut Services<'_, '_>,
+        units: &mut Units,
+        payload: &Payload,
+        _: &mut UnixStream,
+    ) -> Result<(), String> {
+        if let Some(at) = units.place(&self.key) {
+            services.ledger.report_mut(at).output = Some(payload.0.clone());
+        }
+        Ok(())
     }
 
     fn ended(&mut self, _: u32, _: &Unit) -> UnitEvidence {

@@ -39,6 +39,7 @@
 //! See [`Listing`]. Besides: `-mod=mod` lets `go list` change `go.mod` and `go.sum`, as `go test` would.
 
 mod ask;
+mod build_output;
 mod c_sources;
 mod command;
 mod contents;

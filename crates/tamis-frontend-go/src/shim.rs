@@ -2,7 +2,9 @@
 //!
 //! Go starts `SHIM words ... BINARY arguments`. The shim starts the binary as its child with the same
 //! environment and file descriptors, hands it the signals that go sends, and ends as it ended: with the same
-//! code, or by the same signal, since go prints `signal: killed`. It writes nothing by itself.
+//! code, or by the same signal, since go prints `signal: killed`. It writes nothing by itself. Between a test binary
+//! and a pipe stands a process that keeps what comes by (`tamis_session::Passage`); go waits for the end of both as it
+//! does for one.
 //!
 //! - Signals are blocked and taken one after the other by `sigwaitinfo`: no handler, no race between a
 //!   signal and the start of the child. Only signals that a process sent are handed on (go sends `SIGQUIT`
@@ -18,6 +20,7 @@ use std::mem::MaybeUninit;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Child, Command, ExitStatus};
 use std::time::{Duration, Instant};
+use tamis_session::Instead;
 
 /// How a test binary ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,11 +34,11 @@ pub struct Ended {
 /// Runs a test binary (`words`: the binary and its arguments) and returns the exit code to end with. It
 /// does not return where a signal ended the binary: the process ends by that signal.
 ///
-/// `before` is called before the binary starts, `after` when it has ended. An error of `before` lets nothing
+/// `before` is called before the binary starts and gives the streams that it gets instead of ours, `after` when it has ended. An error of `before` lets nothing
 /// start.
 pub fn shim(
     words: &[OsString],
-    before: impl FnOnce() -> io::Result<()>,
+    before: impl FnOnce() -> io::Result<Instead>,
     after: impl FnOnce(&Ended),
 ) -> io::Result<i32> {
     let ended = run(words, before)?;
@@ -46,19 +49,27 @@ pub fn shim(
     }
 }
 
-fn run(words: &[OsString], before: impl FnOnce() -> io::Result<()>) -> io::Result<Ended> {
+fn run(words: &[OsString], before: impl FnOnce() -> io::Result<Instead>) -> io::Result<Ended> {
     let Some((program, arguments)) = words.split_first() else {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "no test binary was given"));
     };
-    before()?;
+    let Instead { stdout, stderr } = before()?;
     let began = Instant::now();
     let signals = Signals::block()?;
     let mut command = Command::new(program);
     command.args(arguments);
+    if let Some(end) = stdout {
+        command.stdout(end);
+    }
+    if let Some(end) = stderr {
+        command.stderr(end);
+    }
     let inherited = signals.before;
     // SAFETY: between fork and exec only system calls are made, which is all that is allowed there.
     unsafe { command.pre_exec(move || prepare_child(&inherited)) };
     let child = start(&mut command)?;
+    // The ends that the child writes to are its own now.
+    drop(command);
     let status = signals.serve(child)?;
     Ok(Ended { code: status.code(), signal: status.signal(), wall: began.elapsed() })
 }

@@ -10,6 +10,7 @@ use std::io::Write as _;
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
+use tamis_session::{Printed, to_ours};
 use tamis_wire::{Began, FromProcess, Hello, Mark, Payload, Verdict};
 
 /// The first word of the shim's own command line.
@@ -27,15 +28,22 @@ pub fn shim_process(words: &[OsString]) -> i32 {
     let [library, socket, token, test @ ..] = words else { return 2 };
     let token = token.to_string_lossy();
     let link = RefCell::new(None);
+    let passage = RefCell::new(None);
     let before = || {
+        let streams = to_ours().map(|(printed, instead)| {
+            *passage.borrow_mut() = Some(printed);
+            instead
+        });
         *link.borrow_mut() = connect(Path::new(library), Path::new(socket), test);
         look_at(&mark(true).path(&token));
-        Ok(())
+        // Without it the test prints where it would, and nothing of that is known.
+        Ok(streams.unwrap_or_default())
     };
     let after = |ended: &Ended| {
+        let text = passage.borrow_mut().take().map(Printed::text).unwrap_or_default();
         look_at(&mark(false).path(&token));
         if let Some(link) = link.borrow_mut().take() {
-            say_goodbye(link, ended);
+            say_goodbye(link, ended, text);
         }
     };
     shim(test, before, after).unwrap_or_else(|error| {
@@ -65,8 +73,11 @@ fn connect(library: &Path, socket: &Path, test: &[OsString]) -> Option<UnixStrea
     Some(link)
 }
 
-fn say_goodbye(mut link: UnixStream, ended: &Ended) {
+fn say_goodbye(mut link: UnixStream, ended: &Ended, text: Vec<u8>) {
     let verdict = if ended.code == Some(0) { Verdict::Passed } else { Verdict::Failed };
+    if verdict == Verdict::Failed {
+        let _ = tamis_wire::write(&mut link, &FromProcess::Payload(Payload(text)));
+    }
     let wall_us = u64::try_from(ended.wall.as_micros()).unwrap_or(u64::MAX);
     let ended = FromProcess::Ended(tamis_wire::Ended { test: UNIT, verdict, wall_us });
     // A tamis that went away needs no report.

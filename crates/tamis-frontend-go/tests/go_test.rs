@@ -49,7 +49,8 @@ fn as_shim(log: &Path, words: &[OsString]) -> i32 {
     };
     let cwd = std::env::current_dir().unwrap();
     let program = words[0].to_string_lossy().into_owned();
-    let before = || note(format!("start {} {program}", cwd.display()));
+    let start = || note(format!("start {} {program}", cwd.display()));
+    let before = || start().map(|()| tamis_session::Instead::default());
     let ended = shim(words, before, |ended| {
         note(format!("end {:?} {:?}", ended.code, ended.signal)).unwrap();
     });

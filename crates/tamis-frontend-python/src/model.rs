@@ -426,12 +426,6 @@ impl PytestModel {
         }
     }
 
-    /// What failed tests showed stays with their records.
-    fn keep_messages(ledger: &mut Ledger<'_>) {
-        ledger.write_records();
-        (0..ledger.collected.reports.len()).for_each(|at| ledger.keep_message(at));
-    }
-
     /// A source among the facts that is not as it was when the command was prepared.
     fn changed_source(&self, observed: &[Observed]) -> Option<String> {
         let facts = observed.iter().filter_map(|observed| match &observed.question {
@@ -582,7 +576,7 @@ impl Model for PytestModel {
         for host in hosts {
             self.record_finished(services.ledger, host, true);
         }
-        Self::keep_messages(services.ledger);
+        services.ledger.keep_messages();
         self.keep_covers(services.ledger);
     }
 }

@@ -78,6 +78,7 @@ impl Project {
             stdout: null(),
             stderr: null(),
             timeout: None,
+            stand_for_ours: [false; 3],
             watch_stdin: false,
         };
         let engine = tamis_trace::choose::choose(self.engine).unwrap();

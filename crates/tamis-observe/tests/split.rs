@@ -81,6 +81,7 @@ fn play(engine: &str, script: &str) -> Option<Seen> {
         stdout: null(),
         stderr: null(),
         timeout: None,
+        stand_for_ours: [false; 3],
         watch_stdin: false,
     };
     engine.run(command, &mut split, &AtomicBool::new(false)).unwrap();

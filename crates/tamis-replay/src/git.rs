@@ -83,6 +83,10 @@ impl Git {
     /// The revisions, oldest first.
     pub(crate) fn revisions(&self, wanted: &Wanted<'_>) -> Result<Vec<String>> {
         let range = wanted.range.unwrap_or("HEAD");
+        let head = self.run(["rev-parse", "--quiet", "--verify", "HEAD"]);
+        if wanted.range.is_none() && !head.context("git cannot be started")?.status.success() {
+            bail!("this repository has no commit yet; a replay needs a history");
+        }
         let mut words = vec!["rev-list".to_owned(), "--topo-order".into(), "--reverse".into()];
         if !wanted.all_parents {
             words.push("--first-parent".into());

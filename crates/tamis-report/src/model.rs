@@ -155,8 +155,9 @@ pub struct RunReport {
     pub flaky_ok: bool,
     /// Tests that were not run now and did not pass when they last were.
     pub still_failing: Vec<StillFailing>,
-    /// The command that the tests are inside of. It is among the tests only where it says more than they do.
-    pub around: Option<TestReport>,
+    /// The commands that tests are inside of. Such a command is among the tests only where it says more than
+    /// they do, and for `select`, where it is no test of its own beside them.
+    pub around: Vec<TestReport>,
     /// What the wall time was spent on; nothing for `select`.
     pub phases: Option<PhaseTimes>,
     /// What was checked by running it although it could be skipped.
@@ -201,8 +202,9 @@ pub struct Counts {
 impl RunReport {
     pub fn counts(&self) -> Counts {
         let (saved, ran_time) = (self.saved(), self.ran());
-        let mut counts = Counts { total: self.tests.len(), saved, ran_time, ..Counts::default() };
-        for test in &self.tests {
+        let mut counts = Counts { saved, ran_time, ..Counts::default() };
+        for test in self.tests.iter().filter(|test| !self.only_stands_around(test)) {
+            counts.total += 1;
             if test.skipped() {
                 counts.skipped += 1;
                 continue;
@@ -224,7 +226,13 @@ impl RunReport {
         counts
     }
 
-    /// How long tests ran, by the clock, with the command around them.
+    /// Whether this is a command whose tests are counted instead.
+    fn only_stands_around(&self, test: &TestReport) -> bool {
+        let is_around = self.around.iter().any(|around| around.key == test.key);
+        self.mode == Mode::Select && self.tests.len() > 1 && is_around
+    }
+
+    /// How long tests ran, by the clock, with the commands around them.
     fn ran(&self) -> Duration {
         let ran = self.tests.iter().chain(&self.around).filter(|test| test.outcome.is_some());
         wall(ran.map(|test| (test.span, test.wall())))
@@ -243,11 +251,13 @@ impl RunReport {
 
     /// How long the skipped tests had run, by the clock.
     pub fn left_out(&self) -> Duration {
-        let skipped = self.tests.iter().filter(|test| test.skipped());
-        match self.around.as_ref().filter(|around| around.skipped()) {
-            Some(around) => around.saved,
-            None => wall(skipped.map(|test| (test.span, test.saved))),
+        let around = || self.around.iter().filter(|around| around.skipped());
+        if let Some(whole) = around().find(|a| self.tests.iter().any(|t| t.key == a.key)) {
+            // What is inside it was left out with it.
+            return whole.saved;
         }
+        let skipped = self.tests.iter().filter(|test| test.skipped()).chain(around());
+        wall(skipped.map(|test| (test.span, test.saved)))
     }
 
     /// The known failure of a test that was not run.
@@ -358,8 +368,32 @@ mod tests {
     fn a_command_that_is_skipped_saves_what_is_inside_it_once() {
         let around = samples::skipped("", "mvn test", 5_000);
         let tests = vec![around.clone(), skipped(1_000, 400), skipped(9_000, 400)];
-        let report = RunReport { tests, around: Some(around), ..RunReport::default() };
+        let report = RunReport { tests, around: vec![around], ..RunReport::default() };
         assert_eq!(saves(&report), 5_000);
+    }
+
+    #[test]
+    fn a_command_is_not_counted_beside_its_tests() {
+        let around = samples::skipped("", "go test", 5_000);
+        let tests = vec![around.clone(), skipped(1_000, 400)];
+        let mut report = RunReport { tests, around: vec![around], ..RunReport::default() };
+        report.mode = crate::Mode::Select;
+        assert_eq!((report.counts().total, report.counts().skipped), (1, 1));
+        // Where nothing is known inside, it is the one test.
+        report.tests.truncate(1);
+        assert_eq!((report.counts().total, report.counts().skipped), (1, 1));
+    }
+
+    #[test]
+    fn items_of_a_suite_that_are_skipped_with_their_tests_save_once() {
+        let around = vec![
+            TestReport { span: span(1_000, 5_000), ..samples::skipped("s", "go test", 5_000) },
+            TestReport { span: span(9_000, 2_000), ..samples::skipped("s", "mvn test", 2_000) },
+        ];
+        let tests = vec![samples::skipped("go:.", "p", 0), samples::skipped("mvn:.", "A", 0)];
+        let report = RunReport { tests, around, ..RunReport::default() };
+        assert_eq!(saves(&report), 7_000);
+        assert_eq!(report.counts().skipped, 2);
     }
 
     #[test]
@@ -370,7 +404,7 @@ mod tests {
         inside.span = span(51_000, 500);
         let tests = vec![inside, skipped(1_000, 40)];
         let wall = Duration::from_millis(3_030);
-        let report = RunReport { tests, around: Some(around), wall, ..RunReport::default() };
+        let report = RunReport { tests, around: vec![around], wall, ..RunReport::default() };
         assert_eq!(report.ran(), Duration::from_millis(3_000));
         assert_eq!(saves(&report), 40);
     }

@@ -325,6 +325,7 @@ pub fn single(
         line += &format!("; {} recorded", human::counted(inputs, "input", "inputs"));
     }
     writeln!(out, "{line}")?;
+    shown_failure(test.failure(), out)?;
     if test.flaky() {
         let text = "flaky: the same state fails and passes; it will run again";
         writeln!(out, "       {}", style.paint(Role::Bad, text))?;

@@ -62,12 +62,17 @@ pub(crate) fn say_tripped(call: Call<'_>, store: Option<&Store>) {
 pub(crate) fn finish(call: Call<'_>, store: Option<&Store>, report: &RunReport) -> Option<Checked> {
     let checker = call.check?;
     // A command that would have been skipped hides all that is inside it.
-    let around = report.around.as_ref().filter(|around| around.decision.is_checked());
+    let (commands, items): (Vec<&TestReport>, Vec<&TestReport>) =
+        report.around.iter().partition(|around| around.key.is_command());
+    let around = commands.into_iter().find(|around| around.decision.is_checked());
     let is_checked = |test: &&TestReport| {
         test.decision.is_checked() || around.is_some() && test.decision.is_run()
     };
+    // An item of a suite is checked like the tests inside it.
+    let items = items.into_iter().filter(|item| !report.tests.iter().any(|t| t.key == item.key));
+    let tests = report.tests.iter().chain(items);
     let ended: Vec<&TestReport> =
-        report.tests.iter().filter(is_checked).filter(|test| test.outcome.is_some()).collect();
+        tests.filter(is_checked).filter(|test| test.outcome.is_some()).collect();
     let (flaky, sure): (Vec<&TestReport>, Vec<&TestReport>) =
         ended.into_iter().partition(|test| test.flaky());
     let failed = sure.iter().filter(|test| test.failed());

@@ -20,7 +20,8 @@ use tamis_report::phases::Phase;
 use tamis_report::savings::Span;
 use tamis_report::{Reruns, TestReport};
 use tamis_session::{
-    Claim, Collected, Invocation, Ledger, NOT_COLLECTED, Session, SessionOptions, Start,
+    Claim, Collected, Instead, Invocation, Ledger, NOT_COLLECTED, Printed, Session, SessionOptions,
+    Start, to_ours,
 };
 use tamis_trace::{Command, Ending, Engine, Finish, Sink};
 
@@ -52,6 +53,8 @@ pub(crate) enum Executed {
 pub(crate) struct Ended {
     pub(crate) run: Run,
     pub(crate) output: Option<Vec<u8>>,
+    /// The user has seen the output: it went to the user's own streams.
+    pub(crate) is_shown: bool,
     /// The units inside the command that were distinguished.
     pub(crate) inside: Vec<TestReport>,
     /// Tests ran inside the command that could not be distinguished.
@@ -70,6 +73,7 @@ impl Ended {
         Self {
             run: self.run.clone(),
             output: None,
+            is_shown: true,
             inside: Vec::new(),
             undistinguished: self.undistinguished,
             reruns: None,
@@ -109,18 +113,19 @@ pub(crate) fn execute(job: Job<'_>) -> Result<Executed> {
     let surroundings = case.surroundings(world);
     let inherits = matches!(streams, Streams::Inherit | Streams::InheritAsErrors);
     let input = inherits.then(Input::of_ours);
-    let collector = match streams {
-        Streams::Collect => Some(Collector::start()?),
-        _ => None,
-    };
-    let command = command(case, streams, input.as_ref(), collector.as_ref())?;
+    let (printed, outputs) = outputs(streams)?;
+    let is_shown = streams != Streams::Collect;
+    let command = command(case, outputs, input.as_ref())?;
     let Watched { started, finish, mut observer, inside } = match &case.claim {
         Some(claim) => watch_units(job, claim.as_ref(), context, command)?,
         None => watch(job, Observer::new(context), command)?,
     };
     let ended = Instant::now();
     keep_times(job, started, &finish, &inside);
-    let output = collector.map(Collector::finish);
+    let failed =
+        finish.ending != Ending::Exited(0) || inside.reports.iter().any(TestReport::failed);
+    // Also where nobody needs it: what the command printed comes before what tamis says.
+    let output = Some(printed.text()).filter(|text| !is_shown || failed && !text.is_empty());
     let outcome = match finish.ending {
         Ending::NotStarted(errno) => return Ok(Executed::NotStarted(errno)),
         Ending::Interrupted => return Ok(Executed::Interrupted),
@@ -169,6 +174,7 @@ pub(crate) fn execute(job: Job<'_>) -> Result<Executed> {
     Ok(Executed::Ended(Box::new(Ended {
         run,
         output,
+        is_shown,
         inside: inside.reports,
         undistinguished: inside.refused,
         reruns: None,
@@ -187,13 +193,8 @@ fn keep_times(job: Job<'_>, started: SystemTime, finish: &Finish, inside: &Colle
     units.for_each(|unit| times.add_span(Phase::Run, unit.span));
 }
 
-fn command(
-    case: &Case,
-    streams: Streams,
-    input: Option<&Input>,
-    collector: Option<&Collector>,
-) -> Result<Command> {
-    let (stdout, stderr) = outputs(streams, collector)?;
+fn command(case: &Case, outputs: Outputs, input: Option<&Input>) -> Result<Command> {
+    let Outputs { stdout, stderr, stand_for_ours } = outputs;
     let stdin = match input {
         Some(_) => None,
         None => Some(File::open("/dev/null").context("/dev/null cannot be opened")?.into()),
@@ -205,6 +206,7 @@ fn command(
         stdin,
         stdout,
         stderr,
+        stand_for_ours: [false, stand_for_ours[0], stand_for_ours[1]],
         timeout: case.timeout,
         watch_stdin: matches!(input, Some(Input::Nothing | Input::Stream)),
     })
@@ -406,19 +408,53 @@ fn micros(duration: Duration) -> u64 {
     u64::try_from(duration.as_micros()).unwrap_or(u64::MAX)
 }
 
-fn outputs(
-    streams: Streams,
-    collector: Option<&Collector>,
-) -> Result<(Option<OwnedFd>, Option<OwnedFd>)> {
-    Ok(match (streams, collector) {
-        (Streams::InheritAsErrors, _) => {
-            (Some(std::io::stderr().as_fd().try_clone_to_owned()?), None)
+/// What a command prints, on one of two ways.
+enum Output {
+    /// For us to show.
+    Collected(Collector),
+    /// To the user's own streams.
+    Printed(Printed),
+}
+
+impl Output {
+    /// All of it, now that the command has ended.
+    fn text(self) -> Vec<u8> {
+        match self {
+            Self::Collected(collector) => collector.finish(),
+            Self::Printed(printed) => printed.text(),
         }
-        (_, Some(collector)) => (
-            Some(collector.writer.as_fd().try_clone_to_owned()?),
-            Some(collector.writer.as_fd().try_clone_to_owned()?),
-        ),
-        _ => (None, None),
+    }
+}
+
+/// Standard output and standard error of a command; ours where there is none.
+struct Outputs {
+    stdout: Option<OwnedFd>,
+    stderr: Option<OwnedFd>,
+    /// Which of the two lead to ours of the same number.
+    stand_for_ours: [bool; 2],
+}
+
+fn outputs(streams: Streams) -> Result<(Output, Outputs)> {
+    let (errors, in_between) = (std::io::stderr(), "no pipe before the standard streams");
+    Ok(match streams {
+        Streams::Collect => {
+            let collector = Collector::start()?;
+            let end = || Ok::<_, std::io::Error>(Some(collector.writer.try_clone()?));
+            let (stdout, stderr) = (end()?, end()?);
+            let outputs = Outputs { stdout, stderr, stand_for_ours: [false; 2] };
+            (Output::Collected(collector), outputs)
+        }
+        Streams::Inherit | Streams::Through => {
+            let (printed, Instead { stdout, stderr }) = to_ours().context(in_between)?;
+            (Output::Printed(printed), Outputs { stdout, stderr, stand_for_ours: [true; 2] })
+        }
+        Streams::InheritAsErrors => {
+            let both = Printed::to(errors.as_fd(), errors.as_fd()).context(in_between)?;
+            let (printed, Instead { stdout, stderr }) = both;
+            let stdout = stdout.map_or_else(|| errors.as_fd().try_clone_to_owned(), Ok)?;
+            let stand_for_ours = [false, true];
+            (Output::Printed(printed), Outputs { stdout: Some(stdout), stderr, stand_for_ours })
+        }
     })
 }
 

@@ -17,8 +17,8 @@ mod parts;
 mod units;
 mod variables;
 
+pub(crate) use known::{inside_skipped, of_known, recorded};
 pub use known::{known, of_command, of_test};
-pub(crate) use known::{of_known, recorded};
 pub(crate) use variables::by_variable;
 
 use crate::call::Call;

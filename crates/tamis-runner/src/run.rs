@@ -5,7 +5,7 @@ use crate::cases::{self, Case};
 use crate::checks;
 use crate::collect_every;
 use crate::engines::{self, Engines};
-use crate::execute::{Executed, Job, Streams};
+use crate::execute::{Ended, Executed, Job, Streams};
 use crate::failures::{self, LeftOut};
 use crate::kept_runs;
 use crate::plan;
@@ -13,6 +13,7 @@ use crate::rerun::{Failed, execute_and_rerun};
 use crate::savings;
 use crate::schedule::{self, Queue};
 use anyhow::{Context as _, Result};
+use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -51,7 +52,9 @@ pub(crate) fn run(call: Call<'_>, cases: &[Case], shape: Shape, left_out: &LeftO
     let mut runner = Runner::new(call, store.as_ref(), shape, &planned);
     let selected = planned.iter().filter(|p| p.decision.is_run()).count();
     runner.collects = selected > 0 && collect_every::collects(call, &cases);
-    let _ = call.reporters.emit(&Event::Planned { tests: &runner.reports, mode: Mode::Run });
+    runner.look_inside_skipped(&cases, &planned);
+    let decided = runner.decided();
+    let _ = call.reporters.emit(&Event::Planned { tests: &decided, mode: Mode::Run });
     if selected > 0 {
         let engines = runner.engines(&cases, &planned)?;
         runner.run_selected(&engines, &world, &cases, &planned, &stop)?;
@@ -125,8 +128,8 @@ struct Runner<'a> {
     recorded: bool,
     /// Why the last test that could not be recorded was not.
     not_recorded: Option<String>,
-    /// Units that were distinguished inside commands.
-    inside: Vec<TestReport>,
+    /// Units that were distinguished inside commands, by the case that they are inside of.
+    inside: BTreeMap<usize, Vec<TestReport>>,
     /// Whether what is observed is recorded.
     collects: bool,
 }
@@ -156,7 +159,7 @@ impl<'a> Runner<'a> {
             not_started: None,
             recorded: false,
             not_recorded: None,
-            inside: Vec::new(),
+            inside: BTreeMap::new(),
             collects: false,
         }
     }
@@ -285,7 +288,7 @@ impl<'a> Runner<'a> {
             self.record(&failed.ended.run);
         }
         if let Some(bytes) = failed.ended.output.as_deref() {
-            self.emit(&Event::Output { bytes });
+            self.show(&failed.ended);
             messages::save(self.store, &case.key, bytes);
         }
         self.call.remark(failed.next.clone());
@@ -315,7 +318,7 @@ impl<'a> Runner<'a> {
     }
 
     fn ended(&mut self, n: usize, case: &Case, executed: Executed) {
-        let ended = match executed {
+        let mut ended = match executed {
             Executed::Ended(ended) => *ended,
             Executed::Interrupted => return,
             Executed::NotStarted(errno) => {
@@ -326,14 +329,13 @@ impl<'a> Runner<'a> {
                 return;
             }
         };
+        self.find_messages(case, &mut ended);
         let run = &ended.run;
         let recorded = ended.is_reported && self.recorded || !ended.is_reported && self.record(run);
         if let Some(store) = self.store.filter(|_| recorded) {
             engines::remember(store, run);
         }
-        if let Some(bytes) = ended.output.as_deref() {
-            self.emit(&Event::Output { bytes });
-        }
+        self.show(&ended);
         let notes = self.shown_notes(&run.notes);
         let report = &mut self.reports[n];
         report.ended(run);
@@ -347,7 +349,25 @@ impl<'a> Runner<'a> {
             savings::keep_full_time(store, &case.key, report, &ended.inside);
         }
         self.emit(&Event::Finished { test: &self.reports[n], inside: &ended.inside });
-        self.inside.extend(ended.inside);
+        self.inside.entry(n).or_default().extend(ended.inside);
+    }
+
+    /// Shows what a test printed, where the user has not seen it yet.
+    fn show(&self, ended: &Ended) {
+        if let Some(bytes) = ended.output.as_deref().filter(|_| !ended.is_shown) {
+            self.emit(&Event::Output { bytes });
+        }
+    }
+
+    /// What the command printed of units that did not pass and reported nothing themselves.
+    fn find_messages(&self, case: &Case, ended: &mut Ended) {
+        let (Some(claim), Some(output)) = (&case.claim, &ended.output) else { return };
+        for report in ended.inside.iter_mut().filter(|r| r.failed() && r.output.is_none()) {
+            if let Some(text) = claim.message_of(&report.key.unit, output) {
+                messages::save(self.store, &report.key, &text);
+                report.output = Some(text);
+            }
+        }
     }
 
     /// Notes that the settings want to be shown.
@@ -374,7 +394,7 @@ impl<'a> Runner<'a> {
         // What a graph decides about has outcomes of its own.
         if !options.is_static() {
             let reports: Vec<TestReport> =
-                report.tests.iter().chain(&self.inside).cloned().collect();
+                report.tests.iter().chain(self.inside.values().flatten()).cloned().collect();
             report.still_failing =
                 failures::still_failing(call, self.store, cases, left_out, &reports);
         }
@@ -391,7 +411,12 @@ impl<'a> Runner<'a> {
         };
         let only = &options.which.only;
         let is_command = self.shape == Shape::Command;
-        if code == 0 && how.selected && is_command && !only.is_empty() && self.inside.is_empty() {
+        if code == 0
+            && how.selected
+            && is_command
+            && !only.is_empty()
+            && self.inside.values().all(Vec::is_empty)
+        {
             let known = known_tests(self.store).into_iter().filter(|key| !key.is_command());
             let known: Vec<TestKey> = known.collect();
             anyhow::bail!(
@@ -422,20 +447,45 @@ impl<'a> Runner<'a> {
 
     /// The units inside say it better than the command around them, unless it failed by itself.
     fn with_inside(&mut self, report: &mut RunReport) -> Shape {
-        let inside = std::mem::take(&mut self.inside);
+        let mut inside = std::mem::take(&mut self.inside);
+        inside.retain(|_, units| !units.is_empty());
         if inside.is_empty() {
             return self.shape;
         }
-        if self.shape == Shape::Suites {
-            report.tests.extend(inside);
-            return Shape::Suites;
+        for (n, command) in std::mem::take(&mut report.tests).into_iter().enumerate() {
+            let Some(units) = inside.remove(&n) else {
+                report.tests.push(command);
+                continue;
+            };
+            report.tests.extend(failed_by_itself(&command, &units).then(|| command.clone()));
+            report.tests.extend(units);
+            report.around.push(command);
         }
-        let command = report.tests.drain(..).next();
-        let says_more = command.as_ref().is_some_and(|command| failed_by_itself(command, &inside));
-        report.tests.extend(command.clone().filter(|_| says_more));
-        report.tests.extend(inside);
-        report.around = command;
         Shape::Suites
+    }
+
+    /// The units of items that are skipped as a whole, so that counts are of the same things whether an item
+    /// runs or not.
+    fn look_inside_skipped(&mut self, cases: &[Case], planned: &[Planned]) {
+        if self.shape != Shape::Suites {
+            return;
+        }
+        let skipped = planned.iter().enumerate().filter(|(_, planned)| planned.skips());
+        for (n, item) in skipped {
+            // Without them the item is counted as one test.
+            let units = plan::inside_skipped(self.call, self.store, cases, item);
+            let units = savings::reports_of(self.store, &units.unwrap_or_default());
+            self.inside.insert(n, units);
+        }
+    }
+
+    /// What is decided before anything runs: each item, with what is skipped inside of it.
+    fn decided(&self) -> Vec<TestReport> {
+        let with_inside = |(n, report): (usize, &TestReport)| {
+            let inside = self.inside.get(&n).into_iter().flatten();
+            std::iter::once(report).chain(inside).cloned().collect::<Vec<_>>()
+        };
+        self.reports.iter().enumerate().flat_map(with_inside).collect()
     }
 }
 

@@ -26,7 +26,7 @@ pub fn select(call: Call<'_>, words: &[OsString]) -> Result<RunReport> {
     // Losing this cache costs time only.
     let _ = call.project.fingerprinter.flush();
     let tests: Vec<TestReport> = savings::reports_of(store, &planned);
-    let around = tests.first().filter(|test| test.key.is_command()).cloned();
+    let around = tests.first().filter(|test| test.key.is_command()).cloned().into_iter().collect();
     let wall = began.elapsed();
     Ok(RunReport { tests, around, wall, mode: Mode::Select, ..RunReport::default() })
 }
@@ -61,10 +61,22 @@ fn of_suites(call: Call<'_>, store: Option<&Store>) -> Result<Vec<Planned>> {
     let mine = plan::mine(call, store, &cases, &planned);
     let planned =
         planned.into_iter().zip(mine).filter(|(_, mine)| *mine).map(|(planned, _)| planned);
-    Ok(match call.options.which.failed {
+    let planned: Vec<Planned> = match call.options.which.failed {
         true => planned.filter_map(Planned::if_failed).collect(),
         false => planned.collect(),
-    })
+    };
+    let mut all = Vec::with_capacity(planned.len());
+    for planned in planned {
+        let units = match planned.skips() {
+            true => plan::inside_skipped(call, store, &cases, &planned)?,
+            false => Vec::new(),
+        };
+        if units.is_empty() {
+            all.push(planned);
+        }
+        all.extend(units);
+    }
+    Ok(all)
 }
 
 /// A command and the units inside it, and whether these are distinguished.

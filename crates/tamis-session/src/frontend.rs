@@ -137,6 +137,11 @@ pub trait Claim: fmt::Debug + Send + Sync {
     /// A model of the command that is about to start.
     fn model(&self, session: &Session, options: &SessionOptions) -> Box<dyn Model>;
 
+    /// The part of what the command printed that is about this unit, which did not pass.
+    fn message_of(&self, _: &Unit, _printed: &[u8]) -> Option<Vec<u8>> {
+        None
+    }
+
     /// What to say of a command in which no unit was seen, if anything.
     fn nothing_seen(&self, _: &Collected, _: bool) -> Option<String> {
         None

@@ -315,6 +315,12 @@ impl<'e> Ledger<'e> {
         }
     }
 
+    /// The same of all units, now that everything was reported.
+    pub fn keep_messages(&mut self) {
+        self.write_records();
+        (0..self.collected.reports.len()).for_each(|at| self.keep_message(at));
+    }
+
     /// Writes the records that have waited long enough.
     pub fn write_if_due(&mut self) {
         if self.waiting.since.elapsed() > WAIT_AT_MOST {

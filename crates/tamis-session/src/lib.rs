@@ -8,7 +8,8 @@
 //!   the tracer report, in order ([`Session`]);
 //! - joining what a process reported of a unit with the files that the tracer saw ([`Joiner`]);
 //! - the decision about units, which is asked for here and made elsewhere ([`Planner`]);
-//! - records and reports ([`Ledger`]).
+//! - records and reports ([`Ledger`]);
+//! - what a command prints on the user's own streams ([`Printed`]).
 //!
 //! A front end drives: it *claims* a command line, makes a [`Model`] of it, and the model takes each
 //! message. Languages whose units simply begin, end and report facts use the model that is ready here
@@ -23,7 +24,9 @@ mod ledger;
 pub mod messages;
 mod model;
 mod options;
+mod passage;
 mod planner;
+mod printed;
 mod scope;
 mod session;
 mod threads;
@@ -36,7 +39,9 @@ pub use joined::{JoinedObservations, together};
 pub use ledger::{Collected, Ledger, NOT_COLLECTED, Place, proof_of};
 pub use model::{Model, Services};
 pub use options::{Earlier, SessionOptions, mark_flaky, names, runs_of};
+pub use passage::Passage;
 pub use planner::{Choice, ModuleTests, PartsPlan, Plan, PlannedUnit, Planner, Request};
+pub use printed::{Instead, Printed, to_ours};
 pub use scope::{GraphDecision, GraphStrategy, KnownScope};
 pub use session::{Session, socket_folder};
 pub use threads::Running;

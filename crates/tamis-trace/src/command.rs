@@ -19,6 +19,8 @@ pub struct Command {
     pub stdout: Option<OwnedFd>,
     /// Standard error; ours where `None`.
     pub stderr: Option<OwnedFd>,
+    /// Which of these three lead to ours of the same number by way of the descriptor that is given.
+    pub stand_for_ours: [bool; 3],
     /// Ends the whole tree after this time.
     pub timeout: Option<Duration>,
     /// Report reads of standard input (for an input that cannot be fingerprinted).

@@ -7,6 +7,7 @@
 use crate::command::Command;
 use crate::process::Process;
 use std::fs::{self, Metadata};
+use std::os::fd::AsRawFd;
 use std::os::unix::fs::MetadataExt;
 
 /// The requests of `ioctl` that only a terminal answers: its settings (two forms) and its size.
@@ -19,7 +20,7 @@ fn place(metadata: &Metadata) -> Place {
     (metadata.dev(), metadata.ino(), metadata.rdev())
 }
 
-/// The three streams, as far as the run shares them with us.
+/// The three streams, as far as the run shares them with us, or has others that lead to them.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Streams {
     inherited: [Option<Place>; 3],
@@ -27,10 +28,11 @@ pub(crate) struct Streams {
 
 impl Streams {
     pub(crate) fn of(command: &Command) -> Self {
-        let given = [&command.stdin, &command.stdout, &command.stderr].map(Option::is_some);
+        let given = [&command.stdin, &command.stdout, &command.stderr];
         let mut inherited = [None; 3];
-        for number in (0..3).filter(|n| !given[*n]) {
-            let found = fs::metadata(format!("/proc/self/fd/{number}")).ok();
+        for number in (0..3).filter(|n| given[*n].is_none() || command.stand_for_ours[*n]) {
+            let descriptor = given[number].as_ref().map_or(number as i32, AsRawFd::as_raw_fd);
+            let found = fs::metadata(format!("/proc/self/fd/{descriptor}")).ok();
             inherited[number] = found.as_ref().map(place);
         }
         Self { inherited }
@@ -81,7 +83,6 @@ pub(crate) fn named(path: &[u8]) -> Option<u32> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::os::fd::AsRawFd;
 
     #[test]
     fn names_of_streams() {

@@ -208,6 +208,7 @@ impl Place {
             stdout: None,
             stderr: None,
             timeout: None,
+            stand_for_ours: [false; 3],
             watch_stdin: false,
         }
     }

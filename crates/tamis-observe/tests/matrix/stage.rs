@@ -129,6 +129,7 @@ impl Stage {
             stdout: null(),
             stderr: null(),
             timeout: Some(Duration::from_secs(60)),
+            stand_for_ours: [false; 3],
             watch_stdin: false,
         };
         let over = AtomicBool::new(false);

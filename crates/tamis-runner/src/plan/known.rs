@@ -87,6 +87,27 @@ pub fn of_command(
     Ok(planned)
 }
 
+/// The units inside an item of a suite that is skipped as a whole: they are skipped with it, on its proof, and stand
+/// for it in counts. None where none are known.
+pub(crate) fn inside_skipped(
+    call: Call<'_>,
+    store: Option<&Store>,
+    cases: &[Case],
+    item: &Planned,
+) -> Result<Vec<Planned>> {
+    let case = cases.iter().find(|case| case.key == item.key);
+    let Some((case, claim)) = case.and_then(|case| Some((case, case.claim.as_ref()?))) else {
+        return Ok(Vec::new());
+    };
+    let folder = claim.folder().map_or(case.folder.clone(), |folder| case.folder.join(folder));
+    let is_its = |key: &TestKey| {
+        *key != item.key && call.project.root().join(&key.folder).starts_with(&folder)
+    };
+    let known = of_command(call, store, case, None)?.into_iter();
+    let its = known.filter(|planned| is_its(&planned.key));
+    Ok(its.map(|unit| Planned { key: unit.key, ..item.clone() }).collect())
+}
+
 /// The tests that the store knows and that are not gone.
 fn existing(call: Call<'_>, store: Option<&Store>) -> Result<Vec<TestKey>> {
     let mut keys = store.map(recorded).transpose()?.unwrap_or_default();

@@ -39,7 +39,9 @@ pub(super) fn gradle(place: Place<'_>) -> Option<Find> {
         return None;
     }
     let program = if place.has("gradlew") { "./gradlew" } else { "gradle" };
-    let find = Find::new("gradle", format!("{program} --no-daemon test"), Grain::Whole);
+    // Who keeps both builds has the same tests in both.
+    let grain = if place.has("pom.xml") { Grain::WholeIfAlone } else { Grain::Whole };
+    let find = Find::new("gradle", format!("{program} --no-daemon test"), grain);
     let find = find.comment(&[
         "Gradle, without its daemon: that would be a process that was already running, which",
         "cannot be observed.",

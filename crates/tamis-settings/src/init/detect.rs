@@ -88,6 +88,14 @@ impl Place<'_> {
         Some(String::from_utf8_lossy(&bytes).into_owned())
     }
 
+    /// Whether its package.json asks for a package of this name.
+    pub(super) fn asks_npm_for(&self, name: &str) -> bool {
+        let text = self.text("package.json").unwrap_or_default();
+        let package: serde_json::Value = serde_json::from_str(&text).unwrap_or_default();
+        let asks = |key: &str| package.get(key).is_some_and(|all| all.get(name).is_some());
+        ["dependencies", "devDependencies"].into_iter().any(asks)
+    }
+
     /// Whether a folder above this one, up to the root, has a file with such a text.
     pub(super) fn above_has(&self, file: &str, part: &str) -> bool {
         let above = self.folder.ancestors().skip(1).take_while(|a| a.starts_with(self.root));

@@ -55,10 +55,27 @@ pub(super) fn tap(place: Place<'_>) -> Option<Find> {
 }
 
 pub(super) fn bats(place: Place<'_>) -> Option<Find> {
-    let patterns = owned(&["*.bats", "test/**/*.bats", "tests/**/*.bats", "spec/**/*.bats"]);
-    let own = place.text("package.json").is_some_and(|text| text.contains("\"bats\""));
-    let program = if own { "node_modules/.bin/bats" } else { "bats" };
+    let mut patterns = vec!["*.bats".to_owned()];
+    for folder in ["test", "tests", "spec"] {
+        let own = format!("{folder}/*.bats");
+        // As bats itself: what is further down is run where it is asked for, and else mostly what tests work on.
+        let deep = place.matching(std::slice::from_ref(&own)).1.is_empty() || runs_deep(place);
+        patterns.push(if deep { format!("{folder}/**/*.bats") } else { own });
+    }
+    let program = match (place.has("bin/bats"), place.asks_npm_for("bats")) {
+        (true, _) => "bin/bats",
+        (_, true) => "node_modules/.bin/bats",
+        _ => "bats",
+    };
     files(place, "bats", "Bats files", &patterns, |_| format!("{program} {{}}"))
+}
+
+/// Whether the project starts bats so that it looks into folders in folders.
+fn runs_deep(place: Place<'_>) -> bool {
+    let texts = ["package.json", "Makefile"].iter().filter_map(|file| place.text(file));
+    texts.flat_map(|text| text.lines().map(str::to_owned).collect::<Vec<_>>()).any(|line| {
+        line.contains("bats ") && (line.contains(" -r") || line.contains(" --recursive"))
+    })
 }
 
 /// Files that make a folder a Python project of its own.

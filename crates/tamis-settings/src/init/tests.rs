@@ -230,8 +230,23 @@ fn what_others_run_already_is_not_in_use() {
     let bats = r#"{"scripts":{"test":"bats test"},"devDependencies":{"bats":"1"}}"#;
     let files = [("package.json", bats), ("test/a.bats", "")];
     assert_eq!(suites(&files), [pair("bats", "node_modules/.bin/bats {}")]);
+    assert_eq!(names(&[("pom.xml", ""), ("build.gradle", "")]), ["maven"]);
     assert!(names(&[("support/build.gradle", "")]).is_empty(), "no tests there");
     assert_eq!(names(&[("app/build.gradle", ""), ("app/src/test/A.java", "")]), ["gradle-app"]);
+}
+
+#[test]
+fn bats_files_that_bats_would_run() {
+    let each = |files: &[(&str, &str)]| init_for(files).0.suites[0].each.clone();
+    let of = |glob: &str| Each::Items(vec![Item::Glob(glob.into())]);
+    let files = [("test/a.bats", ""), ("test/fixtures/fails.bats", "")];
+    assert_eq!(each(&files), of("test/*.bats"));
+    assert_eq!(each(&[("Makefile", "test:\n\tbats -r test\n"), files[0]]), of("test/**/*.bats"));
+    assert_eq!(each(&[("test/unit/a.bats", "")]), of("test/**/*.bats"));
+    // A package of that name is not one that is installed.
+    let own = ("package.json", r#"{"name":"bats","scripts":{"test":"bin/bats test"}}"#);
+    assert_eq!(one(&[own, ("bin/bats", ""), files[0]]), pair("bats", "bin/bats {}"));
+    assert_eq!(one(&[own, files[0]]), pair("bats", "bats {}"));
 }
 
 #[test]

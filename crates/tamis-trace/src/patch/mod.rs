@@ -91,6 +91,7 @@ fn try_out() -> Result<(), String> {
         stdout: null(),
         stderr: null(),
         timeout: Some(Duration::from_secs(10)),
+        stand_for_ours: [false; 3],
         watch_stdin: false,
     };
     let mut logged = false;

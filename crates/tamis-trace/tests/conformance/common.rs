@@ -17,6 +17,7 @@ pub(crate) fn command(words: &[&str]) -> Command {
         stdout: None,
         stderr: None,
         timeout: None,
+        stand_for_ours: [false; 3],
         watch_stdin: false,
     }
 }

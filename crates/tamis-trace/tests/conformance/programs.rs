@@ -71,6 +71,7 @@ impl Case {
                 stdout: Some(File::create("/dev/null").unwrap().into()),
                 stderr: None,
                 timeout: None,
+                stand_for_ours: [false; 3],
                 watch_stdin: false,
             };
             let (finish, actions) = run(engine.as_ref(), command);

@@ -34,6 +34,54 @@ fn the_exit_code_is_the_command_s_own() {
     assert_eq!(project.tamis(&["--only", "0"]).code, 0, "nothing selected is success");
 }
 
+const FAILS: &str =
+    "#!/bin/sh\necho checking\necho 'FAIL: the answer is 41, expected 42' >&2\nexit 3\n";
+
+#[test]
+fn what_failed_is_shown_of_a_bare_command() {
+    let project = Project::with(&[("t.sh", FAILS)]);
+    let shown = "\n      FAIL: the answer is 41, expected 42\n";
+    let got = project.tamis(&["--junit", "j.xml", "./t.sh"]);
+    assert_eq!((got.code, got.stdout.as_slice()), (3, b"checking\n".as_slice()));
+    assert!(got.stderr.starts_with("FAIL: the answer"), "the command's own first: {}", got.stderr);
+    assert!(got.stderr.contains(shown), "{}", got.stderr);
+    let junit = std::fs::read_to_string(project.path("j.xml")).unwrap();
+    assert!(junit.contains("failed with exit code 3: FAIL: the answer is 41"), "{junit}");
+    let got = project.tamis(&["--json", "./t.sh"]);
+    assert_eq!(got.events("finished")[0]["failure"], "FAIL: the answer is 41, expected 42");
+    // Of a file, what was added to it.
+    let log = project.path("log");
+    std::fs::write(&log, "error: of another time\n").unwrap();
+    let file = File::options().append(true).open(&log).unwrap();
+    let mut command = project.binary();
+    let status = command.arg("./t.sh").stderr(file.try_clone().unwrap()).stdout(file).status();
+    assert_eq!(status.unwrap().code(), Some(3));
+    let text = std::fs::read_to_string(&log).unwrap();
+    assert!(text.contains(shown), "{text}");
+}
+
+#[test]
+fn what_a_command_leaves_running_goes_on_printing() {
+    let script = "#!/bin/sh\n(sleep 2; echo later) &\necho now\nexit 1\n";
+    let project = Project::with(&[("t.sh", script)]);
+    let got = project.tamis(&["./t.sh"]);
+    assert_eq!(
+        (got.code, got.stdout.as_slice()),
+        (1, b"now\nlater\n".as_slice()),
+        "{}",
+        got.stderr
+    );
+}
+
+#[test]
+fn a_reader_that_goes_away_ends_the_command() {
+    let project = Project::with(&[]);
+    let tamis = project.binary();
+    let line = format!("{} yes | head -n 1", tamis.get_program().display());
+    let got = ended(project.command("timeout").args(["60", "sh", "-c", &line]));
+    assert_eq!((got.code, got.stdout.as_slice()), (0, b"y\n".as_slice()), "{}", got.stderr);
+}
+
 /// What a terminal gets of a call in a window of 24 rows.
 fn on_a_terminal(project: &Project, term: &str, words: &str) -> String {
     let binary = project.binary();

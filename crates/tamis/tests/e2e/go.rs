@@ -471,6 +471,44 @@ fn the_keys_of_a_suite_reach_the_packages_inside_its_command() {
     assert_eq!(ran(), all);
 }
 
+/// Tests, skipped ones, and those that ran, by the last line of JSON.
+fn counts(got: &Ended) -> [u64; 3] {
+    let last = &got.events("summary")[0];
+    ["tests", "skipped", "ran"].map(|name| last[name].as_u64().unwrap())
+}
+
+#[test]
+fn a_suite_counts_the_packages_inside_its_command_in_every_state() {
+    let suite = "[[suite]]\nname = \"go\"\nrun = \"go test ./...\"\n";
+    let Some(module) = Module::new().map(|module| module.with(&[("tamis.toml", suite)])) else {
+        return;
+    };
+    let project = &module.project;
+    let all = PACKAGES.len() as u64;
+    assert_eq!(counts(&project.tamis(&["--json"])), [all, 0, all]);
+    let got = project.tamis(&["--json"]);
+    assert_eq!(counts(&got), [all, all, 0]);
+    let [select, junit] = [["select"].as_slice(), &["--junit", "j.xml"]].map(|w| project.tamis(w));
+    let select = select.text() + &select.stderr;
+    assert!(select.contains(&format!("{all} would be skipped")), "{select}");
+    assert!(junit.stderr.contains(&format!("{all} skipped")), "{}", junit.stderr);
+    let junit = std::fs::read_to_string(project.path("j.xml")).unwrap();
+    assert_eq!(junit.matches("<skipped").count() as u64, all, "{junit}");
+}
+
+#[test]
+fn a_failing_package_shows_its_own_message() {
+    let Some(module) = Module::new() else { return };
+    let failing = test_of("b", "testing", "t.Fatal(\"b is not right\")");
+    module.project.write("b/extra_test.go", failing);
+    module.project.write("z/z.go", "package z\n\nfunc Z() { missing() }\n");
+    let got = module.project.tamis(&ALL);
+    assert_eq!(got.code, 1);
+    let summary = got.stderr.split("\n  failed:\n").nth(1).unwrap_or_default();
+    assert!(summary.contains(": b is not right\n"), "{}", got.stderr);
+    assert!(summary.contains("undefined: missing"), "{}", got.stderr);
+}
+
 #[test]
 fn a_run_that_go_may_answer_from_its_cache_proves_nothing() {
     let Some(module) = Module::new() else { return };
