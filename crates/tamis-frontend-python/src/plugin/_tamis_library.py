@@ -77,7 +77,7 @@ def _types(mimetypes):
 
 _SETTINGS = (
     ("_csv", _dialects),
-    ("gc", lambda gc: (gc.isenabled(), gc.get_threshold(), gc.get_debug())),
+    ("gc", lambda gc: (gc.get_threshold(), gc.get_debug())),
     ("resource", _limits),
     ("_signal", _timers),
     ("mimetypes", _types),

@@ -115,6 +115,8 @@ class ProcessState:
         self.config, self.session, self.modules = config, session, modules
         self.keys_of_others = _stash_keys(module for name, module in list(sys.modules.items()) if name not in modules)
         self.threads = threading.active_count()
+        #: Whether the garbage collector was on at the end of the last test; while we compare it is off.
+        self.collects = gc.isenabled()
         self.known = [name for name in modules if name in sys.modules]
         self.seen = {}
         self.seen = self.look(None)
@@ -140,7 +142,7 @@ class ProcessState:
             "arguments": list(sys.argv),
             "mask": self._mask(),
             "limits": (sys.getrecursionlimit(), sys.getswitchinterval()),
-            "settings of libraries": settings(),
+            "settings of libraries": (self.collects, settings()),
         }
 
     def _in_names(self, touched):

@@ -603,6 +603,8 @@ def pytest_runtest_protocol(item, nextitem):
         the.watch.rest()
         # What is made and dropped here would bring the collector to look at all that the tests have.
         collects = _collects()
+        if the.process is not None:
+            the.process.collects = collects
         _collect_not()
         try:
             the.ended(test, int(wall * 1e6))
