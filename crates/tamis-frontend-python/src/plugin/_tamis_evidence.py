@@ -160,7 +160,7 @@ class Gathering(Evidence):
         """Whether a holder of state is this test's; what belongs to no module is everybody's."""
         if type(root) is int:
             return root in self.fixtures
-        return root in self.names or root in ("process", "libraries") or root.startswith(_HELD)
+        return root in self.names or root in ("process", "libraries", "in libraries") or root.startswith(_HELD)
 
     def add_state(self):
         """Adds who changed what this test can see: where something that ran for it has a name on the way there."""
@@ -169,12 +169,14 @@ class Gathering(Evidence):
         for root, known in self.plugin.writers.items():
             if not self._sees(root):
                 continue
-            gated = watch.by_function and (root in self.names or root == "libraries")
+            gated = watch.by_function and (root in self.names or root in ("libraries", "in libraries"))
+            # Who imports a library names it in the code of a module.
+            who = by_others if root == "in libraries" else by_tests
             for writers in known.values():
                 if writers.tests is None and writers.only in owners:
                     continue
                 gate = writers.gate(watch) if gated else -1
-                if writers.tests is not None and writers not in self.added and (gate == -1 or gate & by_tests):
+                if writers.tests is not None and writers not in self.added and (gate == -1 or gate & who):
                     self.added.add(writers)
                     kept.add(writers.tests)
                     self.test.meets = self.test.meets or writers.matters

@@ -3,7 +3,8 @@
 Compared are, by the identity of what they refer to: the names of the modules that are not the project's
 (`ForeignState`), the attributes of the classes that stand there, and the dictionaries; besides, what functions of the
 standard library set at other places (`settings`), and the handlers of loggers. Who changed one of these counts for
-later tests, for all of them where not only code that has the changed name can find it.
+later tests that can ask for it: whose code has the changed name or, where functions of the library find it for them,
+the name of a library that uses the changed one (`Users`).
 
 Not seen is what other objects of libraries hold, and what extension modules keep.
 """
@@ -18,7 +19,10 @@ _DERIVED = {
     "__annotations__", "__annotations_cache__", "__annotate__", "__annotate_func__", "__abstractmethods__", "__doc__",
     "__non_callable_proto_members__", "__protocol_attrs__", "__warningregistry__", "__match_args__", "_abc_impl",
     "__static_attributes__", "__signature__", "__weakref__", "__dict__", "__path__", "__file__", "__spec__",
+    "__slotnames__",
 }  # fmt: skip
+#: What a library makes for itself at the first use; something else in this place is a change.
+_MADE_AT_FIRST_USE = {"_event_loop_policy": "asyncio", "_db": "mimetypes"}
 _NOTHING = object()
 
 
@@ -35,20 +39,70 @@ def spaces_within(module, names):
 
 
 def differences(before, now, is_within):
-    """Sets of labels by which code finds what changed; an empty one where libraries find it for all."""
-    found = []
+    """The names that changed, and whether functions of the library may find each for others."""
     for name in before.keys() | now.keys():
         was, value = before.get(name, _NOTHING), now.get(name, _NOTHING)
         if was is value or name in _DERIVED or isinstance(value, types.ModuleType):
             continue
-        is_for_all = is_within or type(name) is not str or name.startswith("_")
-        found.append(frozenset() if is_for_all else frozenset((name,)))
-    return found
+        is_hidden = is_within or type(name) is not str or name.startswith("_")
+        maker = _MADE_AT_FIRST_USE.get(name) if is_hidden and was is None and type(name) is str else None
+        if maker is None or type(value).__module__.partition(".")[0] != maker:
+            yield name, is_hidden
+
+
+class Users:
+    """Which libraries use a library, directly or not: by what stands in the names of their modules."""
+
+    def __init__(self, config, is_project):
+        self.config, self.is_project = config, is_project
+        self.count, self.used_by, self.known = -1, {}, {}
+
+    def labels(self, module):
+        """The names of the modules by which code comes to what this one keeps; none where plugins come to it."""
+        if self.count != len(sys.modules):
+            self.count, self.known = len(sys.modules), {}
+            self._look()
+        top = module.partition(".")[0]
+        found = self.known.get(top)
+        if found is None:
+            users = self._users(top)
+            found = frozenset(name for name in list(sys.modules) if name.partition(".")[0] in users)
+            found = self.known[top] = frozenset() if users & self._plugins() else found
+        return found
+
+    def _users(self, top):
+        seen, todo = set(), [top, top.lstrip("_")]
+        while todo:
+            one = todo.pop()
+            if one not in seen:
+                seen.add(one)
+                todo.extend(self.used_by.get(one, ()))
+        return seen
+
+    def _look(self):
+        self.used_by = {}
+        for name, module in list(sys.modules.items()):
+            if type(module) is not types.ModuleType or self.is_project(name) or name.startswith(("_pytest", "_tamis")):
+                continue
+            top = name.partition(".")[0]
+            for value in list(vars(module).values()):
+                home = value.__name__ if type(value) is types.ModuleType else getattr(type(value), "__module__", None)
+                if isinstance(value, (type, types.FunctionType)):
+                    home = value.__module__
+                if type(home) is str and home.partition(".")[0] != top:
+                    self.used_by.setdefault(home.partition(".")[0], set()).add(top)
+
+    def _plugins(self):
+        """Installed plugins, whose fixtures work for tests that do not name them."""
+        plugins = self.config.pluginmanager.get_plugins()
+        names = (getattr(plugin, "__name__", None) for plugin in plugins)
+        tops = {name.partition(".")[0] for name in names if type(name) is str and not self.is_project(name)}
+        return tops - {"_pytest", "pytest", "pluggy", "xdist", "_tamis_pytest"}
 
 
 def settings():
-    """What functions of the standard library set where no name shows it."""
-    return [(name, look(module)) for name, look in _SETTINGS for module in (sys.modules.get(name),) if module is not None]
+    """What functions of the standard library set where no name shows it, by module."""
+    return {name: look(module) for name, look in _SETTINGS for module in (sys.modules.get(name),) if module is not None}
 
 
 def _dialects(csv):

@@ -14,7 +14,7 @@ import threading
 import types
 import warnings
 
-from _tamis_library import differences, settings, spaces_within
+from _tamis_library import Users, differences, settings, spaces_within
 
 # Tests put other functions in the place of those of the library: what is used here is taken before.
 _umask, _getstate = os.umask, random.getstate
@@ -142,7 +142,7 @@ class ProcessState:
             "arguments": list(sys.argv),
             "mask": self._mask(),
             "limits": (sys.getrecursionlimit(), sys.getswitchinterval()),
-            "settings of libraries": (self.collects, settings()),
+            "collector": self.collects,
         }
 
     def _in_names(self, touched):
@@ -227,12 +227,15 @@ class ProcessState:
 class ForeignState:
     """The names of libraries: what a test put in the place of one of their functions, and left there."""
 
-    def __init__(self, modules, native=None):
+    def __init__(self, config, modules, native=None):
         self.modules, self.native = modules, native
+        self.users, self.settings = Users(config, modules.__contains__), settings()
         self.chance = _chance(native)
         self.chances = self.chance()
         # What is in the first ones is compared by `ProcessState`.
         self.names, self.spaces, self.copies = {}, list(_FIRST), [{} for _ in _FIRST]
+        #: The module of each.
+        self.homes = ["" for _ in _FIRST]
         #: The places of what is inside of a module's names.
         self.within = set()
         self.look()
@@ -245,16 +248,17 @@ class ForeignState:
                 continue
             self.names[name] = module
             if type(module) is types.ModuleType and name not in self.modules and not name.startswith(_AROUND):
-                self._add(vars(module))
+                self._add(name, vars(module))
                 for space in spaces_within(name, vars(module)):
                     self.within.add(len(self.spaces))
-                    self._add(space)
+                    self._add(name, space)
         if self.native is None:
             self.refs = gc.get_referents(*self.spaces)
         else:
             self.native.spaces(self.spaces)
 
-    def _add(self, space):
+    def _add(self, module, space):
+        self.homes.append(module)
         self.spaces.append(space)
         self.copies.append(dict.copy(space))
 
@@ -269,19 +273,27 @@ class ForeignState:
         return None
 
     def changes(self, touched):
-        """Sets of labels; modules in modules are no change."""
+        """Sets of labels: what code finds by a changed name, and what functions of libraries find for it."""
         before, self.chances = self.chances, self.chance()
-        return self._names(touched) + ([] if before == self.chances else [BY_CHANCE])
+        found, hidden = [] if before == self.chances else [BY_CHANCE], []
+        self._names(touched, found, hidden)
+        set_before, self.settings = self.settings, settings()
+        for module, value in self.settings.items():
+            if set_before.get(module, value) != value:
+                hidden.append(self.users.labels(module))
+        return found, hidden
 
-    def _names(self, touched):
-        found = []
+    def _names(self, touched, found, hidden):
         places = range(len(self.spaces)) if touched is None else touched
         for at in places:
             if at < len(_FIRST):
                 continue
             space, before = self.spaces[at], self.copies[at]
             self.copies[at] = dict.copy(space)
-            found.extend(differences(before, self.copies[at], at in self.within))
+            for name, is_hidden in differences(before, self.copies[at], at in self.within):
+                if is_hidden:
+                    hidden.append(self.users.labels(self.homes[at]))
+                else:
+                    found.append(frozenset((name,)))
         if len(sys.modules) != self.count:
             self.look()
-        return found

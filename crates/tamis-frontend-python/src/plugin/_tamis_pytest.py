@@ -292,7 +292,7 @@ class Plugin:
     def before_first_test(self, session):
         self.state.changes()
         self.process = ProcessState(self.config, session, self.imports.files)
-        self.foreign = ForeignState(self.imports.files, self.native)
+        self.foreign = ForeignState(self.config, self.imports.files, self.native)
         self.hold()
         self.always = {(root, labels) for root, changed in self.state.changes().items() for labels in changed}
         if self.cover is not None:
@@ -442,9 +442,11 @@ class Plugin:
         process = self.process.changes(touched)
         if process:
             changed["process"] = [frozenset()]
-        foreign = self.foreign.changes(touched)
-        if foreign:
-            changed["libraries"] = foreign
+        by_name, hidden = self.foreign.changes(touched)
+        if by_name:
+            changed["libraries"] = by_name
+        if hidden:
+            changed["in libraries"] = hidden
         self.hold()
         for root, labels in (*changed.items(), *test.brought_about):
             test.has_written = True
