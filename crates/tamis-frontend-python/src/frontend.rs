@@ -1,6 +1,6 @@
 //! The front end: commands that run pytest are taken, their tests are units.
 
-use crate::model::PytestModel;
+use crate::model::{PytestModel, is_in_cache};
 use crate::plugin_files;
 use crate::scope::{self, PYTEST, PytestScope};
 use crate::words::{concerns_pytest, has_pytest, runs_pytest};
@@ -97,7 +97,7 @@ impl Claim for PytestCommand {
 
     /// What pytest keeps for its next run.
     fn owns(&self, path: &Path) -> bool {
-        !self.chosen_by_cache && path.iter().any(|part| part == ".pytest_cache")
+        !self.chosen_by_cache && is_in_cache(path)
     }
 
     fn library(&self, folder: &Path) -> Result<PathBuf> {

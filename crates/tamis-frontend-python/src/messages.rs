@@ -96,6 +96,9 @@ pub(crate) struct TestEnded {
     pub(crate) lists: Vec<Vec<String>>,
     /// The list of the modules that it can reach.
     pub(crate) modules: u32,
+    /// It asks on which lines code stands: modules count with all their bytes.
+    #[serde(default)]
+    pub(crate) lines: bool,
     /// The list of files that would count if they were there.
     pub(crate) looks: u32,
     /// Functions were not watched: modules count as a whole.

@@ -140,6 +140,9 @@ impl Host {
         let windows = &mut self.windows;
         let kind = if test.whole { Kind::Code } else { Kind::Module };
         let mut besides = self.lists.facts(test.modules, kind, scope, windows)?.to_vec();
+        if test.lines {
+            besides.extend(self.lists.facts(test.modules, Kind::Bytes, scope, windows)?);
+        }
         besides.extend(self.lists.facts(test.looks, Kind::Look, scope, windows)?);
         let all = test.all.iter().map(|file| as_observed(scope.fact(Kind::Code, file)));
         besides.extend(all.map(|fact| windows.number_of(fact)));
@@ -445,8 +448,18 @@ impl PytestModel {
 
 /// What pytest keeps for its next run, byte code, and the plugin itself.
 fn is_own(session: &Path, path: &Path) -> bool {
-    path.starts_with(session)
-        || path.iter().any(|part| part == ".pytest_cache" || part == "__pycache__")
+    path.starts_with(session) || is_in_cache(path) || path.iter().any(|part| part == "__pycache__")
+}
+
+/// What pytest keeps for its next run. What tests and plugins keep there by `config.cache` is theirs.
+pub(crate) fn is_in_cache(path: &Path) -> bool {
+    let mut parts = path.iter().skip_while(|part| *part != ".pytest_cache");
+    let is_inside = parts.next().is_some();
+    match parts.next().and_then(|part| part.to_str()) {
+        Some("d") => parts.next().is_none(),
+        Some("v") => parts.next().is_none_or(|key| key == "cache"),
+        _ => is_inside,
+    }
 }
 
 /// The file of coverage.py, and those that it puts together into it.
@@ -605,4 +618,19 @@ impl CoveredPaths for ProjectSources {
 fn is_installed(part: &std::ffi::OsStr) -> bool {
     let part = part.as_bytes();
     part.ends_with(b"-packages") || part.starts_with(b"python3")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_in_cache;
+    use std::path::Path;
+
+    #[test]
+    fn what_tests_keep_in_the_cache_is_theirs() {
+        let own = ["", "CACHEDIR.TAG", "v", "v/cache", "v/cache/lastfailed", "d"];
+        let theirs = ["v/mine", "v/mine/value", "d/files"];
+        let is_own = |rest: &&str| is_in_cache(&Path::new("a/.pytest_cache").join(rest));
+        assert!(own.iter().all(is_own) && !theirs.iter().any(is_own));
+        assert!(!is_in_cache(Path::new("v/cache/lastfailed")));
+    }
 }

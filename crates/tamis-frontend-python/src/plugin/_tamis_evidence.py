@@ -243,6 +243,7 @@ def report(plugin, test, wall):
     message = _message(plugin, test, wall, why)
     message["windows"] = "%x" % gathering.windows
     message["modules"] = frozenset(gathering.files)
+    message["lines"] = _asks_for_lines(plugin.watch, gathering)
     if gathering.forked:
         message["all"] = _reach(plugin, gathering)
     if process:
@@ -250,6 +251,32 @@ def report(plugin, test, wall):
     if plugin.watch.cover is not None:
         plugin.watch.cover.tell(plugin, test, gathering, message)
     plugin.hand_over(test, gathering.fixtures, message)
+
+
+#: Names by which code asks on which line of its file other code stands; the last one is a name of much else.
+_LINES = frozenset((
+    "tb_lineno", "f_lineno", "co_firstlineno", "co_lines", "co_positions", "extract_tb", "extract_stack", "walk_tb",
+    "walk_stack", "format_exc", "format_tb", "format_stack", "format_exception", "print_exc", "print_tb", "print_stack",
+    "print_exception", "TracebackException", "getframeinfo", "getinnerframes", "getouterframes", "getsourcelines",
+    "findsource",
+))  # fmt: skip
+_LINE = frozenset(("lineno",))
+
+
+def _asks_for_lines(watch, gathering):
+    """Whether code that ran for a test asks where other code stands: then all of its modules count with their lines."""
+    if not watch.by_function:
+        return False
+    ran = gathering.own_bodies()
+    if watch.mention(_LINES) & ran:
+        return True
+    # Of warnings and records of a log that the test looks at.
+    path, some = watch.file(str(gathering.test.item.path)), watch.mention(_LINE) & ran
+    while some:
+        if watch.known[(some & -some).bit_length() - 1][0] == path:
+            return True
+        some &= some - 1
+    return False
 
 
 #: More characters of a failure are not sent. What failed stands at the end.

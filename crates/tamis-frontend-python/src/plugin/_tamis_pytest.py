@@ -50,6 +50,9 @@ WITHOUT_EFFECT = frozenset((
 #: With these nothing of a test runs, or not as usual.
 OTHER_PURPOSE = ("collectonly", "setuponly", "setupplan", "showfixtures", "show_fixtures_per_test", "markers")
 
+#: Another text whenever more is seen: what was recorded when less was seen proves nothing.
+_SEES = "2026-11-18"
+
 the = None
 
 
@@ -181,7 +184,7 @@ class Plugin:
 
     def opened(self, path, writes):
         """Who opens a file that an earlier test of this process wrote depends on that test."""
-        if path.endswith(".pyc") or "/.pytest_cache/" in path or path.startswith("/dev/"):
+        if path.endswith(".pyc") or "/.pytest_cache/v/cache/" in path or path.startswith("/dev/"):
             return
         writers = self.wrote.setdefault(_abspath(path), set()) if writes else self.wrote.get(_abspath(path))
         if writers is None:
@@ -223,7 +226,7 @@ class Plugin:
         ]
         plugins = [name for name in self.config.option.plugins or () if not name.startswith("no:terminal")]
         flags = repr(sys.flags)
-        parts = [sys.version, sys.prefix, os.path.realpath(sys.executable), flags, os.getcwd(), *usual, *plugins]
+        parts = [_SEES, sys.version, sys.prefix, os.path.realpath(sys.executable), flags, os.getcwd(), *usual, *plugins]
         # Neither the project's folder nor the user's: records travel.
         text = "\n".join(parts).replace(self.link.root, "").replace(os.path.expanduser("~"), "~")
         return "%d.%d-%s" % (*sys.version_info[:2], hashlib.sha256(text.encode()).hexdigest()[:6])

@@ -292,3 +292,26 @@ fn what_a_test_imports_late_counts_for_the_tests_of_its_file_that_use_it() {
     let expected = ["test_a.py::test_after", "test_a.py::test_late"].map(str::to_owned);
     assert_eq!(selected, BTreeSet::from(expected));
 }
+
+/// Comments and blank lines count for no test but those that ask where code stands.
+#[test]
+fn who_asks_for_lines_runs_when_code_moves() {
+    let test = |name: &str, body: &str| {
+        (
+            name.to_owned(),
+            format!(
+                "import moved\n\n\ndef test_it():\n    try:\n        moved.fails()\n    except ValueError as error:\n        {body}\n"
+            ),
+        )
+    };
+    let files = [
+        ("moved.py".to_owned(), "# above\ndef fails():\n    raise ValueError\n".to_owned()),
+        test("test_line.py", "assert error.__traceback__.tb_next.tb_lineno in (3, 4)"),
+        test("test_code.py", "assert moved.fails.__code__.co_firstlineno in (2, 3) or error"),
+        test("test_none.py", "assert error"),
+    ];
+    let Some(project) = project_with(&files) else { return };
+    assert_eq!(runs_of(&project).len(), 3);
+    let both = ["test_code.py::test_it", "test_line.py::test_it"].map(str::to_owned);
+    assert_eq!(changed(&project, "moved.py", "# above", "# above\n"), BTreeSet::from(both));
+}
