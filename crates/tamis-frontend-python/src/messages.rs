@@ -96,13 +96,10 @@ pub(crate) struct TestEnded {
     pub(crate) lists: Vec<Vec<String>>,
     /// The list of the modules that it can reach.
     pub(crate) modules: u32,
-    /// It asks on which lines code stands: modules count with all their bytes.
-    #[serde(default)]
-    pub(crate) lines: bool,
     /// The list of files that would count if they were there.
     pub(crate) looks: u32,
-    /// Functions were not watched: modules count as a whole.
-    pub(crate) whole: bool,
+    /// What of these modules counts.
+    pub(crate) counts: OfModules,
     pub(crate) incomplete: Option<String>,
     /// It forked: any function of these may have run in the copy.
     #[serde(default)]
@@ -110,6 +107,18 @@ pub(crate) struct TestEnded {
     /// What it covered, where that is measured.
     #[serde(default)]
     pub(crate) coverage: Option<TestCoverage>,
+}
+
+/// What counts of the modules that a test can reach.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum OfModules {
+    /// Their code without the bodies of functions; those that ran count by themselves.
+    Parts,
+    /// Besides, all their bytes: it asks on which lines code stands.
+    Lines,
+    /// The whole tree: functions were not watched.
+    Whole,
 }
 
 /// What a test covered.

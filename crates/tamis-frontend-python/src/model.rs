@@ -7,7 +7,7 @@
 //! was prepared may not be what was imported: the tests that use it are not recorded as complete.
 
 use crate::kept_coverage::{Covered, CoveredLines, KeptCover, Measurement};
-use crate::messages::{Ask, Greeting, Message, TestCoverage, TestEnded, WindowClosed};
+use crate::messages::{Ask, Greeting, Message, OfModules, TestCoverage, TestEnded, WindowClosed};
 use crate::plugin_files;
 use crate::scope::{Kind, PytestScope, Sources};
 use crate::windows::Windows;
@@ -138,9 +138,10 @@ impl Host {
         surroundings: &[Observed],
     ) -> Option<Vec<u32>> {
         let windows = &mut self.windows;
-        let kind = if test.whole { Kind::Code } else { Kind::Module };
+        let is_whole = test.counts == OfModules::Whole;
+        let kind = if is_whole { Kind::Code } else { Kind::Module };
         let mut besides = self.lists.facts(test.modules, kind, scope, windows)?.to_vec();
-        if test.lines {
+        if test.counts == OfModules::Lines {
             besides.extend(self.lists.facts(test.modules, Kind::Bytes, scope, windows)?);
         }
         besides.extend(self.lists.facts(test.looks, Kind::Look, scope, windows)?);

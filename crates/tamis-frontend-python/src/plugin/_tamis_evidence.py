@@ -243,7 +243,8 @@ def report(plugin, test, wall):
     message = _message(plugin, test, wall, why)
     message["windows"] = "%x" % gathering.windows
     message["modules"] = frozenset(gathering.files)
-    message["lines"] = _asks_for_lines(plugin.watch, gathering)
+    if _asks_for_lines(plugin.watch, gathering):
+        message["counts"] = "lines"
     if gathering.forked:
         message["all"] = _reach(plugin, gathering)
     if process:
@@ -299,7 +300,7 @@ def _message(plugin, test, wall, why):
         "windows": "",
         "modules": frozenset(),
         "looks": _looks(plugin, str(test.item.path)),
-        "whole": not plugin.watch.by_function,
+        "counts": "parts" if plugin.watch.by_function else "whole",
         "incomplete": why,
     }
 
