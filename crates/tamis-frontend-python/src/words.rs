@@ -47,7 +47,7 @@ pub(crate) fn runs_pytest(words: &[OsString]) -> bool {
     }
     is_pytest(first)
         || (is_python(first) && is_module(rest))
-        || (STARTERS.contains(first) && (rest.iter().any(|w| is_pytest(w)) || is_module(rest)))
+        || (STARTERS.contains(first) && starts(rest))
 }
 
 /// Programs that run tests of many kinds, in most projects.
@@ -124,11 +124,19 @@ fn is_version(text: &str) -> bool {
     !text.is_empty() && text.chars().all(|c| c.is_ascii_digit() || c == '.')
 }
 
-/// `-m pytest`, also behind other options of the interpreter.
+/// `-m pytest`, also behind other options of the interpreter, or by a module that starts it (`-m coverage run -m pytest`).
 fn is_module(words: &[&str]) -> bool {
-    let at = words.iter().position(|word| *word == "-m");
-    at.and_then(|at| words.get(at + 1)).is_some_and(|module| is_pytest(module))
-        || words.contains(&"-mpytest")
+    if words.contains(&"-mpytest") {
+        return true;
+    }
+    let Some(at) = words.iter().position(|word| *word == "-m") else { return false };
+    let Some((module, rest)) = words[at + 1..].split_first() else { return false };
+    is_pytest(module) || (STARTERS.contains(module) && starts(rest))
+}
+
+/// Whether a program that starts others starts pytest, by the words behind its own name.
+fn starts(rest: &[&str]) -> bool {
+    rest.iter().any(|word| is_pytest(word)) || is_module(rest)
 }
 
 #[cfg(test)]
@@ -153,6 +161,8 @@ mod tests {
             "uv run --with x -m pytest",
             "poetry run python -m pytest",
             "coverage run -m pytest",
+            "python -m coverage run --branch -m pytest -q",
+            "python -m uv run pytest",
             "env A=1 pytest",
         ] {
             assert!(runs(text), "{text}");
@@ -208,6 +218,7 @@ mod tests {
         for text in [
             "python tests.py",
             "python -m unittest",
+            "python -m mine -m pytest",
             "make pytest",
             "pytest-watch",
             "cat pytest",
