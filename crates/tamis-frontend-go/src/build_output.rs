@@ -62,9 +62,10 @@ fn sections<'l>(lines: &'l [Cow<'_, str>]) -> Vec<Vec<&'l str>> {
     sections
 }
 
-/// `# a/b`, `# a/b [a/b.test]`, and `# a/b_test [a/b.test]` for tests in a package of their own.
+/// `# a/b`, `# a/b [a/b.test]`, `# a/b_test [a/b.test]` for tests in a package of their own, and `# [a/b]` from vet.
 fn is_of(package: &str, heading: &str) -> bool {
     let name = heading.trim_start_matches("# ").split(' ').next().unwrap_or_default();
+    let name = name.trim_start_matches('[').trim_end_matches(']');
     name == package || name.strip_suffix("_test") == Some(package)
 }
 
@@ -117,6 +118,12 @@ c/c.go:3:8: package nope is not in std
         let text =
             "# p_test [p.test]\n./x_test.go:3:9: undefined: z\nFAIL\tp [build failed]\nFAIL\n";
         assert!(shown("p", text).unwrap().contains("undefined: z"));
+    }
+
+    #[test]
+    fn what_vet_says_stands_below_a_heading_of_its_own() {
+        let text = "FAIL\tp/a [build failed]\nFAIL\n# p/a\n# [p/a]\na/a_test.go:3:37: Errorf format %d reads arg #1\n";
+        assert!(shown("p/a", text).unwrap().contains("reads arg #1"));
     }
 
     #[test]

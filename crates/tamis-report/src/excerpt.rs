@@ -91,7 +91,8 @@ pub fn headline(output: &[u8]) -> Option<String> {
         Some(at) => with_message(&lines, at),
         None => last(&lines)?.to_owned(),
     };
-    Some(shortened(line.trim(), LONGEST_HEADLINE).into_owned())
+    // Columns mean nothing in a line by itself.
+    Some(shortened(&line.trim().replace('\t', " "), LONGEST_HEADLINE).into_owned())
 }
 
 fn shortened(line: &str, most: usize) -> std::borrow::Cow<'_, str> {
