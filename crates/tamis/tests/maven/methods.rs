@@ -193,7 +193,8 @@ fn methods_of_junit4() {
         divided.iter().flat_map(|c| [format!("{c}#a"), format!("{c}#b")]).collect();
     all.extend(["BelowTest#inherited", "BelowTest#own", "CachedTest#a"].map(String::from));
     all.extend(["CachedTest#b", "CachedTest#c", "SharedTest", "OrderedTest"].map(String::from));
-    all.extend(["EnclosedTest$InA#a", "EnclosedTest$InB#b", "OldTest"].map(String::from));
+    all.extend(["EnclosedTest$InA#a", "EnclosedTest$InB#b"].map(String::from));
+    all.extend(["OldTest#testA", "OldTest#testB"].map(String::from));
     all.extend(["FileTest#a", "FileTest#b"].map(String::from));
     let all: Vec<&str> = all.iter().map(String::as_str).collect();
     first.assert_passed("first").assert_ran("first", &all);
@@ -211,7 +212,7 @@ fn methods_of_junit4() {
         "SharedTest",
         "OrderedTest",
         "EnclosedTest$InA#a",
-        "OldTest",
+        "OldTest#testA",
         // Objects of theirs that a runner may keep between methods.
         "ParamTest#b",
         "BelowTest#own",
@@ -242,7 +243,7 @@ fn methods_of_junit4() {
         "CachedTest#c",
         "OrderedTest",
         "EnclosedTest$InB#b",
-        "OldTest",
+        "OldTest#testB",
         "ParamTest#a",
         "BelowTest#inherited",
         "EnclosedTest$InA#a",
