@@ -244,9 +244,6 @@ fn methods_of_junit4() {
         "OrderedTest",
         "EnclosedTest$InB#b",
         "OldTest#testB",
-        "ParamTest#a",
-        "BelowTest#inherited",
-        "EnclosedTest$InA#a",
     ];
     red(&maven, "B", &b);
     red(&maven, "red again", &["PlainTest#b"]);
