@@ -165,7 +165,7 @@ mod tests {
     fn windows_are_bits() {
         let of = |windows: &str| {
             let text = format!(
-                r#"{{"test":"a","passed":true,"wall":1,"windows":"{windows}","modules":0,"looks":0,"whole":false,"incomplete":null}}"#
+                r#"{{"test":"a","passed":true,"wall":1,"windows":"{windows}","modules":0,"looks":0,"counts":"parts","incomplete":null}}"#
             );
             match Message::read(text.as_bytes()) {
                 Ok(Message::Test(test)) => Some(test.windows),
