@@ -4,6 +4,7 @@ mod args;
 mod commands;
 mod context;
 mod log;
+mod memory;
 mod terminal;
 
 use args::{Arguments, CommandTraits, Options, Verb};
@@ -24,6 +25,7 @@ fn main() {
     if words.next().is_some_and(|word| word == SHIM_VERB) {
         std::process::exit(shim_process(&words.collect::<Vec<_>>()));
     }
+    memory::prefer_small_pages();
     // A panic is a mistake of tamis, and no failed test; the hook has shown it.
     let code = std::panic::catch_unwind(run_or_explain).unwrap_or(exit::MISTAKE);
     std::process::exit(code);
