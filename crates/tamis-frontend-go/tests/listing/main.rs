@@ -6,6 +6,7 @@ mod project;
 use project::{Project, TEST, fingerprinter, module, names, short, test_of};
 use std::ffi::OsString;
 use std::process::Command;
+use std::sync::atomic::{AtomicBool, Ordering};
 use tamis_frontend_go::{Listing, list};
 
 #[test]
@@ -243,7 +244,20 @@ fn packages_of_processes() {
 fn a_file_that_is_written_while_go_reads() {
     let Some(project) = module() else { return };
     project.list();
-    project.write("util/util.go", "package util\n// now\n");
-    let listing = list(&project.test(), &project.at(), &fingerprinter()).unwrap();
+    let file = project.top.join("util/util.go");
+    let rights = std::fs::metadata(&file).unwrap().permissions();
+    let is_over = AtomicBool::new(false);
+    let listing = std::thread::scope(|scope| {
+        // However slow the machine is, the file has just been touched when go has read it.
+        scope.spawn(|| {
+            while !is_over.load(Ordering::Relaxed) {
+                std::fs::set_permissions(&file, rights.clone()).unwrap();
+                std::thread::sleep(std::time::Duration::from_millis(1));
+            }
+        });
+        let listing = list(&project.test(), &project.at(), &fingerprinter());
+        is_over.store(true, Ordering::Relaxed);
+        listing.unwrap()
+    });
     assert!(project.refresh(&listing).unwrap_err().contains("util"));
 }
