@@ -13,12 +13,16 @@
 //! 4. Where coverage is measured, what each test covered is kept with its record (`kept_coverage`), and given back
 //!    to coverage.py for those that do not run.
 //!
+//! 5. What each test left in the process is kept, too (`left`): a test that leaves more than before puts tests back that
+//!    were left out.
+//!
 //! Collection is not saved: whenever pytest has to start, it imports all test files, so that a new test, a new
 //! parameter or a new file is seen without a record of it. What is not seen: docs/python.md.
 
 mod fingerprint;
 mod frontend;
 mod kept_coverage;
+mod left;
 mod messages;
 mod model;
 #[cfg(test)]

@@ -25,6 +25,7 @@ pub(crate) enum Message {
     Ask(Ask),
     Test(Box<TestEnded>),
     Window(WindowClosed),
+    Back(AskedBack),
     Deselected {
         #[allow(dead_code)]
         deselected: bool,
@@ -46,6 +47,20 @@ pub(crate) struct Ask {
     pub(crate) coverage: Option<AskedCoverage>,
     /// Which run of pytest asks: all workers of one have the same.
     pub(crate) run: String,
+}
+
+/// A test leaves something that it did not leave when it was recorded: do those that were left out and can see it run?
+#[derive(Debug, Deserialize)]
+pub(crate) struct AskedBack {
+    pub(crate) back: Vec<SeesLeft>,
+    pub(crate) by: String,
+}
+
+/// A test that was left out, and what it can see.
+#[derive(Debug, Deserialize)]
+pub(crate) struct SeesLeft {
+    pub(crate) test: String,
+    pub(crate) left: String,
 }
 
 /// How coverage is measured.
@@ -107,6 +122,9 @@ pub(crate) struct TestEnded {
     /// What it covered, where that is measured.
     #[serde(default)]
     pub(crate) coverage: Option<TestCoverage>,
+    /// What it left changed in the process.
+    #[serde(default)]
+    pub(crate) left: Vec<String>,
 }
 
 /// What counts of the modules that a test can reach.

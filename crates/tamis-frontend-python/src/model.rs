@@ -7,7 +7,10 @@
 //! was prepared may not be what was imported: the tests that use it are not recorded as complete.
 
 use crate::kept_coverage::{Covered, CoveredLines, KeptCover, Measurement};
-use crate::messages::{Ask, Greeting, Message, OfModules, TestCoverage, TestEnded, WindowClosed};
+use crate::left::{self, LeftByTest};
+use crate::messages::{
+    Ask, AskedBack, Greeting, Message, OfModules, SeesLeft, TestCoverage, TestEnded, WindowClosed,
+};
 use crate::plugin_files;
 use crate::scope::{Kind, PytestScope, Sources};
 use crate::windows::Windows;
@@ -49,6 +52,8 @@ pub(crate) struct PytestModel {
     by_files: bool,
     /// What the tests covered that ran.
     covers: Vec<TestCover>,
+    /// What they left in their process.
+    left: Vec<LeftByTest>,
 }
 
 /// A test of a process, and what it covered.
@@ -274,18 +279,49 @@ impl PytestModel {
         let run: Vec<bool> = ask.ask.iter().map(needs_to_run).collect();
         let skipped = ask.ask.iter().zip(&run).filter(|(_, run)| !**run).map(|(node, _)| key(node));
         let covered = scope.measurement.is_some().then(|| self.kept(services.ledger, skipped));
+        let is_partial = run.contains(&true) && run.contains(&false);
+        let left = is_partial.then(|| self.known_left(services.ledger, &ask.ask, key)).flatten();
         if let Some(host) = self.hosts.get_mut(&pid) {
             host.scope = Some(scope);
             host.data = data;
             host.settle(&self.root);
-            match covered {
-                None => answer(&mut host.answers, &run),
-                Some(covered) => {
-                    let both = serde_json::json!({ "run": run, "covered": covered.into_lines() });
-                    answer(&mut host.answers, &both);
-                }
-            }
+            let covered = covered.unwrap_or_default().into_lines();
+            let all = serde_json::json!({ "run": run, "covered": covered, "left": left });
+            answer(&mut host.answers, &all);
         }
+    }
+
+    /// What tests leave in their process, by what is known of each.
+    fn known_left<'t>(
+        &self,
+        ledger: &Ledger<'_>,
+        tests: &'t [String],
+        key: impl Fn(&String) -> TestKey,
+    ) -> Option<BTreeMap<&'t str, Vec<String>>> {
+        let with_decision = |name: &'t String| {
+            let key = key(name);
+            let decision = self.units.place(&key).map(|at| ledger.report(at).decision.clone());
+            (name, key, decision)
+        };
+        left::known(ledger, tests.iter().map(with_decision))
+    }
+
+    /// Tests that were left out run after all, if they were left out because of their records.
+    fn put_back(&mut self, ledger: &mut Ledger<'_>, pid: u32, asked: AskedBack) {
+        let Some(host) = self.hosts.get_mut(&pid) else { return };
+        let Some(scope) = host.scope.clone() else { return };
+        let mut run = Vec::new();
+        for SeesLeft { test, left } in asked.back {
+            let key = <dyn KnownScope>::key(scope.as_ref(), PytestScope::unit(&test));
+            let place = self.units.place(&key);
+            let why = format!("{} now leaves something that it can see ({left})", asked.by);
+            let runs = place.is_some_and(|at| ledger.run_after_all(at, why));
+            if runs {
+                self.answers.insert(key, true);
+            }
+            run.push(runs);
+        }
+        answer(&mut host.answers, &run);
     }
 
     /// What tests cover that do not run.
@@ -352,6 +388,7 @@ impl PytestModel {
                 host.waiting.push((*test, SystemTime::now()));
                 self.record_finished(services.ledger, pid, false);
             }
+            Ok(Message::Back(asked)) => self.put_back(services.ledger, pid, asked),
             Ok(Message::Deselected { .. }) => {
                 let deselected = self.answers.values().any(|run| !run);
                 answer(&mut host.answers, &deselected);
@@ -377,6 +414,9 @@ impl PytestModel {
         }
         if let Some(coverage) = test.coverage.clone() {
             self.covers.push(TestCover { pid, key: run.test.clone(), coverage });
+        }
+        if !test.left.is_empty() {
+            self.left.push((run.test.clone(), test.left.clone()));
         }
         let session = self.session.clone();
         let data = self.hosts.get(&pid).and_then(|host| host.data.clone());
@@ -592,6 +632,7 @@ impl Model for PytestModel {
         }
         services.ledger.keep_messages();
         self.keep_covers(services.ledger);
+        left::keep(services.ledger, &self.left);
     }
 }
 

@@ -4,12 +4,13 @@ use anyhow::{Context as _, Result};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-const FILES: [(&str, &str); 11] = [
+const FILES: [(&str, &str); 12] = [
     ("sitecustomize.py", include_str!("plugin/sitecustomize.py")),
     ("_tamis_agent.py", include_str!("plugin/_tamis_agent.py")),
     ("_tamis_coverage.py", include_str!("plugin/_tamis_coverage.py")),
     ("_tamis_evidence.py", include_str!("plugin/_tamis_evidence.py")),
     ("_tamis_imports.py", include_str!("plugin/_tamis_imports.py")),
+    ("_tamis_left.py", include_str!("plugin/_tamis_left.py")),
     ("_tamis_library.py", include_str!("plugin/_tamis_library.py")),
     ("_tamis_link.py", include_str!("plugin/_tamis_link.py")),
     ("_tamis_process.py", include_str!("plugin/_tamis_process.py")),

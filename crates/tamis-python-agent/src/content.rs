@@ -21,3 +21,27 @@ pub(crate) unsafe extern "C" fn content(_: Obj, arguments: *const Obj, count: is
         PyBytes_FromStringAndSize(begin, size as isize - HEAD as isize)
     }
 }
+
+unsafe extern "C" {
+    static environ: *const *const std::ffi::c_char;
+}
+
+/// pytest itself says in it which test runs.
+const OF_PYTEST: &[u8] = b"PYTEST_CURRENT_TEST=";
+
+/// `environment()`: the variables that the process hands on to programs, as bytes; Python knows only those that it set itself.
+pub(crate) unsafe extern "C" fn environment(_: Obj, _: *const Obj, _: isize) -> Obj {
+    let mut all: Vec<u8> = Vec::new();
+    // SAFETY: a list of texts that ends with a null pointer. Only who has the GIL changes it, or races with Python itself.
+    unsafe {
+        let mut at = environ;
+        while !at.is_null() && !(*at).is_null() {
+            let variable = std::ffi::CStr::from_ptr(*at).to_bytes_with_nul();
+            if !variable.starts_with(OF_PYTEST) {
+                all.extend_from_slice(variable);
+            }
+            at = at.add(1);
+        }
+        PyBytes_FromStringAndSize(all.as_ptr().cast(), all.len() as isize)
+    }
+}

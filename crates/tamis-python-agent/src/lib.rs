@@ -30,7 +30,7 @@ const fn method(name: &'static CStr, call: Fast) -> MethodDef {
     MethodDef { name: name.as_ptr(), call: Some(call), flags: METH_FASTCALL, doc: std::ptr::null() }
 }
 
-struct Methods([MethodDef; 19]);
+struct Methods([MethodDef; 20]);
 // SAFETY: never written.
 unsafe impl Sync for Methods {}
 
@@ -46,6 +46,7 @@ static METHODS: Methods = Methods([
     method(c"stop", watch::stop),
     method(c"mark", mark::mark),
     method(c"content", content::content),
+    method(c"environment", content::environment),
     method(c"spaces", spaces::set),
     method(c"changed_spaces", spaces::changed),
     method(c"state", state::begin),

@@ -51,7 +51,8 @@ unsafe fn version(dict: Obj) -> u64 {
     changes.and_then(|changes| count(&changes)).unwrap_or_default()
 }
 
-/// `spaces(list)`: keeps these dictionaries and their versions, instead of those before.
+/// `spaces(list)`: keeps these dictionaries instead of those before. One that stood at the same place keeps the version that
+/// is known of it: what was changed since is still to be found.
 pub(crate) unsafe extern "C" fn set(_: Obj, arguments: *const Obj, count: isize) -> Obj {
     if count != 1 {
         return raise(c"spaces takes a list");
@@ -59,6 +60,7 @@ pub(crate) unsafe extern "C" fn set(_: Obj, arguments: *const Obj, count: isize)
     if !has_versions() && watcher().is_none() {
         return raise(c"changes of dictionaries cannot be seen here");
     }
+    let known = SPACES.lock().map(|spaces| spaces.clone()).unwrap_or_default();
     let mut found = Vec::new();
     // SAFETY: a list of dictionaries; what is in it is kept.
     unsafe {
@@ -69,7 +71,9 @@ pub(crate) unsafe extern "C" fn set(_: Obj, arguments: *const Obj, count: isize)
                 watch(id, dict);
                 PyErr_Clear();
             }
-            found.push((dict as usize, version(dict)));
+            let same = known.get(at as usize).filter(|(before, _)| *before == dict as usize);
+            found
+                .push((dict as usize, same.map_or_else(|| version(dict), |(_, version)| *version)));
         }
     }
     let Ok(mut spaces) = SPACES.lock() else { return raise(c"a panic before") };

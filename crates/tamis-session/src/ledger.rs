@@ -13,7 +13,9 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tamis_core::record::{Observed, ProofId, Run};
-use tamis_core::{Decision, Notices, Outcome, Planned, Question, RecordId, Step, TestKey, Unit};
+use tamis_core::{
+    Cause, Decision, Notices, Outcome, Planned, Question, RecordId, Step, TestKey, Unit,
+};
 use tamis_project::{NoScopes, Project, World};
 use tamis_report::{Reruns, TestReport};
 use tamis_store::Store;
@@ -186,6 +188,17 @@ impl<'e> Ledger<'e> {
 
     pub fn report_mut(&mut self, at: usize) -> &mut TestReport {
         &mut self.collected.reports[at]
+    }
+
+    /// A unit that its record lets be skipped runs after all; whether there is such a one.
+    pub fn run_after_all(&mut self, at: usize, why: String) -> bool {
+        let report = &mut self.collected.reports[at];
+        let is_skipped = matches!(report.decision, Decision::Skip { .. });
+        if is_skipped {
+            let decision = Decision::Run(Cause::Effect(why.clone()));
+            *report = TestReport::new(report.key.clone(), decision, why);
+        }
+        is_skipped
     }
 
     /// Whether a unit ran before in this command.

@@ -10,15 +10,18 @@ pub enum WithRecord {
     Reports,
     /// The code that it covered.
     Coverage,
+    /// What it left in the process that it ran in.
+    Left,
 }
 
 impl WithRecord {
-    const ALL: [Self; 2] = [Self::Reports, Self::Coverage];
+    const ALL: [Self; 3] = [Self::Reports, Self::Coverage, Self::Left];
 
     pub(crate) fn kind(self) -> &'static str {
         match self {
             Self::Reports => "reports of record",
             Self::Coverage => "coverage of record",
+            Self::Left => "left by record",
         }
     }
 }

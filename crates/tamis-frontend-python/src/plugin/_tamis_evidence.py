@@ -66,10 +66,14 @@ class Test(Owner):
         self.groups, self.kept = set(), Evidence()
         self.evidence = None
         self.has_written = False
+        #: What is changed in the process after it, as texts (_tamis_left), and where of that it changed nothing before.
+        self.left, self.new = (), {}
         #: Where coverage is measured: what it left can change what others cover, and what others left, what it covers.
         self.leaves = self.meets = False
         #: What modules changed that were imported in it.
         self.brought_about = []
+        #: What it changed in fixtures of wider scopes that ended with it.
+        self.in_ended = []
         self.is_watched = True
 
     def reported(self, report):
@@ -198,7 +202,7 @@ def _base(plugin, item):
     if known is not None and known[0] == state:
         return known[1]
     base = Gathering(plugin, None)
-    base.names.update(_conftests(plugin, item))
+    base.names.update(conftests(plugin, item))
     if module is not None:
         base.names.add(module.__name__)
     base.visit(everybody, *collected)
@@ -249,6 +253,8 @@ def report(plugin, test, wall):
         message["all"] = _reach(plugin, gathering)
     if process:
         message["process"] = process
+    if test.left:
+        message["left"] = sorted(test.left)
     if plugin.watch.cover is not None:
         plugin.watch.cover.tell(plugin, test, gathering, message)
     plugin.hand_over(test, gathering.fixtures, message)
@@ -308,7 +314,7 @@ def _message(plugin, test, wall, why):
 def _reach(plugin, gathering):
     """The sources whose functions a copy of the process may run for this test."""
     item, names = gathering.test.item, set()
-    names.update(_conftests(plugin, item))
+    names.update(conftests(plugin, item))
     if getattr(item, "module", None) is not None:
         names.add(item.module.__name__)
     for owner in gathering.owners.values():
@@ -319,7 +325,7 @@ def _reach(plugin, gathering):
     return sorted(files | {owner.file for owner in owners if owner.kind == "import"})
 
 
-def _conftests(plugin, item):
+def conftests(plugin, item):
     """The conftests above a test, by the names of their modules."""
     folder, found = os.path.dirname(str(item.path)) + os.sep, []
     known = plugin.conftests.get(folder)

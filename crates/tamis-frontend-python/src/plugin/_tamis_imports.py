@@ -33,7 +33,9 @@ class Imports:
         #: Another number after each change of what is known about imports.
         self.generation = 0
         self.named_at, self.named = None, {}
-        self.on_imported = None
+        self.on_imported = self.on_library = None
+        #: How many imports of libraries are under way, one inside of the other.
+        self.libraries = 0
 
     def changed(self):
         self.generation += 1
@@ -258,13 +260,17 @@ class _Foreign:
     """A module that is not of the project: what is read for it counts for every later test."""
 
     def __init__(self, imports):
-        self.watch = imports.watch
+        self.imports, self.watch = imports, imports.watch
         self.owner = Owner("foreign")
+        imports.libraries += 1
         self.watch.push(self.owner)
 
     def close(self):
         self.watch.pop()
         self.watch.for_everybody(self.owner)
+        self.imports.libraries -= 1
+        if self.imports.libraries == 0 and self.imports.on_library is not None:
+            self.imports.on_library()
 
 
 class _Module:

@@ -113,6 +113,10 @@ def _dialects(csv):
     ]
 
 
+def _csv(csv):
+    return _dialects(csv), csv.field_size_limit()
+
+
 def _limits(resource):
     return [resource.getrlimit(value) for name, value in vars(resource).items() if name.startswith("RLIMIT_")]
 
@@ -130,12 +134,14 @@ def _types(mimetypes):
 
 
 _SETTINGS = (
-    ("_csv", _dialects),
-    ("gc", lambda gc: (gc.get_threshold(), gc.get_debug())),
+    ("csv", _csv),
+    ("gc", lambda gc: (gc.get_threshold(), gc.get_debug(), gc.get_freeze_count() > 0, list(map(id, gc.callbacks)))),
     ("resource", _limits),
     ("_signal", _timers),
     ("mimetypes", _types),
     ("calendar", lambda calendar: calendar.c.firstweekday),
+    ("faulthandler", lambda faulthandler: faulthandler.is_enabled()),
+    ("tracemalloc", lambda tracemalloc: tracemalloc.is_tracing()),
 )
 
 

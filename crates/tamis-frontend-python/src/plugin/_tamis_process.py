@@ -104,6 +104,26 @@ _handler_of = getattr(sys.modules.get("_signal"), "getsignal", signal.getsignal)
 _setlocale, _ALL = locale.setlocale, locale.LC_ALL
 
 
+_mask_of = getattr(sys.modules.get("_signal"), "pthread_sigmask", signal.pthread_sigmask)
+_getpriority = getattr(os, "getpriority", None)
+
+
+def _ids(things):
+    return list(map(id, things))
+
+
+def _blocked():
+    return frozenset(_mask_of(signal.SIG_BLOCK, ()))
+
+
+def _priority():
+    return _getpriority(os.PRIO_PROCESS, 0)
+
+
+def _of_decimal(decimal):
+    return repr(decimal.getcontext()), repr(decimal.DefaultContext)
+
+
 def _locale_now():
     return _setlocale(_ALL)
 
@@ -111,8 +131,9 @@ def _locale_now():
 class ProcessState:
     """What belongs to no module: compared as values before each test."""
 
-    def __init__(self, config, session, modules):
+    def __init__(self, config, session, modules, native=None):
         self.config, self.session, self.modules = config, session, modules
+        self.native = native
         self.keys_of_others = _stash_keys(module for name, module in list(sys.modules.items()) if name not in modules)
         self.threads = threading.active_count()
         #: Whether the garbage collector was on at the end of the last test; while we compare it is off.
@@ -129,19 +150,20 @@ class ProcessState:
             "environment": self._environment(),
             "folder": self._folder(),
             "path": list(sys.path),
-            "hooks": (list(map(id, sys.meta_path)), list(map(id, sys.path_hooks)), id(sys.excepthook)),
+            "hooks": (*map(_ids, (sys.meta_path, sys.path_hooks)), id(sys.excepthook), id(sys.unraisablehook)),
             **self._in_names(touched),
             "warnings": list(warnings.filters),
             "locale": self._quietly(_locale_now),
-            "decimal": repr(decimal.getcontext()) if decimal else None,
+            "decimal": _of_decimal(decimal) if decimal else None,
             "sockets": (socket.getdefaulttimeout(),) if socket else None,
-            "signals": list(map(_handler_of, range(1, 32))),
+            "signals": (list(map(_handler_of, range(1, 32))), _blocked()),
+            "priority": self._quietly(_priority),
             "context": [(id(key), id(value)) for key, value in contextvars.copy_context().items()],
             "logging": self._logging(),
             "configuration": [(name, id(value)) for name, value in self.held().items()],
             "arguments": list(sys.argv),
             "mask": self._mask(),
-            "limits": (sys.getrecursionlimit(), sys.getswitchinterval()),
+            "limits": (sys.getrecursionlimit(), sys.getswitchinterval(), sys.get_int_max_str_digits()),
             "collector": self.collects,
         }
 
@@ -158,13 +180,12 @@ class ProcessState:
             found["builtins"] = self._builtins()
         return found
 
-    @staticmethod
-    def _environment():
-        """As the process has it; without what pytest itself says in it."""
+    def _environment(self):
+        """As Python and the process have it; without what pytest itself says in it."""
         variables = dict(getattr(os.environ, "_data", os.environ))
         for name in (b"PYTEST_CURRENT_TEST", "PYTEST_CURRENT_TEST"):
             variables.pop(name, None)
-        return variables
+        return variables, None if self.native is None else self.native.environment()
 
     @staticmethod
     def _builtins():
@@ -214,6 +235,14 @@ class ProcessState:
                     found[name] = settings
         return found
 
+    def has_library(self):
+        """A library that a test imports has its state from here on."""
+        for name, look in (("decimal", _of_decimal), ("socket", lambda socket: (socket.getdefaulttimeout(),))):
+            # Of the same form as in `look`.
+            key = "sockets" if name == "socket" else name
+            if self.seen[key] is None and hasattr(sys.modules.get(name), "__file__"):
+                self.seen[key] = self._quietly(lambda: look(sys.modules[name]))
+
     def changes(self, touched):
         now = self.look(touched)
         # A module that was not there had its state from the beginning.
@@ -240,8 +269,8 @@ class ForeignState:
         self.within = set()
         self.look()
 
-    def look(self):
-        """Adds the modules that are new."""
+    def look(self, during=False):
+        """Adds the modules that are new; `during` a test, whose changes until now are still to be found."""
         self.count = len(sys.modules)
         for name, module in list(sys.modules.items()):
             if self.names.get(name) is module:
@@ -253,9 +282,17 @@ class ForeignState:
                     self.within.add(len(self.spaces))
                     self._add(name, space)
         if self.native is None:
-            self.refs = gc.get_referents(*self.spaces)
+            # What was changed before this look is not compared by it: all names are, next time.
+            self.refs = None if during else gc.get_referents(*self.spaces)
         else:
             self.native.spaces(self.spaces)
+
+    def has_library(self):
+        """A library that a test imports is looked at before the test can change it."""
+        if len(sys.modules) != self.count:
+            self.look(during=True)
+            for module, value in settings().items():
+                self.settings.setdefault(module, value)
 
     def _add(self, module, space):
         self.homes.append(module)
@@ -267,7 +304,7 @@ class ForeignState:
         if self.native is not None:
             return self.native.changed_spaces()
         now = gc.get_referents(*self.spaces)
-        if len(now) == len(self.refs) and all(map(operator.is_, now, self.refs)):
+        if self.refs is not None and len(now) == len(self.refs) and all(map(operator.is_, now, self.refs)):
             return ()
         self.refs = now
         return None

@@ -17,6 +17,7 @@ from _tamis_coverage import measured
 from _tamis_evidence import Gathering, Lists, Test, Writers
 from _tamis_evidence import report as report_test
 from _tamis_imports import Imports
+from _tamis_left import Left
 from _tamis_library import handlers
 from _tamis_link import Link, leave_environment
 from _tamis_state import State
@@ -51,7 +52,7 @@ WITHOUT_EFFECT = frozenset((
 OTHER_PURPOSE = ("collectonly", "setuponly", "setupplan", "showfixtures", "show_fixtures_per_test", "markers")
 
 #: Another text whenever more is seen: what was recorded when less was seen proves nothing.
-_SEES = "2026-11-18"
+_SEES = "2026-11-19"
 
 the = None
 
@@ -79,6 +80,7 @@ class Plugin:
         self.test = None
         self.deselected = 0
         self.cover, self.covered = None, {}
+        self.left = None
         self.asked = False
         self.is_complete = self.is_over = False
         self.began, self.spent, self.is_too_slow = _cpu(), 0.0, False
@@ -253,14 +255,16 @@ class Plugin:
             "coverage": self.cover and self.cover.describe(self.link.root),
             "run": os.environ.get("PYTEST_XDIST_TESTRUNUID") or str(self.link.pid),
         }
-        answer = self.link.ask(question)
+        answer, left = self.link.ask(question), None
         if isinstance(answer, dict):
-            answer, self.covered = answer["run"], answer["covered"]
+            answer, self.covered, left = answer["run"], answer["covered"], answer["left"]
         if not isinstance(answer, list) or len(answer) != len(items):
-            return
-        proven = [item for item, runs in zip(items, answer) if not runs]
+            answer = [True] * len(items)
+        self.left = Left(self, items, answer, left)
+        proven = self.left.out
         if proven:
             self.deselected += len(proven)
+            proven = list(proven)
             items[:] = [item for item, runs in zip(items, answer) if runs]
             self.config.hook.pytest_deselected(items=proven)
 
@@ -293,15 +297,22 @@ class Plugin:
 
     @guarded
     def before_first_test(self, session):
+        self.session = session
         self.state.changes()
-        self.process = ProcessState(self.config, session, self.imports.files)
+        self.process = ProcessState(self.config, session, self.imports.files, self.native)
         self.foreign = ForeignState(self.config, self.imports.files, self.native)
         self.hold()
         self.always = {(root, labels) for root, changed in self.state.changes().items() for labels in changed}
         if self.cover is not None:
             self.cover.begin(self.watch, self.covered)
             self.watch.cover = self.cover
+        self.imports.on_library = self.has_library
         self.watch.between()
+
+    @guarded
+    def has_library(self):
+        self.process.has_library()
+        self.foreign.has_library()
 
     def hold(self):
         """What pytest and the loggers hold for the project is looked at as the project's modules are."""
@@ -397,6 +408,10 @@ class Plugin:
         """What a fixture of a wider scope does at its end counts for all tests that used it."""
         if id(definition) not in self.fixtures or getattr(definition, "cached_result", None) is None:
             return None
+        if self.test is not None and id(definition) in self.state.roots:
+            # With more tests in the list it would have lived on, and they would find what this one changed.
+            changed = self.state.roots[id(definition)].changes()
+            self.test.in_ended += [(id(definition), changed)] if changed else []
         owner = Owner("fixture")
         owner.uses = set()
         self.watch.push(owner)
@@ -443,6 +458,7 @@ class Plugin:
         changed = self.state.changes()
         touched = self.foreign.touched()
         process = self.process.changes(touched)
+        process += self.watch.out_of_sight(test)
         if process:
             changed["process"] = [frozenset()]
         by_name, hidden = self.foreign.changes(touched)
@@ -451,11 +467,45 @@ class Plugin:
         if hidden:
             changed["in libraries"] = hidden
         self.hold()
-        for root, labels in (*changed.items(), *test.brought_about):
+        changed = (*changed.items(), *test.brought_about)
+        for root, labels in changed:
             test.has_written = True
             self.write(root, labels, test, process)
         test.brought_about = ()
+        changed += tuple(test.in_ended)
+        if self.left is not None and changed:
+            places = self.left.places(changed, process)
+            test.left, test.new = places.keys(), self.left.new(test, places)
         return process
+
+    @guarded
+    def put_back(self, test):
+        """Tests that were left out and can see what this one leaves since it changed run after all.
+
+        The next one in the list was already announced; what is put in behind it pytest's loop comes to.
+        """
+        if not test.new or self.is_over:
+            return
+        session, seeing = self.session, self.left.seeing(test, test.new)
+        if not seeing:
+            return
+        of_all = [{"test": item.nodeid, "left": place} for item, place in seeing]
+        answer = self.link.ask({"back": of_all, "by": test.item.nodeid})
+        if not isinstance(answer, list) or len(answer) != len(seeing):
+            return
+        back = [item for (item, _), runs in zip(seeing, answer) if runs]
+        self.left.taken_back(back)
+        self.deselected -= len(back)
+        items = session.items
+        at = next((at for at, item in enumerate(items) if item is test.item), len(items))
+        rest = sorted([*items[at + 2 :], *back], key=lambda item: self.left.order.get(id(item), 0))
+        items[at + 2 :] = rest
+        session.testscollected += len(back)
+        terminal = self.config.pluginmanager.get_plugin("terminalreporter")
+        deselected = getattr(terminal, "stats", {}).get("deselected")
+        if deselected:
+            gone = set(map(id, back))
+            deselected[:] = [item for item in deselected if id(item) not in gone]
 
 
 def connect(here, session):
@@ -613,6 +663,7 @@ def pytest_runtest_protocol(item, nextitem):
         _collect_not()
         try:
             the.ended(test, int(wall * 1e6))
+            the.put_back(test)
         finally:
             if collects:
                 _collect()

@@ -19,6 +19,7 @@ import io
 import itertools
 import logging
 import operator
+import os
 import random
 import re
 import sys
@@ -27,6 +28,7 @@ import types
 import weakref
 
 _referents = gc.get_referents
+_lseek, _fstat, _fileno = os.lseek, os.fstat, operator.methodcaller("fileno")
 _token, _dump = _abc.get_cache_token, _abc._get_dump
 _is = operator.is_
 _ABC = type(vars(collections.abc.Sized)["_abc_impl"])
@@ -88,10 +90,27 @@ def _digest_of(kind):
     if kind is types.CoroutineType:
         return lambda o: o.cr_frame and o.cr_frame.f_lasti
     if issubclass(kind, _io._IOBase):
-        return operator.attrgetter("closed")
+        return _of_file
     if kind.__module__ == "array":
         return lambda o: o.tobytes()
     return None
+
+
+def _of_file(file):
+    """Whether it is open, where it stands and how long it is, without writing out what it holds back.
+
+    Standard streams, terminals and pipes have no place.
+    """
+    if file.closed:
+        return None
+    below = getattr(file, "buffer", file)
+    try:
+        number = _fileno(below)
+        if number < 3 or not _lseek(number, 0, 1) >= 0:
+            return True
+        return _fstat(number).st_size, below.tell()
+    except (OSError, ValueError, AttributeError):
+        return True
 
 
 class Kinds:

@@ -336,6 +336,40 @@ class Watch:
             found |= self.mentioned.get(label, 0)
         return found
 
+    def out_of_sight(self, owner):
+        """Names of functions, one of which code of this owner has, and whose effect on the process cannot be looked at."""
+        found = []
+        for name, others in _OUT_OF_SIGHT:
+            some = self.mentioned.get(name, 0)
+            for other in others:
+                some &= self.mentioned.get(other, 0)
+            if some and some & _all_bodies(owner):
+                found.append("by " + name)
+        return found
+
+
+#: What they set, in the interpreter or in the system, shows at no name. With names that the same body has to have.
+_OUT_OF_SIGHT = (
+    ("register_error", ()), ("register", ("codecs",)), ("unregister", ("codecs",)), ("siginterrupt", ()),
+    ("set_wakeup_fd", ()), ("CDLL", ()), ("PyDLL", ()), ("pythonapi", ()), ("LoadLibrary", ()), ("dlopen", ()),
+    ("sched_setaffinity", ()), ("setuid", ()), ("setgid", ()), ("seteuid", ()), ("setegid", ()), ("setgroups", ()),
+    ("setresuid", ()), ("setresgid", ()), ("setreuid", ()), ("setregid", ()), ("setpgid", ()), ("setsid", ()),
+    ("chroot", ()), ("unshare", ()), ("setns", ()), ("sethostname", ()), ("dup2", ()), ("closerange", ()),
+    ("enable_callback_tracebacks", ()), ("register_adapter", ()), ("register_converter", ()),
+)  # fmt: skip
+
+
+def _all_bodies(owner):
+    """All that ran for an owner and inside of it, as bits."""
+    found, seen, todo = 0, set(), [owner]
+    while todo:
+        one = todo.pop()
+        if id(one) not in seen:
+            seen.add(id(one))
+            found |= one.bodies
+            todo.extend(one.inner)
+    return found
+
 
 def bits(numbers):
     found = 0

@@ -21,6 +21,7 @@ mod pytest_coverage;
 mod pytest_kept;
 mod pytest_kinds;
 mod pytest_launchers;
+mod pytest_left;
 mod pytest_property;
 mod pytest_traps;
 mod remote;

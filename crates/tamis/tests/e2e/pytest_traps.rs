@@ -167,6 +167,48 @@ const TRAPS: &[(&str, &str, &str, &str)] = &[
         "m.C.update({1: below()})",
         "len(m.C)",
     ),
+    (
+        "variable_of_the_process",
+        "import os, subprocess\n",
+        "m.os.putenv('LEFT_BELOW_PYTHON', str(below()))",
+        "m.subprocess.run(['sh', '-c', 'exit ${LEFT_BELOW_PYTHON:-0}']).returncode",
+    ),
+    (
+        "digits",
+        "import sys\n",
+        "m.sys.set_int_max_str_digits(5000 + below())",
+        "m.sys.get_int_max_str_digits()",
+    ),
+    (
+        "blocked_signals",
+        "import signal\n",
+        "m.signal.pthread_sigmask(m.signal.SIG_BLOCK, [m.signal.SIGUSR2] * below())",
+        "m.signal.pthread_sigmask(m.signal.SIG_BLOCK, [])",
+    ),
+    (
+        "errors_of_codecs",
+        "import codecs\n",
+        "m.codecs.register_error('left', lambda error, v=str(below()): (v, error.end))",
+        "'\u{e9}'.encode('ascii', 'left')",
+    ),
+    (
+        "fields",
+        "import csv\n",
+        "m.csv.field_size_limit(1000 + below())",
+        "m.csv.field_size_limit()",
+    ),
+    (
+        "library_that_it_imports",
+        "",
+        "__import__('wave').__dict__.update(left=below())",
+        "__import__('wave').left",
+    ),
+    (
+        "file_without_a_name",
+        "import tempfile\nF = tempfile.TemporaryFile('w+')\n",
+        "(m.F.write('a' * below()), m.F.flush())",
+        "m.F.tell()",
+    ),
 ];
 
 fn trap_project() -> Project {
