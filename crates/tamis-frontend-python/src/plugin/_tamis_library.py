@@ -19,7 +19,7 @@ _DERIVED = {
     "__annotations__", "__annotations_cache__", "__annotate__", "__annotate_func__", "__abstractmethods__", "__doc__",
     "__non_callable_proto_members__", "__protocol_attrs__", "__warningregistry__", "__match_args__", "_abc_impl",
     "__static_attributes__", "__signature__", "__weakref__", "__dict__", "__path__", "__file__", "__spec__",
-    "__slotnames__",
+    "__slotnames__", "modulesbyfile", "_filesbymodname",
 }  # fmt: skip
 #: What a library makes for itself at the first use; something else in this place is a change.
 _MADE_AT_FIRST_USE = {"_event_loop_policy": "asyncio", "_db": "mimetypes"}

@@ -458,10 +458,12 @@ class Plugin:
         changed = self.state.changes()
         touched = self.foreign.touched()
         process = self.process.changes(touched)
-        process += self.watch.out_of_sight(test)
+        by_name, hidden = self.foreign.changes(touched)
+        for_all, for_some = self.watch.out_of_sight(test)
+        process += for_all
+        by_name += for_some
         if process:
             changed["process"] = [frozenset()]
-        by_name, hidden = self.foreign.changes(touched)
         if by_name:
             changed["libraries"] = by_name
         if hidden:

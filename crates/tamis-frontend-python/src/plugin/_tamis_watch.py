@@ -337,25 +337,34 @@ class Watch:
         return found
 
     def out_of_sight(self, owner):
-        """Names of functions, one of which code of this owner has, and whose effect on the process cannot be looked at."""
-        found = []
-        for name, others in _OUT_OF_SIGHT:
+        """What code of this owner may have set that cannot be looked at, by the names of functions that set it.
+
+        For all later tests: their names; for those that have one of some names: these.
+        """
+        for_all, by_name = [], []
+        for name, others, asked_by in _OUT_OF_SIGHT:
             some = self.mentioned.get(name, 0)
             for other in others:
                 some &= self.mentioned.get(other, 0)
             if some and some & _all_bodies(owner):
-                found.append("by " + name)
-        return found
+                (by_name if asked_by else for_all).append(asked_by or "by " + name)
+        return for_all, by_name
 
 
-#: What they set, in the interpreter or in the system, shows at no name. With names that the same body has to have.
+#: By these names code comes to what native code keeps.
+_NATIVE = frozenset(("CDLL", "PyDLL", "LoadLibrary", "dlopen", "in_dll"))
+#: What they set, in the interpreter or in the system, shows at no name. With names that the same body has to have, and
+#: the names by which others come to it, where not everybody does.
 _OUT_OF_SIGHT = (
-    ("register_error", ()), ("register", ("codecs",)), ("unregister", ("codecs",)), ("siginterrupt", ()),
-    ("set_wakeup_fd", ()), ("CDLL", ()), ("PyDLL", ()), ("pythonapi", ()), ("LoadLibrary", ()), ("dlopen", ()),
-    ("sched_setaffinity", ()), ("setuid", ()), ("setgid", ()), ("seteuid", ()), ("setegid", ()), ("setgroups", ()),
-    ("setresuid", ()), ("setresgid", ()), ("setreuid", ()), ("setregid", ()), ("setpgid", ()), ("setsid", ()),
-    ("chroot", ()), ("unshare", ()), ("setns", ()), ("sethostname", ()), ("dup2", ()), ("closerange", ()),
-    ("enable_callback_tracebacks", ()), ("register_adapter", ()), ("register_converter", ()),
+    *((name, (), _NATIVE) for name in sorted(_NATIVE)),
+    ("enable_callback_tracebacks", (), frozenset(("sqlite3",))),
+    *((name, (), frozenset(("sqlite3",))) for name in ("register_adapter", "register_converter")),
+    ("register", ("codecs",), None), ("unregister", ("codecs",), None),
+    *((name, (), None) for name in (
+        "register_error", "siginterrupt", "set_wakeup_fd", "pythonapi", "sched_setaffinity", "setuid", "setgid", "seteuid",
+        "setegid", "setgroups", "setresuid", "setresgid", "setreuid", "setregid", "setpgid", "setsid", "chroot", "unshare",
+        "setns", "sethostname", "dup2", "closerange",
+    )),
 )  # fmt: skip
 
 
