@@ -102,7 +102,7 @@ pub(crate) fn taken() -> Value {
 }
 
 /// What is known of a run's connections.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Network {
     sockets: Sockets,
     /// Sockets that the tree bound or listens on.
@@ -121,23 +121,6 @@ pub(crate) struct Network {
     unknown: BTreeMap<Endpoint, Option<u64>>,
     local: HashMap<IpAddr, bool>,
     name_servers: Option<HashSet<IpAddr>>,
-}
-
-impl Default for Network {
-    fn default() -> Self {
-        Self {
-            sockets: Sockets::default(),
-            own: HashSet::new(),
-            served: HashSet::new(),
-            named: HashSet::new(),
-            chosen: HashSet::new(),
-            settled: HashSet::new(),
-            asked: BTreeMap::new(),
-            unknown: BTreeMap::new(),
-            local: HashMap::new(),
-            name_servers: None,
-        }
-    }
 }
 
 /// One call that is about an address.
