@@ -27,18 +27,22 @@ impl Mark {
         format!("{PREFIX}{token}/{}/{kind}/{}", self.pid, self.test)
     }
 
-    /// The mark that a path is, under this token.
-    pub fn parse(path: &[u8], token: &str) -> Option<Self> {
+    /// The marks that a path is, under this token, in the order in which they are taken: a unit begins, or it ends, or
+    /// (`n`) it begins and in the same moment the one with the number before it ends.
+    pub fn parse(path: &[u8], token: &str) -> Option<(Self, Option<Self>)> {
         let rest = path.strip_prefix(PREFIX.as_bytes())?.strip_prefix(token.as_bytes())?;
         let mut parts = std::str::from_utf8(rest).ok()?.strip_prefix('/')?.split('/');
         let pid = parts.next()?.parse().ok()?;
-        let begins = match parts.next()? {
-            "b" => true,
-            "e" => false,
+        let kind = parts.next()?;
+        let test: u32 = parts.next()?.parse().ok()?;
+        let mark = |test, begins| Self { pid, test, begins };
+        let marks = match kind {
+            "b" => (mark(test, true), None),
+            "e" => (mark(test, false), None),
+            "n" => (mark(test, true), Some(mark(test.checked_sub(1)?, false))),
             _ => return None,
         };
-        let test = parts.next()?.parse().ok()?;
-        parts.next().is_none().then_some(Self { pid, test, begins })
+        parts.next().is_none().then_some(marks)
     }
 }
 
@@ -57,7 +61,9 @@ mod tests {
     fn marks_come_back_under_their_token_only() {
         let mark = Mark { pid: 17, test: 3, begins: true };
         let path = mark.path("abc");
-        assert_eq!(Mark::parse(path.as_bytes(), "abc"), Some(mark));
+        assert_eq!(Mark::parse(path.as_bytes(), "abc"), Some((mark, None)));
+        let before = Mark { test: 2, begins: false, ..mark };
+        assert_eq!(Mark::parse(b"/.tamis-mark/abc/17/n/3", "abc"), Some((mark, Some(before))));
         assert_eq!(Mark::parse(path.as_bytes(), "ab"), None);
         assert_eq!(Mark::parse(b"/.tamis-mark/abc/17/x/3", "abc"), None);
         assert_eq!(Mark::parse(b"/.tamis-mark/abc/17/b/3/4", "abc"), None);

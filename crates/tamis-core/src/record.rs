@@ -244,6 +244,60 @@ pub enum Detail {
     Names(Vec<Vec<u8>>),
 }
 
+/// Which observations count for a run, as numbers among those that many runs have in common: a set of bits.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Numbers(Vec<u64>);
+
+impl Numbers {
+    pub fn insert(&mut self, number: u32) {
+        let word = number as usize / 64;
+        if word >= self.0.len() {
+            self.0.resize(word + 1, 0);
+        }
+        self.0[word] |= 1 << (number % 64);
+    }
+
+    pub fn contains(&self, number: u32) -> bool {
+        self.0.get(number as usize / 64).is_some_and(|word| word & (1 << (number % 64)) != 0)
+    }
+
+    pub fn len(&self) -> usize {
+        self.0.iter().map(|word| word.count_ones() as usize).sum()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.0.iter().all(|word| *word == 0)
+    }
+
+    /// In ascending order.
+    pub fn iter(&self) -> impl Iterator<Item = u32> {
+        (0..).zip(&self.0).flat_map(|(at, word)| {
+            let mut left = *word;
+            std::iter::from_fn(move || {
+                let bit = (left != 0).then(|| left.trailing_zeros())?;
+                left &= left - 1;
+                Some(at * 64 + bit)
+            })
+        })
+    }
+
+    /// All of both.
+    pub fn add(&mut self, others: &Self) {
+        if others.0.len() > self.0.len() {
+            self.0.resize(others.0.len(), 0);
+        }
+        self.0.iter_mut().zip(&others.0).for_each(|(word, other)| *word |= other);
+    }
+}
+
+impl FromIterator<u32> for Numbers {
+    fn from_iter<I: IntoIterator<Item = u32>>(numbers: I) -> Self {
+        let mut all = Self::default();
+        numbers.into_iter().for_each(|number| all.insert(number));
+        all
+    }
+}
+
 /// A finished run, on its way into the store.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Run {

@@ -19,6 +19,7 @@
 //! Collection is not saved: whenever pytest has to start, it imports all test files, so that a new test, a new
 //! parameter or a new file is seen without a record of it. What is not seen: docs/python.md.
 
+mod changed;
 mod fingerprint;
 mod frontend;
 mod kept_coverage;

@@ -97,12 +97,8 @@ pub(crate) struct WindowClosed {
 #[derive(Debug, Deserialize)]
 pub(crate) struct TestEnded {
     pub(crate) test: String,
-    pub(crate) passed: bool,
-    /// What pytest shows of its failure.
-    #[serde(default)]
-    pub(crate) message: Option<String>,
-    /// Microseconds.
-    pub(crate) wall: u64,
+    pub(crate) outcome: TestOutcome,
+    pub(crate) time: TestTime,
     /// In the order in which they opened; as the bits of a number in base 16.
     #[serde(deserialize_with = "numbers")]
     pub(crate) windows: Vec<u32>,
@@ -125,6 +121,23 @@ pub(crate) struct TestEnded {
     /// What it left changed in the process.
     #[serde(default)]
     pub(crate) left: Vec<String>,
+}
+
+/// How a test ended.
+#[derive(Debug, Deserialize)]
+pub(crate) struct TestOutcome {
+    pub(crate) passed: bool,
+    /// What pytest shows of its failure.
+    #[serde(default)]
+    pub(crate) message: Option<String>,
+}
+
+/// How long a test ran and when it ended, in microseconds.
+#[derive(Debug, Clone, Copy, Deserialize)]
+pub(crate) struct TestTime {
+    pub(crate) wall: u64,
+    /// By the clock that only goes forward: messages wait for others.
+    pub(crate) ended: u64,
 }
 
 /// What counts of the modules that a test can reach.
@@ -183,7 +196,7 @@ mod tests {
     fn windows_are_bits() {
         let of = |windows: &str| {
             let text = format!(
-                r#"{{"test":"a","passed":true,"wall":1,"windows":"{windows}","modules":0,"looks":0,"counts":"parts","incomplete":null}}"#
+                r#"{{"test":"a","outcome":{{"passed":true}},"time":{{"wall":1,"ended":1}},"windows":"{windows}","modules":0,"looks":0,"counts":"parts","incomplete":null}}"#
             );
             match Message::read(text.as_bytes()) {
                 Ok(Message::Test(test)) => Some(test.windows),

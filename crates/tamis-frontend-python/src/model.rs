@@ -3,9 +3,10 @@
 //! Each pytest process (one, or each worker of xdist) is a host with windows. It asks which of its tests need
 //! to run; the answer about a test is given once in a command, so that all workers get the same. Another run
 //! of pytest in the same command, after something that may have changed anything, runs it. A test's
-//! record is made when the tracer has seen the end of its windows. A source that changed since the command
-//! was prepared may not be what was imported: the tests that use it are not recorded as complete.
+//! record is made when the tracer has seen the end of its windows, with those of some others. A source that changed
+//! since the command was prepared may not be what was imported: the tests that use it are not recorded as complete.
 
+use crate::changed::SourceStamps;
 use crate::kept_coverage::{Covered, CoveredLines, KeptCover, Measurement};
 use crate::left::{self, LeftByTest};
 use crate::messages::{
@@ -21,17 +22,16 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::io::Write as _;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::MetadataExt;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::{SystemTime, UNIX_EPOCH};
-use tamis_core::record::{Observed, Run};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use tamis_core::record::{Numbers, Observed, Run};
 use tamis_core::{Decision, Outcome, PathMap, PortablePath, Question, Taint, TestKey, Unit, Value};
 use tamis_observe::{Cover, CoveredPaths, Observations, Openings, WindowEnded};
 use tamis_project::given;
 use tamis_session::{
-    Invocation, KnownScope, Ledger, Model, NOT_COLLECTED, Place, Services, Start, Units,
+    Invocation, KnownScope, Ledger, Model, NOT_COLLECTED, Place, Pool, Services, Start, Units,
 };
 use tamis_store::WithRecord;
 use tamis_wire::{FromProcess, Hello};
@@ -46,14 +46,36 @@ pub(crate) struct PytestModel {
     /// The run of pytest that asked for a test first.
     asked_by: FxHashMap<TestKey, String>,
     hosts: FxHashMap<u32, Host>,
-    /// Sources with a change after this moment are not known.
-    began: (i64, i64),
+    stamps: SourceStamps,
+    /// Tests of which all is known.
+    ready: Vec<ReadyTest>,
     remarked: BTreeSet<String>,
     by_files: bool,
     /// What the tests covered that ran.
     covers: Vec<TestCover>,
     /// What they left in their process.
     left: Vec<LeftByTest>,
+}
+
+/// Tests that are recorded together, and how long one waits for others at most.
+const AT_ONCE: usize = 64;
+const WAIT_AT_MOST: Duration = Duration::from_millis(300);
+
+/// A test that ended, and all its windows.
+#[derive(Debug)]
+struct ReadyTest {
+    pid: u32,
+    test: Ended,
+    /// When that was known.
+    since: Instant,
+}
+
+/// A test that ended, and when its process reported that.
+#[derive(Debug)]
+struct Ended {
+    test: TestEnded,
+    at: SystemTime,
+    heard: Instant,
 }
 
 /// A test of a process, and what it covered.
@@ -76,7 +98,7 @@ struct Host {
     /// What counts for every test of the command, by the numbers of the facts.
     surroundings: Option<Vec<u32>>,
     openings: Vec<(u32, Openings)>,
-    waiting: Vec<(TestEnded, SystemTime)>,
+    waiting: Vec<Ended>,
     /// What was covered in windows.
     covered: FxHashMap<u32, BTreeMap<String, CoveredLines>>,
     /// Where coverage.py writes it.
@@ -104,24 +126,25 @@ impl Host {
     }
 
     /// What ran and was looked at, as facts of the scope.
-    fn settle(&mut self, root: &Path) {
+    fn settle(&mut self, root: &Path, pool: &mut Pool) {
         let Some(scope) = self.scope.clone() else { return };
         for mut window in std::mem::take(&mut self.early) {
             if !window.covered.is_empty() {
                 self.covered.insert(window.window, std::mem::take(&mut window.covered));
             }
-            let mut facts: FxHashMap<Arc<str>, Value> = FxHashMap::default();
             self.bodies.names.extend(window.new);
-            let Some(ran) = self.bodies.facts(&window.bodies, &scope, &mut self.windows) else {
+            let Some(ran) = self.bodies.facts(&window.bodies, &scope, pool) else {
                 self.trouble.get_or_insert_with(|| "a function has no name".to_owned());
                 continue;
             };
             self.windows.add_numbers(window.window, ran);
+            let mut facts: FxHashMap<Arc<str>, Value> = FxHashMap::default();
             facts.extend(window.read.iter().map(|file| scope.fact(Kind::Bytes, file)));
             for kind in [Kind::Distributions, Kind::Conftests] {
                 facts.extend(window.lists.iter().map(|folder| scope.fact(kind, folder)));
             }
-            self.windows.add_facts(window.window, facts.into_iter().map(as_observed));
+            let facts = facts.into_iter().map(|fact| pool.number(as_observed(fact)));
+            self.windows.add_numbers(window.window, facts);
             for folder in &window.lists {
                 let folder = if folder == "." { root.to_path_buf() } else { root.join(folder) };
                 let folder = PathMap::new(root.to_path_buf(), None).to_portable(&folder);
@@ -130,8 +153,8 @@ impl Host {
         }
         for (number, openings) in std::mem::take(&mut self.openings) {
             let looked = openings.keys().filter_map(|path| relative(root, path));
-            let facts: Vec<_> = looked.map(|file| scope.fact(Kind::Look, &file)).collect();
-            self.windows.add_facts(number, facts.into_iter().map(as_observed));
+            let facts = looked.map(|file| pool.number(as_observed(scope.fact(Kind::Look, &file))));
+            self.windows.add_numbers(number, facts);
         }
     }
 
@@ -140,31 +163,32 @@ impl Host {
         &mut self,
         test: &TestEnded,
         scope: &PytestScope,
-        surroundings: &[Observed],
+        ledger: &mut Ledger<'_>,
     ) -> Option<Vec<u32>> {
-        let windows = &mut self.windows;
+        if self.surroundings.is_none() {
+            let all = ledger.surroundings().to_vec();
+            self.surroundings =
+                Some(all.into_iter().map(|one| ledger.pool().number(one)).collect());
+        }
+        let pool = ledger.pool();
         let is_whole = test.counts == OfModules::Whole;
         let kind = if is_whole { Kind::Code } else { Kind::Module };
-        let mut besides = self.lists.facts(test.modules, kind, scope, windows)?.to_vec();
+        let mut besides = self.lists.facts(test.modules, kind, scope, pool)?.to_vec();
         if test.counts == OfModules::Lines {
-            besides.extend(self.lists.facts(test.modules, Kind::Bytes, scope, windows)?);
+            besides.extend(self.lists.facts(test.modules, Kind::Bytes, scope, pool)?);
         }
-        besides.extend(self.lists.facts(test.looks, Kind::Look, scope, windows)?);
+        besides.extend(self.lists.facts(test.looks, Kind::Look, scope, pool)?);
         let all = test.all.iter().map(|file| as_observed(scope.fact(Kind::Code, file)));
-        besides.extend(all.map(|fact| windows.number_of(fact)));
-        let number = |windows: &mut Windows| {
-            surroundings.iter().map(|observed| windows.number_of(observed.clone())).collect()
-        };
-        besides.extend(self.surroundings.get_or_insert_with(|| number(windows)).iter());
+        besides.extend(all.map(|fact| pool.number(fact)));
+        besides.extend(self.surroundings.iter().flatten());
         Some(besides)
     }
 
-    fn take_finished(&mut self, last: bool) -> Vec<(TestEnded, SystemTime)> {
+    fn take_finished(&mut self, last: bool) -> Vec<Ended> {
         let seen = self.windows.last;
         let all = std::mem::take(&mut self.waiting).into_iter();
-        let is_ready = |(test, _): &(TestEnded, _)| {
-            last || test.windows.last().is_none_or(|window| *window <= seen)
-        };
+        let is_ready =
+            |ended: &Ended| last || ended.test.windows.last().is_none_or(|window| *window <= seen);
         let (ready, waiting) = all.partition(is_ready);
         self.waiting = waiting;
         ready
@@ -175,21 +199,16 @@ impl Host {
 #[derive(Debug, Default)]
 struct Bodies {
     names: Vec<(String, String)>,
-    /// The facts, by the numbers that the windows gave them.
+    /// The facts, by their numbers in the pool.
     facts: Vec<u32>,
 }
 
 impl Bodies {
     /// The facts of these functions; none where one of them has no name.
-    fn facts(
-        &mut self,
-        bodies: &[u32],
-        scope: &PytestScope,
-        windows: &mut Windows,
-    ) -> Option<Vec<u32>> {
+    fn facts(&mut self, bodies: &[u32], scope: &PytestScope, pool: &mut Pool) -> Option<Vec<u32>> {
         for (file, name) in &self.names[self.facts.len()..] {
             let fact = as_observed(body_fact(scope, file, name));
-            self.facts.push(windows.number_of(fact));
+            self.facts.push(pool.number(fact));
         }
         bodies.iter().map(|body| self.facts.get(*body as usize).copied()).collect()
     }
@@ -209,12 +228,12 @@ impl Lists {
         number: u32,
         kind: Kind,
         scope: &PytestScope,
-        windows: &mut Windows,
+        pool: &mut Pool,
     ) -> Option<&[u32]> {
         let files = self.all.get(number as usize)?;
         let facts = self.facts.entry((number, kind)).or_insert_with(|| {
             let facts = files.iter().map(|file| as_observed(scope.fact(kind, file)));
-            facts.map(|fact| windows.number_of(fact)).collect()
+            facts.map(|fact| pool.number(fact)).collect()
         });
         Some(facts)
     }
@@ -245,6 +264,7 @@ impl PytestModel {
     }
 
     fn ask(&mut self, services: &mut Services<'_, '_>, pid: u32, ask: Ask) {
+        self.record_ready(services.ledger, true);
         let scope = PytestScope::new(Arc::clone(&self.sources), &ask.folder, &ask.scope);
         let scope = scope.running_everything(ask.everything.clone()).keeping_files(self.by_files);
         let coverage = ask.coverage;
@@ -284,7 +304,7 @@ impl PytestModel {
         if let Some(host) = self.hosts.get_mut(&pid) {
             host.scope = Some(scope);
             host.data = data;
-            host.settle(&self.root);
+            host.settle(&self.root, services.ledger.pool());
             let covered = covered.unwrap_or_default().into_lines();
             let all = serde_json::json!({ "run": run, "covered": covered, "left": left });
             answer(&mut host.answers, &all);
@@ -381,11 +401,12 @@ impl PytestModel {
             Ok(Message::Ask(ask)) => self.ask(services, pid, ask),
             Ok(Message::Window(window)) => {
                 host.early.push(window);
-                host.settle(&self.root);
+                host.settle(&self.root, services.ledger.pool());
             }
             Ok(Message::Test(mut test)) => {
                 host.lists.all.append(&mut test.lists);
-                host.waiting.push((*test, SystemTime::now()));
+                let (at, heard) = (ended_at(test.time.ended), Instant::now());
+                host.waiting.push(Ended { test: *test, at, heard });
                 self.record_finished(services.ledger, pid, false);
             }
             Ok(Message::Back(asked)) => self.put_back(services.ledger, pid, asked),
@@ -399,16 +420,27 @@ impl PytestModel {
 
     fn record_finished(&mut self, ledger: &mut Ledger<'_>, pid: u32, last: bool) {
         let Some(host) = self.hosts.get_mut(&pid) else { return };
-        let finished = host.take_finished(last);
-        for (test, ended) in finished {
-            self.record(ledger, pid, &test, ended);
+        let since = Instant::now();
+        let finished = host.take_finished(last).into_iter();
+        self.ready.extend(finished.map(|test| ReadyTest { pid, test, since }));
+        self.record_ready(ledger, last);
+    }
+
+    /// Records the tests of which all is known: those that are recorded together cost one look at each source.
+    fn record_ready(&mut self, ledger: &mut Ledger<'_>, now: bool) {
+        let is_old = |first: &ReadyTest| first.since.elapsed() >= WAIT_AT_MOST;
+        if now || self.ready.len() >= AT_ONCE || self.ready.first().is_some_and(is_old) {
+            for ready in std::mem::take(&mut self.ready) {
+                self.record(ledger, ready.pid, &ready.test);
+            }
         }
     }
 
-    fn record(&mut self, ledger: &mut Ledger<'_>, pid: u32, test: &TestEnded, ended: SystemTime) {
+    fn record(&mut self, ledger: &mut Ledger<'_>, pid: u32, ended: &Ended) {
+        let test = &ended.test;
         let Some(scope) = self.hosts.get(&pid).and_then(|host| host.scope.clone()) else { return };
         let known: Arc<dyn KnownScope> = Arc::clone(&scope) as _;
-        let mut run = run_of(known.key(PytestScope::unit(&test.test)), test, ended);
+        let mut run = run_of(known.key(PytestScope::unit(&test.test)), test, ended.at);
         if !ledger.options().collect {
             return self.record_unobserved(ledger, run, test);
         }
@@ -419,35 +451,34 @@ impl PytestModel {
             self.left.push((run.test.clone(), test.left.clone()));
         }
         let session = self.session.clone();
-        let data = self.hosts.get(&pid).and_then(|host| host.data.clone());
+        let Some(host) = self.hosts.get_mut(&pid) else { return };
+        let data = host.data.clone();
         let paths = &ledger.project().paths;
         let is_own = |path: &PortablePath| {
             let path = paths.to_absolute(path);
             is_own(&session, &path) || data.as_ref().is_some_and(|data| is_data(data, &path))
         };
-        let Some(host) = self.hosts.get_mut(&pid) else { return };
-        let besides = host.besides(test, &scope, ledger.surroundings());
+        let besides = host.besides(test, &scope, ledger);
         if besides.is_none() {
             host.trouble.get_or_insert_with(|| "a list of files is not known".to_owned());
         }
-        host.windows.forget(is_own);
-        let mut together = host.windows.together(&test.windows, &besides.unwrap_or_default());
+        host.windows.forget(ledger.pool(), is_own);
+        let facts = besides.unwrap_or_default();
+        let mut together = host.windows.together(ledger.pool(), &test.windows, &facts);
         together.forget(is_own);
-        let Some(host) = self.hosts.get(&pid) else { return };
         let incomplete = test.incomplete.clone().or_else(|| host.trouble.clone());
         together.taints.extend(incomplete.map(Taint::Unobserved));
-        if let Some(changed) = self.changed_source(&together.observed) {
-            ledger.collected.changed += 1;
-            let why = format!("{changed} changed while the tests ran, or just before");
-            together.taints.insert(Taint::Unobserved(why));
-        }
         if let Some(own) = test.windows.last().and_then(|window| host.windows.get(*window)) {
             run.notes.clone_from(&own.notes);
             run.left_behind.clone_from(&own.left_behind);
         }
-        run.observed = together.observed;
+        if let Some(changed) = self.stamps.changed(ledger.pool(), &together.numbers, ended.heard) {
+            ledger.collected.changed += 1;
+            let why = format!("{changed} changed while the tests ran, or just before");
+            together.taints.insert(Taint::Unobserved(why));
+        }
         run.taints = together.taints.into_iter().collect();
-        self.hand_over(ledger, run, test);
+        self.hand_over(ledger, run, together.numbers, test);
     }
 
     fn record_unobserved(&self, ledger: &mut Ledger<'_>, mut run: Run, test: &TestEnded) {
@@ -458,32 +489,16 @@ impl PytestModel {
             return;
         }
         run.taints.push(Taint::Unobserved(NOT_COLLECTED.into()));
-        self.hand_over(ledger, run, test);
+        self.hand_over(ledger, run, Numbers::default(), test);
     }
 
-    fn hand_over(&self, ledger: &mut Ledger<'_>, run: Run, test: &TestEnded) {
+    fn hand_over(&self, ledger: &mut Ledger<'_>, run: Run, numbers: Numbers, test: &TestEnded) {
         let place = self.units.place(&run.test);
-        ledger.record(run, place.map_or(Place::Nowhere, Place::At), None, false);
-        let message = test.message.as_ref().filter(|_| !test.passed);
+        ledger.record_shared(run, numbers, place.map_or(Place::Nowhere, Place::At));
+        let message = test.outcome.message.as_ref().filter(|_| !test.outcome.passed);
         if let (Some(at), Some(message)) = (place, message) {
             ledger.report_mut(at).output = Some(message.clone().into_bytes());
         }
-    }
-
-    /// A source among the facts that is not as it was when the command was prepared.
-    fn changed_source(&self, observed: &[Observed]) -> Option<String> {
-        let facts = observed.iter().filter_map(|observed| match &observed.question {
-            Question::Fact(fact) => PytestScope::file_of(fact),
-            _ => None,
-        });
-        // Code may name a file of another kind as its own, such as a template: the tracer itself sees who reads that, and
-        // what was in it then.
-        let files: BTreeSet<&str> = facts.filter(|file| file.ends_with(".py")).collect();
-        let changed = |file: &&str| {
-            let there = std::fs::symlink_metadata(self.root.join(file));
-            there.is_ok_and(|there| (there.ctime(), there.ctime_nsec()) >= self.began)
-        };
-        files.into_iter().find(changed).map(str::to_owned)
     }
 }
 
@@ -517,9 +532,9 @@ fn run_of(key: TestKey, test: &TestEnded, ended: SystemTime) -> Run {
     let ended = ended.duration_since(UNIX_EPOCH).unwrap_or_default().as_millis() as u64;
     Run {
         test: key,
-        outcome: if test.passed { Outcome::Passed } else { Outcome::Failed(1) },
-        started_ms: ended.saturating_sub(test.wall / 1000),
-        wall_us: test.wall,
+        outcome: if test.outcome.passed { Outcome::Passed } else { Outcome::Failed(1) },
+        started_ms: ended.saturating_sub(test.time.wall / 1000),
+        wall_us: test.time.wall,
         cpu_us: 0,
         engine: "pytest".into(),
         observed: Vec::new(),
@@ -538,10 +553,25 @@ fn answer(stream: &mut UnixStream, value: &impl serde::Serialize) {
 
 /// The clock by which the kernel stamps files.
 fn kernel_time() -> (i64, i64) {
+    time_by(libc::CLOCK_REALTIME_COARSE)
+}
+
+fn time_by(clock: libc::clockid_t) -> (i64, i64) {
     let mut now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: the clock writes to a timespec that is ours.
-    let failed = unsafe { libc::clock_gettime(libc::CLOCK_REALTIME_COARSE, &raw mut now) } != 0;
+    let failed = unsafe { libc::clock_gettime(clock, &raw mut now) } != 0;
     if failed { (0, 0) } else { (now.tv_sec, now.tv_nsec) }
+}
+
+/// When a test ended that was reported just now, by the clock of its process, which tests can stop: a moment that is
+/// still to come, or long ago, is none.
+fn ended_at(microseconds: u64) -> SystemTime {
+    const LONGEST: Duration = Duration::from_secs(24 * 60 * 60);
+    let (seconds, nanoseconds) = time_by(libc::CLOCK_MONOTONIC);
+    let now = Duration::new(seconds as u64, nanoseconds as u32);
+    let waited = now.checked_sub(Duration::from_micros(microseconds));
+    let waited = waited.filter(|waited| *waited < LONGEST).unwrap_or_default();
+    SystemTime::now().checked_sub(waited).unwrap_or_else(SystemTime::now)
 }
 
 impl Model for PytestModel {
@@ -551,8 +581,9 @@ impl Model for PytestModel {
         invocation: &mut Invocation,
     ) -> Result<Start> {
         let session = services.session;
-        self.began = kernel_time();
+        let began = kernel_time();
         self.root = services.ledger.project().root().to_path_buf();
+        self.stamps = SourceStamps::new(&self.root, began);
         self.session = session.folder().to_path_buf();
         self.sources = Arc::new(Sources::new(&self.root));
         let root = self.root.canonicalize().unwrap_or_else(|_| self.root.clone());
@@ -605,9 +636,10 @@ impl Model for PytestModel {
     fn window(&mut self, services: &mut Services<'_, '_>, window: WindowEnded) {
         match window {
             WindowEnded::Outside { host, observations, undecided } => {
+                let pool = services.ledger.pool();
                 if let Some(host) = self.hosts.get_mut(&host) {
-                    host.windows.add_outside(observations);
-                    host.windows.add_outside(undecided);
+                    host.windows.add_outside(pool, observations);
+                    host.windows.add_outside(pool, undecided);
                 }
             }
             WindowEnded::Unit { host: pid, test, mut observations, mut openings, children } => {
@@ -616,13 +648,18 @@ impl Model for PytestModel {
                     add(&mut observations, child.undecided);
                     openings.extend(child.openings);
                 }
-                host.windows.add(test, observations);
+                let pool = services.ledger.pool();
+                host.windows.add(pool, test, observations);
                 host.windows.last = host.windows.last.max(test);
                 host.openings.push((test, openings));
-                host.settle(&self.root);
+                host.settle(&self.root, pool);
                 self.record_finished(services.ledger, pid, false);
             }
         }
+    }
+
+    fn idle(&mut self, services: &mut Services<'_, '_>) {
+        self.record_ready(services.ledger, true);
     }
 
     fn finish(mut self: Box<Self>, services: &mut Services<'_, '_>) {
@@ -630,6 +667,7 @@ impl Model for PytestModel {
         for host in hosts {
             self.record_finished(services.ledger, host, true);
         }
+        self.record_ready(services.ledger, true);
         services.ledger.keep_messages();
         self.keep_covers(services.ledger);
         left::keep(services.ledger, &self.left);

@@ -1,11 +1,13 @@
 //! What was seen in the windows of one process, and how several of them become one.
 //!
-//! Most windows count for many tests. Each observation is kept once, and a window has their numbers.
+//! Most windows count for many tests. Each observation is in the command's pool once, and a window has the numbers of
+//! those that were made in it. What counts for a test is put together from these numbers alone.
 
 use rustc_hash::FxHashMap;
-use tamis_core::record::Observed;
+use tamis_core::record::{Numbers, Observed};
 use tamis_core::{Note, PortablePath, Question, Scheme, Taint};
 use tamis_observe::Observations;
+use tamis_session::Pool;
 
 /// One window, as the tracer and the process saw it.
 #[derive(Debug, Default)]
@@ -28,53 +30,29 @@ impl Window {
 /// All windows of one process.
 #[derive(Debug, Default)]
 pub(crate) struct Windows {
-    all: Vec<Observed>,
-    /// The question of each, by its number among the questions.
-    question_of: Vec<u32>,
-    /// Whether each is about what belongs to the tool itself; as far as that was asked (`forget`).
+    /// Whether each observation is about what belongs to the tool itself; as far as that was asked (`forget`).
     own: Vec<bool>,
-    /// The number of a question, and its answers in `all`.
-    numbers: FxHashMap<Question, (u32, Vec<u32>)>,
     windows: FxHashMap<u32, Window>,
     /// What the process did before its first window.
     outside: Vec<u32>,
     /// The last window whose end the tracer saw.
     pub(crate) last: u32,
+    joining: Joining,
 }
 
 impl Windows {
-    fn number(&mut self, observed: Observed) -> u32 {
-        let next = self.numbers.len() as u32;
-        let known = self.numbers.entry(observed.question.clone()).or_insert((next, Vec::new()));
-        if let Some(&number) = known.1.iter().find(|&&n| self.all[n as usize] == observed) {
-            return number;
-        }
-        let number = self.all.len() as u32;
-        known.1.push(number);
-        self.question_of.push(known.0);
-        self.all.push(observed);
-        number
-    }
-
     /// What is about such paths counts for no test.
-    pub(crate) fn forget(&mut self, is_own: impl Fn(&PortablePath) -> bool) {
-        let new = &self.all[self.own.len()..];
-        let own = new.iter().map(|observed| observed.question.path().is_some_and(&is_own));
-        self.own.extend(own.collect::<Vec<_>>());
+    pub(crate) fn forget(&mut self, pool: &Pool, is_own: impl Fn(&PortablePath) -> bool) {
+        let new = pool.all().get(self.own.len()..).unwrap_or_default();
+        self.own.extend(new.iter().map(|one| one.question.path().is_some_and(&is_own)));
     }
 
-    pub(crate) fn add(&mut self, number: u32, observations: Observations) {
-        let mut window = self.windows.remove(&number).unwrap_or_default();
-        window.observed.extend(observations.observed.into_iter().map(|o| self.number(o)));
+    pub(crate) fn add(&mut self, pool: &mut Pool, number: u32, observations: Observations) {
+        let window = self.windows.entry(number).or_default();
+        window.observed.extend(observations.observed.into_iter().map(|o| pool.number(o)));
         window.taints.extend(observations.taints);
         window.notes.extend(observations.notes);
         window.left_behind.extend(observations.left_behind);
-        self.windows.insert(number, window);
-    }
-
-    /// The number of a fact, to be added to windows.
-    pub(crate) fn number_of(&mut self, fact: Observed) -> u32 {
-        self.number(fact)
     }
 
     /// Facts that count for a window, by their numbers.
@@ -82,20 +60,13 @@ impl Windows {
         self.windows.entry(number).or_default().observed.extend(facts);
     }
 
-    /// Facts that count for a window.
-    pub(crate) fn add_facts(&mut self, number: u32, facts: impl IntoIterator<Item = Observed>) {
-        let numbers: Vec<u32> = facts.into_iter().map(|fact| self.number(fact)).collect();
-        self.windows.entry(number).or_default().observed.extend(numbers);
-    }
-
     /// The names in this folder do not count for a window.
     pub(crate) fn leave_out_names(&mut self, number: u32, folder: PortablePath) {
         self.windows.entry(number).or_default().listed.push(folder);
     }
 
-    pub(crate) fn add_outside(&mut self, observations: Observations) {
-        let numbers: Vec<u32> = observations.observed.into_iter().map(|o| self.number(o)).collect();
-        self.outside.extend(numbers);
+    pub(crate) fn add_outside(&mut self, pool: &mut Pool, observations: Observations) {
+        self.outside.extend(observations.observed.into_iter().map(|o| pool.number(o)));
     }
 
     pub(crate) fn get(&self, number: u32) -> Option<&Window> {
@@ -103,93 +74,95 @@ impl Windows {
     }
 
     /// These windows as one, in their order, and facts besides; a window that was not seen is a taint.
-    pub(crate) fn together(&self, windows: &[u32], facts: &[u32]) -> Together {
-        let mut together = Together::new(self.numbers.len());
-        let mut added = Added(vec![0; self.all.len().div_ceil(64)]);
-        for (number, own) in (0..).zip(&self.own) {
-            if *own {
-                added.insert(number);
-            }
-        }
-        let mut add = |together: &mut Together, number: u32| {
-            if added.insert(number) {
-                together.add(self.question_of[number as usize], self.at(number));
+    pub(crate) fn together(&mut self, pool: &mut Pool, windows: &[u32], facts: &[u32]) -> Together {
+        let Self { own, windows: all, outside, joining, .. } = self;
+        let mut together = Together::default();
+        joining.begin(pool);
+        let mut add = |pool: &mut Pool, together: &mut Together, number: u32| {
+            if own.get(number as usize) != Some(&true) {
+                joining.add(pool, together, number);
             }
         };
-        self.outside.iter().for_each(|&number| add(&mut together, number));
+        outside.iter().for_each(|&number| add(pool, &mut together, number));
         for window in windows {
-            let Some(window) = self.windows.get(window) else {
+            let Some(window) = all.get(window) else {
                 together.taints.insert(Taint::Unobserved(
                     "the tracer did not see where it began and ended".into(),
                 ));
                 continue;
             };
             for &number in &window.observed {
-                if window.listed.is_empty() || !window.leaves_out(self.at(number)) {
-                    add(&mut together, number);
+                if window.listed.is_empty() || !window.leaves_out(pool.at(number)) {
+                    add(pool, &mut together, number);
                 }
             }
             together.taints.extend(window.taints.iter().cloned());
         }
-        facts.iter().for_each(|&number| add(&mut together, number));
+        facts.iter().for_each(|&number| add(pool, &mut together, number));
+        together.numbers = joining.numbers();
         together
-    }
-
-    fn at(&self, number: u32) -> &Observed {
-        &self.all[number as usize]
     }
 }
 
-/// Which observations there are already: a test can have thousands of windows that share most of them.
-struct Added(Vec<u64>);
+/// What is known of a test while its windows are joined. It is kept from one test to the next, because tests can have
+/// thousands of windows that share most of what they saw: what was written for another test is recognised by its round.
+#[derive(Debug, Default)]
+struct Joining {
+    round: u32,
+    /// By observation, the round in which it was added.
+    added: Vec<u32>,
+    /// By question, the round and the place in `found`.
+    places: Vec<(u32, u32)>,
+    /// The observations so far, one for each question.
+    found: Vec<u32>,
+}
 
-impl Added {
-    fn contains(&self, number: u32) -> bool {
-        self.0.get(number as usize / 64).is_some_and(|word| word & (1 << (number % 64)) != 0)
+impl Joining {
+    fn begin(&mut self, pool: &Pool) {
+        self.round += 1;
+        self.found.clear();
+        self.added.resize(pool.all().len(), 0);
+        self.places.resize(pool.questions(), (0, 0));
     }
 
-    /// Whether it is new.
-    fn insert(&mut self, number: u32) -> bool {
-        let is_new = !self.contains(number);
-        if let Some(word) = self.0.get_mut(number as usize / 64) {
-            *word |= 1 << (number % 64);
+    /// What a later window found has to be what an earlier one left.
+    fn add(&mut self, pool: &mut Pool, together: &mut Together, number: u32) {
+        match self.added.get_mut(number as usize) {
+            Some(round) if *round == self.round => return,
+            Some(round) => *round = self.round,
+            None => {}
         }
-        is_new
+        let question = pool.question_of(number) as usize;
+        let (round, place) = self.places[question];
+        if round != self.round {
+            self.places[question] = (self.round, self.found.len() as u32);
+            self.found.push(number);
+            return;
+        }
+        let known = &mut self.found[place as usize];
+        let (earlier, later) = (pool.at(*known), pool.at(number));
+        if later.before != earlier.after.unwrap_or(earlier.before)
+            && let Question::Path(path, _) = &later.question
+        {
+            together.taints.insert(Taint::Unstable(path.clone()));
+        }
+        *known = pool.merged(*known, number);
+    }
+
+    fn numbers(&self) -> Numbers {
+        self.found.iter().copied().collect()
     }
 }
 
 /// Several windows as one.
 #[derive(Debug, Default)]
 pub(crate) struct Together {
-    pub(crate) observed: Vec<Observed>,
-    /// Where each question is in `observed`.
-    places: Vec<u32>,
+    /// In the pool, one for each question.
+    pub(crate) numbers: Numbers,
     pub(crate) taints: std::collections::BTreeSet<Taint>,
 }
 
 impl Together {
-    fn new(questions: usize) -> Self {
-        Self { places: vec![u32::MAX; questions], ..Self::default() }
-    }
-
-    /// What a later window found has to be what an earlier one left.
-    fn add(&mut self, question: u32, observed: &Observed) {
-        let place = &mut self.places[question as usize];
-        let Some(known) = self.observed.get_mut(*place as usize) else {
-            *place = self.observed.len() as u32;
-            self.observed.push(observed.clone());
-            return;
-        };
-        let left = known.after.unwrap_or(known.before);
-        if observed.before != left
-            && let Question::Path(path, _) = &observed.question
-        {
-            self.taints.insert(Taint::Unstable(path.clone()));
-        }
-        known.after = observed.after.or(known.after);
-        known.access = known.access.with(observed.access);
-    }
-
     /// Taints about such paths are none.
     pub(crate) fn forget(&mut self, path: impl Fn(&PortablePath) -> bool) {
         self.taints.retain(|taint| {

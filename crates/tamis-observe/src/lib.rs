@@ -43,6 +43,7 @@ mod interpreter;
 mod moment;
 mod network;
 mod observer;
+mod ourselves;
 mod path_memory;
 mod programs;
 mod relinked;

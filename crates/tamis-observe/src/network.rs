@@ -9,10 +9,10 @@
 //!
 //! Not seen: a datagram to a server that is gone before an engine that reports afterwards looks.
 
+use crate::ourselves;
 use crate::sockets::{Endpoint, Sockets};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs as _, UdpSocket};
-use std::path::PathBuf;
 use tamis_core::{Note, Taint, Value};
 use tamis_trace::{Peer, Reached, Socket, SocketKind, Timing};
 
@@ -102,7 +102,7 @@ pub(crate) fn taken() -> Value {
 }
 
 /// What is known of a run's connections.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Network {
     sockets: Sockets,
     /// Sockets that the tree bound or listens on.
@@ -121,25 +121,6 @@ pub(crate) struct Network {
     unknown: BTreeMap<Endpoint, Option<u64>>,
     local: HashMap<IpAddr, bool>,
     name_servers: Option<HashSet<IpAddr>>,
-    name_space: Option<PathBuf>,
-}
-
-impl Default for Network {
-    fn default() -> Self {
-        Self {
-            sockets: Sockets::default(),
-            own: HashSet::new(),
-            served: HashSet::new(),
-            named: HashSet::new(),
-            chosen: HashSet::new(),
-            settled: HashSet::new(),
-            asked: BTreeMap::new(),
-            unknown: BTreeMap::new(),
-            local: HashMap::new(),
-            name_servers: None,
-            name_space: std::fs::read_link("/proc/self/ns/net").ok(),
-        }
-    }
 }
 
 /// One call that is about an address.
@@ -327,7 +308,7 @@ impl Network {
     /// Whether the thread has a network of its own, in which only the tree can listen.
     fn is_elsewhere(&self, thread: u32) -> bool {
         let theirs = std::fs::read_link(format!("/proc/{thread}/ns/net")).ok();
-        theirs.is_some() && theirs != self.name_space
+        theirs.is_some() && theirs.as_deref() != ourselves::network()
     }
 
     /// The end of the run: what was asked, and what connections to unknown ends mean.

@@ -15,6 +15,7 @@ use crate::moment::{
     Act, can_hide_a_change, file_clock_ns, first_look, is_own, is_pipe, names_moved_since,
 };
 use crate::network::{Network, Services};
+use crate::ourselves;
 use crate::path_memory::PathMemory;
 use crate::programs::Programs;
 use crate::resolve::Walker;
@@ -62,7 +63,6 @@ pub struct Observer<'a> {
     pub(crate) network: Network,
     /// What was asked about standard streams and the terminal, with the first program that asked.
     pub(crate) streams: BTreeMap<Fact, usize>,
-    name_space: Option<PathBuf>,
     /// When the run began, by the clock of the file systems.
     pub(crate) began_ns: i128,
 }
@@ -96,7 +96,6 @@ impl<'a> Observer<'a> {
             privileged: BTreeSet::new(),
             network: Network::default(),
             streams: BTreeMap::new(),
-            name_space: std::fs::read_link("/proc/self/ns/mnt").ok(),
             began_ns: file_clock_ns(),
         }
     }
@@ -125,7 +124,7 @@ impl<'a> Observer<'a> {
         let (program, new) = self.programs.of(thread);
         if new && timing.is_before_changes() {
             let theirs = std::fs::read_link(format!("/proc/{thread}/ns/mnt")).ok();
-            if theirs.is_some() && theirs != self.name_space {
+            if theirs.is_some() && theirs.as_deref() != ourselves::mounts() {
                 let who = self.recorded_name(program);
                 self.taints.insert(Taint::Namespace(format!("{who} has a mount table of its own")));
             }

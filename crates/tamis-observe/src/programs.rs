@@ -16,9 +16,8 @@ const ENDED: &str = "a process that has ended";
 
 impl Programs {
     pub(crate) fn new() -> Self {
-        let own = std::env::current_exe().unwrap_or_default();
         Self {
-            names: vec![own.to_string_lossy().into_owned()],
+            names: vec![crate::ourselves::program().to_owned()],
             by_thread: HashMap::new(),
             pending: HashSet::new(),
         }

@@ -237,13 +237,19 @@ impl<'a, 's> SplitObserver<'a, 's> {
         self.last_owners.extend(known.into_iter().filter(|(_, o)| *o != Owner::Unknown));
     }
 
-    fn mark(&mut self, mark: Mark) {
+    /// `thread` made the mark.
+    fn mark(&mut self, mark: Mark, thread: u32) {
         let context = self.context;
         tracing::debug!(host = mark.pid, test = mark.test, begins = mark.begins, "mark");
         if self.below_tests.contains(&mark.pid) {
             return;
         }
+        let is_its = self.owners.get(&thread) == Some(&Owner::Host(mark.pid));
         self.ask_owners_again();
+        if is_its {
+            // It has just named its process, as a copy of the process would not.
+            self.owners.insert(thread, Owner::Host(mark.pid));
+        }
         let host = self.hosts.entry(mark.pid).or_default();
         if mark.test == Mark::OUTSIDE {
             if let Some(outside) = &mut host.outside {
@@ -416,9 +422,10 @@ impl Host<'_> {
 impl Sink for SplitObserver<'_, '_> {
     fn event(&mut self, event: Event<'_>) {
         if let Action::Stat { path, .. } = &event.action
-            && let Some(mark) = Mark::parse(path, self.marks.token)
+            && let Some((mark, same_moment)) = Mark::parse(path, self.marks.token)
         {
-            return self.mark(mark);
+            self.mark(mark, event.thread);
+            return same_moment.into_iter().for_each(|mark| self.mark(mark, event.thread));
         }
         if let Action::Connect { peer: Peer::Unix(path), .. } = &event.action
             && path.starts_with(self.marks.folder)

@@ -55,7 +55,7 @@ fn play(engine: &str, script: &str) -> Option<Seen> {
     std::thread::sleep(std::time::Duration::from_millis(60));
     let script = format!(
         "begin() {{ [ -e /.tamis-mark/tok/$$/b/$1 ]; }}\nend() {{ [ -e /.tamis-mark/tok/$$/e/$1 ]; }}\n\
-         look() {{ while read -r x; do :; done < $1; }}\nlook agent\n{script}\n:\n"
+         turn() {{ [ -e /.tamis-mark/tok/$$/n/$1 ]; }}\nlook() {{ while read -r x; do :; done < $1; }}\nlook agent\n{script}\n:\n"
     );
     let paths = PathMap::new(root.clone(), None);
     let fingerprinter = Fingerprinter::new(Options::default());
@@ -140,6 +140,19 @@ fn tests_keep_apart(engine: &str) {
     assert!(seen.contains_key("1 classes A.class x2"), "{seen:?}");
     let all = ["A.class", "B.class", "agent", "between", "child", "one", "start", "two"];
     expect(&seen, "whole", &all);
+}
+
+/// One mark for the end of a unit and the beginning of the next: nothing is outside of both.
+fn a_turn_is_an_end_and_a_beginning(engine: &str) {
+    let script = "look start\nbegin 1\nlook one\nlook both\nturn 2\n(cat child)\nlook both\nturn 3\n\
+                  turn 4\nlook two\nend 4\nlook between\n";
+    let Some(seen) = play(engine, script) else { return };
+    expect(&seen, "1", &["both", "one"]);
+    expect(&seen, "2", &["both", "child"]);
+    expect(&seen, "3", &[]);
+    expect(&seen, "4", &["two"]);
+    expect(&seen, "outside", &["agent", "start"]);
+    assert!(seen.contains_key("3"), "{seen:?}");
 }
 
 /// A process with the agent that a test starts: its class files stand apart in that test, those that it
@@ -227,6 +240,10 @@ macro_rules! with_every_engine {
             #[test]
             fn a_host_below_a_test_is_none() {
                 super::a_host_below_a_test_is_none(stringify!($engine));
+            }
+            #[test]
+            fn a_turn_is_an_end_and_a_beginning() {
+                super::a_turn_is_an_end_and_a_beginning(stringify!($engine));
             }
             #[test]
             fn children_stand_apart() { super::children_stand_apart(stringify!($engine)); }

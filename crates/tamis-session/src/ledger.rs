@@ -8,20 +8,24 @@ use crate::command::CommandContext;
 use crate::joined::together;
 use crate::options::{SessionOptions, mark_flaky};
 use crate::planner::{Plan, Planner, Request};
+use crate::pool::Pool;
 use crate::scope::KnownScope;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use tamis_core::record::{Observed, ProofId, Run};
+use tamis_core::record::{Numbers, Observed, ProofId, Run};
 use tamis_core::{
     Cause, Decision, Notices, Outcome, Planned, Question, RecordId, Step, TestKey, Unit,
 };
 use tamis_project::{NoScopes, Project, World};
 use tamis_report::{Reruns, TestReport};
-use tamis_store::Store;
+use tamis_store::{Store, StoreError};
 
-/// Records that are written together.
+/// Records with a list of their own that are written together.
 const AT_ONCE: usize = 64;
+
+/// Records that are written together, where what they have in common is looked up once.
+const SHARED_AT_ONCE: usize = 256;
 
 /// How long records wait at most.
 const WAIT_AT_MOST: Duration = Duration::from_secs(1);
@@ -75,19 +79,48 @@ pub struct Ledger<'e> {
     store: Option<Store>,
     /// What counts for every unit.
     surroundings: Vec<Observed>,
-    runs: HashMap<TestKey, Run>,
-    /// Runs of a unit in this command, where there was more than one.
-    repeated: HashMap<TestKey, Reruns>,
+    runs: Runs,
     waiting: Waiting,
     /// Reports of units whose parts have reports of their own.
     replaced_by_parts: HashSet<usize>,
     pub collected: Collected,
 }
 
+/// The units that ran in this command.
+#[derive(Debug, Default)]
+struct Runs {
+    /// What they have in common.
+    pool: Pool,
+    last: HashMap<TestKey, Ran>,
+    /// How often those ran that ran more than once.
+    repeated: HashMap<TestKey, Reruns>,
+}
+
+/// A unit that ran in this command. What it observed is in its own list, or numbers in the pool.
+#[derive(Debug)]
+struct Ran {
+    run: Run,
+    numbers: Option<Numbers>,
+}
+
+impl Ran {
+    /// With a list of its own.
+    fn alone(self, pool: &Pool) -> Run {
+        let Self { mut run, numbers } = self;
+        run.observed.extend(numbers.iter().flat_map(|numbers| pool.observed(numbers)));
+        run
+    }
+
+    fn inputs(&self) -> usize {
+        self.run.observed.len() + self.numbers.as_ref().map_or(0, Numbers::len)
+    }
+}
+
 /// Records that wait to be written, with the positions of their reports.
 #[derive(Debug)]
 struct Waiting {
-    records: Vec<(Run, Option<usize>)>,
+    own: Vec<(Run, Option<usize>)>,
+    shared: Vec<((Run, Numbers), Option<usize>)>,
     since: Instant,
 }
 
@@ -111,9 +144,8 @@ impl<'e> Ledger<'e> {
             notices,
             store: None,
             surroundings,
-            runs: HashMap::new(),
-            repeated: HashMap::new(),
-            waiting: Waiting { records: Vec::new(), since: Instant::now() },
+            runs: Runs::default(),
+            waiting: Waiting { own: Vec::new(), shared: Vec::new(), since: Instant::now() },
             replaced_by_parts: HashSet::new(),
             collected: Collected::default(),
         }
@@ -203,7 +235,7 @@ impl<'e> Ledger<'e> {
 
     /// Whether a unit ran before in this command.
     pub fn has_run(&self, key: &TestKey) -> bool {
-        self.runs.contains_key(key)
+        self.runs.last.contains_key(key)
     }
 
     /// The command as a whole now relies on what the skipped units had looked at: files, and those facts
@@ -246,38 +278,60 @@ impl<'e> Ledger<'e> {
         report.span.length += Duration::from_micros(wall_us);
     }
 
+    /// What units have in common: numbers in it are for [`Ledger::record_shared`].
+    pub fn pool(&mut self) -> &mut Pool {
+        &mut self.runs.pool
+    }
+
     /// Records a run of a unit. `retries`: its runner tries failed tests again by itself.
     /// `own` is what was decided about a part.
     pub fn record(&mut self, run: Run, place: Place, own: Option<TestReport>, retries: bool) {
-        let run = match self.runs.remove(&run.test) {
-            Some(earlier) => self.once_more(earlier, run),
-            None => run,
+        self.record_run(Ran { run, numbers: None }, place, own, retries);
+    }
+
+    /// Records a run of a unit whose observations are in the pool, no two of one question; its own list is empty.
+    pub fn record_shared(&mut self, run: Run, numbers: Numbers, place: Place) {
+        self.record_run(Ran { run, numbers: Some(numbers) }, place, None, false);
+    }
+
+    fn record_run(&mut self, ran: Ran, place: Place, own: Option<TestReport>, retries: bool) {
+        let ran = match self.runs.last.remove(&ran.run.test) {
+            Some(earlier) => {
+                let (earlier, run) = (earlier.alone(&self.runs.pool), ran.alone(&self.runs.pool));
+                Ran { run: self.once_more(earlier, run), numbers: None }
+            }
+            None => ran,
         };
+        let run = &ran.run;
         let mut written = run.clone();
         if let Some(earlier) = &self.options.earlier {
             earlier.mark(&mut written);
         }
         // A runner that tries again by itself shows the same.
-        let repeated = self.repeated.get(&run.test).copied();
+        let repeated = self.runs.repeated.get(&run.test).copied();
         let repeated = repeated.filter(|r| retries && r.failed < r.runs && !run.outcome.passed());
         if let Some(reruns) = repeated {
             mark_flaky(&mut written, run.outcome, reruns);
         }
-        let at = self.place(&run, place, own);
+        let at = self.place(run, place, own);
         if let Some(at) = at {
-            self.fill_report(at, &run, repeated);
+            self.fill_report(at, &ran, repeated);
         }
         self.notices.step(Step::Ended(&run.test, run.outcome.passed()));
-        self.runs.insert(run.test.clone(), run);
-        self.waiting.records.push((written, at));
-        if self.waiting.records.len() >= AT_ONCE {
+        match ran.numbers.clone() {
+            None => self.waiting.own.push((written, at)),
+            Some(numbers) => self.waiting.shared.push(((written, numbers), at)),
+        }
+        self.runs.last.insert(ran.run.test.clone(), ran);
+        let waiting = &self.waiting;
+        if waiting.own.len() >= AT_ONCE || waiting.shared.len() >= SHARED_AT_ONCE {
             self.write_records();
         }
     }
 
     fn once_more(&mut self, earlier: Run, run: Run) -> Run {
         let first = Reruns { runs: 1, failed: u32::from(!earlier.outcome.passed()) };
-        let counts = self.repeated.entry(run.test.clone()).or_insert(first);
+        let counts = self.runs.repeated.entry(run.test.clone()).or_insert(first);
         counts.runs += 1;
         counts.failed += u32::from(!run.outcome.passed());
         together(earlier, run)
@@ -303,12 +357,13 @@ impl<'e> Ledger<'e> {
         }
     }
 
-    fn fill_report(&mut self, at: usize, run: &Run, reruns: Option<Reruns>) {
+    fn fill_report(&mut self, at: usize, ran: &Ran, reruns: Option<Reruns>) {
+        let run = &ran.run;
         let recorded = self.store.as_ref().is_some_and(|store| store.read_only().is_none());
         let report = &mut self.collected.reports[at];
         report.ended(run);
         report.reruns = reruns;
-        report.inputs = recorded.then_some(run.observed.len() as u64);
+        report.inputs = recorded.then(|| ran.inputs() as u64);
         report.taints = tamis_core::taints::lines(&run.taints);
         report.notes = run.notes.iter().map(ToString::to_string).collect();
     }
@@ -344,31 +399,47 @@ impl<'e> Ledger<'e> {
     /// Writes the records that wait.
     pub fn write_records(&mut self) {
         self.waiting.since = Instant::now();
-        let (runs, reports): (Vec<Run>, Vec<Option<usize>>) =
-            self.waiting.records.drain(..).unzip();
-        if runs.is_empty() {
-            return;
+        let (runs, reports): (Vec<_>, Vec<_>) = self.waiting.shared.drain(..).unzip();
+        if !runs.is_empty() {
+            let store = self.store.as_ref();
+            let written = store.map(|store| store.append_shared(self.runs.pool.all(), &runs));
+            let keys = runs.into_iter().map(|(run, _)| run.test).collect();
+            self.have_written(keys, &reports, written);
         }
-        let written = self.store.as_ref().map(|store| store.append_many(&runs));
-        if let Some(Ok(ids)) = &written {
-            let keys = runs.iter().map(|run| run.test.clone());
-            self.collected.written.extend(keys.zip(ids.iter().copied()));
+        // Behind those above: what ran more than once has a list of its own from then on.
+        let (runs, reports): (Vec<_>, Vec<_>) = self.waiting.own.drain(..).unzip();
+        if !runs.is_empty() {
+            let written = self.store.as_ref().map(|store| store.append_many(&runs));
+            let keys = runs.into_iter().map(|run: Run| run.test).collect();
+            self.have_written(keys, &reports, written);
         }
-        if let Some(Err(error)) = written {
-            let which = match runs.as_slice() {
-                [one] => format!("{} was", one.test),
-                many => format!("{} and {} more were", many[0].test, many.len() - 1),
-            };
-            self.notices.warn(format!("{which} not recorded: {error}"));
-            for report in reports.into_iter().flatten() {
-                self.collected.reports[report].inputs = None;
+    }
+
+    fn have_written(
+        &mut self,
+        keys: Vec<TestKey>,
+        reports: &[Option<usize>],
+        written: Option<Result<Vec<RecordId>, StoreError>>,
+    ) {
+        match written {
+            Some(Ok(ids)) => self.collected.written.extend(keys.into_iter().zip(ids)),
+            Some(Err(error)) => {
+                let which = match keys.as_slice() {
+                    [one] => format!("{one} was"),
+                    many => format!("{} and {} more were", many[0], many.len() - 1),
+                };
+                self.notices.warn(format!("{which} not recorded: {error}"));
+                for report in reports.iter().copied().flatten() {
+                    self.collected.reports[report].inputs = None;
+                }
             }
+            None => {}
         }
     }
 
     /// The record of a unit that ran in this command, if it passed and was written.
     pub fn passed_record(&self, key: &TestKey) -> Option<RecordId> {
-        let passed = self.runs.get(key).is_some_and(|run| run.outcome.passed());
+        let passed = self.runs.last.get(key).is_some_and(|ran| ran.run.outcome.passed());
         self.collected.written.get(key).copied().filter(|_| passed)
     }
 

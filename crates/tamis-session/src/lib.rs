@@ -8,7 +8,7 @@
 //!   the tracer report, in order ([`Session`]);
 //! - joining what a process reported of a unit with the files that the tracer saw ([`Joiner`]);
 //! - the decision about units, which is asked for here and made elsewhere ([`Planner`]);
-//! - records and reports ([`Ledger`]);
+//! - records and reports ([`Ledger`]), and what units have in common ([`Pool`]);
 //! - what a command prints on the user's own streams ([`Printed`]).
 //!
 //! A front end drives: it *claims* a command line, makes a [`Model`] of it, and the model takes each
@@ -26,6 +26,7 @@ mod model;
 mod options;
 mod passage;
 mod planner;
+mod pool;
 mod printed;
 mod scope;
 mod session;
@@ -41,6 +42,7 @@ pub use model::{Model, Services};
 pub use options::{Earlier, SessionOptions, mark_flaky, names, runs_of};
 pub use passage::Passage;
 pub use planner::{Choice, ModuleTests, PartsPlan, Plan, PlannedUnit, Planner, Request};
+pub use pool::Pool;
 pub use printed::{Instead, Printed, to_ours};
 pub use scope::{GraphDecision, GraphStrategy, KnownScope};
 pub use session::{Session, socket_folder};

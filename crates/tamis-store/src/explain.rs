@@ -54,38 +54,28 @@ pub(crate) struct RecordDetail {
     pub(crate) changes: Vec<(u32, u32)>,
 }
 
+/// Who looked how at an observation, and whether that is what its block says.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Look<'u> {
+    pub(crate) id: u32,
+    pub(crate) program: &'u str,
+    pub(crate) access: u8,
+    pub(crate) is_usual: bool,
+}
+
 impl RecordDetail {
     /// Only what the test changed, where it is not known who looked.
     pub(crate) fn of_changes(changes: Vec<(u32, u32)>) -> Self {
         Self { changes, ..Self::default() }
     }
 
-    /// `ids` are the interned observations of `observed`, before and, where it is set, after;
-    /// `usual` says what is in the blocks.
-    pub(crate) fn of<'u>(
-        observed: &[Observed],
-        ids: &[(u32, Option<u32>)],
-        usual: impl Fn(u32) -> (&'u str, u8),
-    ) -> Self {
-        let mut detail = Self::default();
-        let mut seen: Vec<(u32, &str, u8)> = Vec::with_capacity(ids.len());
-        for (one, &(id, after)) in observed.iter().zip(ids) {
-            seen.push((id, &one.program, one.access.0));
-            detail.changes.extend(after.map(|after| (id, after)));
-        }
-        seen.sort_by_key(|&(id, ..)| id);
-        // The same answer may be seen twice: by the first program, in both ways.
-        seen.dedup_by(|(id, _, access), (kept, _, all)| {
-            let same = id == kept;
-            if same {
-                *all |= *access;
-            }
-            same
-        });
+    /// `looks` has the observations before, ascending, each once; `changes` is as it is kept.
+    pub(crate) fn of<'u>(looks: impl Iterator<Item = Look<'u>>, changes: Vec<(u32, u32)>) -> Self {
+        let mut detail = Self::of_changes(changes);
         let mut programs: HashMap<&str, u32> = HashMap::new();
         let (mut skipped, mut in_a_row) = (0, false);
-        for (id, program, access) in seen {
-            if usual(id) == (program, access) {
+        for Look { program, access, is_usual, .. } in looks {
+            if is_usual {
                 skipped += 1;
                 in_a_row = false;
                 continue;

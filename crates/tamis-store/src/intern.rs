@@ -15,7 +15,7 @@ use rustc_hash::FxHashMap;
 use std::cell::Cell;
 use std::sync::Arc;
 use tamis_core::Value;
-use tamis_core::record::{Detail, Observed, Run};
+use tamis_core::record::{Detail, Observed};
 use xxhash_rust::xxh3::xxh3_128;
 
 /// The observations of some runs, with their ids.
@@ -41,7 +41,11 @@ struct Distinct<'r> {
 }
 
 impl<'r> Interned<'r> {
-    pub(crate) fn of(conn: &Connection, runs: &'r [Run]) -> Result<Self, Failure> {
+    /// The observations of some runs, or of one list that these have in common.
+    pub(crate) fn of<L: Iterator<Item = &'r Observed>>(
+        conn: &Connection,
+        runs: impl Iterator<Item = L>,
+    ) -> Result<Self, Failure> {
         let mut interned = Self::gather(runs);
         if interned.distinct.is_empty() {
             return Ok(interned);
@@ -72,17 +76,16 @@ impl<'r> Interned<'r> {
         })
     }
 
-    fn gather(runs: &'r [Run]) -> Self {
+    fn gather<L: Iterator<Item = &'r Observed>>(runs: impl Iterator<Item = L>) -> Self {
         let mut gathering =
             Gathering { distinct: Vec::new(), places: FxHashMap::default(), bytes: Vec::new() };
         let mut places: Vec<Vec<(u32, Option<u32>)>> = runs
-            .iter()
-            .map(|run| {
+            .map(|observed| {
                 let both = |o: &'r Observed| {
                     let was = gathering.add(o, o.before, &o.detail);
                     (was, o.after.map(|left| gathering.add(o, left, &Detail::None)))
                 };
-                run.observed.iter().map(both).collect()
+                observed.map(both).collect()
             })
             .collect();
 

@@ -26,8 +26,8 @@ use crate::summary::{RecordRow, behind};
 use roaring::RoaringBitmap;
 use rusqlite::{Connection, params};
 use std::collections::HashSet;
-use tamis_core::record::{Origin, RecordId, RecordSummary, Run};
-use tamis_core::{Outcome, TestKey};
+use tamis_core::TestKey;
+use tamis_core::record::{Origin, RecordId, RecordSummary};
 
 impl Store {
     /// Takes a shipment in, in one transaction. `origin` says where it came from.
@@ -37,10 +37,8 @@ impl Store {
         let marks = self.forgotten()?;
         let forgotten: HashSet<&TestKey> = marks.iter().map(|mark| &mark.key).collect();
         let believed = self.believed();
-        // One run that has seen all gives each observation its number.
-        let whole = whole(shipment);
         let taken = self.write(|conn| {
-            let interned = Interned::of(conn, std::slice::from_ref(&whole))?;
+            let interned = Interned::of(conn, std::iter::once(shipment.observations.iter()))?;
             let ids: Vec<u32> = interned.observations(0).into_iter().map(|(id, _)| id).collect();
             let mut proofs = NewProofs::new(conn)?;
             let mut taken = TakenIn::default();
@@ -67,21 +65,6 @@ impl Store {
         // The records are in the store; an index that could not be brought up to date costs time only.
         let _ = self.index_if_due();
         Ok(taken)
-    }
-}
-
-fn whole(shipment: &Shipment) -> Run {
-    Run {
-        test: TestKey::command("", ""),
-        outcome: Outcome::Passed,
-        started_ms: 0,
-        wall_us: 0,
-        cpu_us: 0,
-        engine: String::new(),
-        observed: shipment.observations.clone(),
-        taints: Vec::new(),
-        notes: Vec::new(),
-        left_behind: Vec::new(),
     }
 }
 

@@ -1,10 +1,12 @@
 """What one test used, when it has ended. PYTEST_DONT_REWRITE"""
 
 import os
+import time
 
 from _tamis_watch import Owner
 
 
+_now = time.monotonic
 #: Holders of state that belong to no module.
 _HELD = ("config.", "session.", "logging.")
 
@@ -75,12 +77,24 @@ class Test(Owner):
         #: What it changed in fixtures of wider scopes that ended with it.
         self.in_ended = []
         self.is_watched = True
+        #: The modules that it can reach as far as that was known at its beginning; None where all are compared.
+        self.reach = None
 
     def reported(self, report):
         if report.failed and self.message is None:
             self.message = _text_of(report)
         self.failed = self.failed or bool(report.failed)
         self.passed = self.passed or not report.failed
+
+
+class Since(Owner):
+    """Tests of which it is not known which one changed something: whoever finds it depends on all of them."""
+
+    def __init__(self, tests):
+        super().__init__("test")
+        self.evidence = Evidence()
+        for evidence in tests:
+            self.evidence.add(evidence)
 
 
 class Gathering(Evidence):
@@ -213,6 +227,11 @@ def _base(plugin, item):
     return base
 
 
+def reach(plugin, item):
+    """The modules that a test can reach as far as that is known before it runs."""
+    return _base(plugin, item).names
+
+
 def gather(plugin, test):
     gathering = Gathering(plugin, test, _base(plugin, test.item))
     gathering.visit(test)
@@ -221,6 +240,7 @@ def gather(plugin, test):
         if gathering.closed != len(gathering.names):
             gathering.close()
         before = gathering.size()
+        plugin.compare_late(test, gathering.names)
         gathering.add_state()
     return gathering
 
@@ -239,7 +259,7 @@ def report(plugin, test, wall):
     gathering = gather(plugin, test)
     test.evidence = Evidence()
     test.evidence.add(gathering)
-    process = plugin.after_test(test)
+    process = plugin.after_test(test, gathering)
     if not test.has_written:
         test.evidence = None
     if not test.passed and not test.failed:
@@ -300,9 +320,8 @@ def _text_of(report):
 def _message(plugin, test, wall, why):
     return {
         "test": test.item.nodeid,
-        "passed": not test.failed,
-        "message": test.message,
-        "wall": wall,
+        "outcome": {"passed": not test.failed, "message": test.message},
+        "time": {"wall": wall, "ended": int(_now() * 1e6)},
         "windows": "",
         "modules": frozenset(),
         "looks": _looks(plugin, str(test.item.path)),
@@ -374,4 +393,4 @@ class Lists:
             message[name] = self._number(message[name])
         if self.new:
             message["lists"], self.new = self.new, []
-        link.send(message)
+        link.send_soon(message)

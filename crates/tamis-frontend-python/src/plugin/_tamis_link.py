@@ -4,14 +4,19 @@ import json
 import os
 import socket
 import struct
+import time
 
 # Tests put other functions in the place of those of the library: what is used here is taken before.
 _stat = os.stat
 _getpid = os.getpid
+_now = time.monotonic
 _encode = json.JSONEncoder(separators=(",", ":")).encode
 _decode = json.JSONDecoder().decode
 _pack, _unpack = struct.Struct("<I").pack, struct.Struct("<I").unpack
 
+
+#: Seconds in which messages may wait for others: a process that is killed loses what was to be said of these.
+_TOGETHER = 0.2
 
 _FOR_TOX = "testenv.pass_env+=PYTHONPATH,TAMIS_PYTEST"
 
@@ -59,7 +64,7 @@ class Link:
         library, path, token, self.root = session.split("\n")
         self.pid = _getpid()
         borders = "/.tamis-mark/%s/%d/" % (token, self.pid)
-        self.begins, self.ends = borders + "b/%d", borders + "e/%d"
+        self.begins, self.ends, self.turns = (borders + kind + "/%d" for kind in "ben")
         self.look = _look
         if is_host:
             with open(library, "rb"):
@@ -67,7 +72,7 @@ class Link:
         self.stream = socket.socket(socket.AF_UNIX)
         self.stream.settimeout(60)
         self.stream.connect(path)
-        self.waiting = bytearray()
+        self.waiting, self.sent = bytearray(), 0.0
         self._frame(b"\x00" + _varint(self.pid) + self._bytes(hello))
 
     def _bytes(self, message):
@@ -78,11 +83,16 @@ class Link:
         if self.stream is None or _getpid() != self.pid:
             return
         self.waiting += _pack(len(body)) + body
+        self._send_waiting()
+
+    def _send_waiting(self):
+        if self.stream is None or _getpid() != self.pid:
+            return
         try:
             self.stream.sendall(self.waiting)
         except OSError:
             self.stream = None
-        self.waiting = bytearray()
+        self.waiting, self.sent = bytearray(), _now()
 
     def send(self, message):
         self._frame(b"\x04" + self._bytes(message))
@@ -94,6 +104,12 @@ class Link:
             self._frame(body)
         elif _getpid() == self.pid:
             self.waiting += _pack(len(body)) + body
+
+    def send_soon(self, message):
+        """With those of the next moment: to send and to take each by itself costs more than a short test."""
+        self.send_later(message)
+        if self.waiting and not 0 <= _now() - self.sent < _TOGETHER:
+            self._send_waiting()
 
     def trouble(self, why):
         text = why.encode("utf-8", "replace")
@@ -124,8 +140,8 @@ class Link:
             length -= len(part)
         return b"".join(parts)
 
-    def mark(self, number, begins):
-        """A look at a path that does not exist: the border of a window."""
+    def mark(self, kind, number):
+        """A look at a path that does not exist: the border of a window, or of two (`turns`)."""
         if _getpid() != self.pid:
             return
-        self.look((self.begins if begins else self.ends) % number)
+        self.look(kind % number)

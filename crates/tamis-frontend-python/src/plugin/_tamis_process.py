@@ -139,11 +139,12 @@ class ProcessState:
         #: Whether the garbage collector was on at the end of the last test; while we compare it is off.
         self.collects = gc.isenabled()
         self.known = [name for name in modules if name in sys.modules]
-        self.seen = {}
+        self.seen, self.holds = {}, {}
         self.seen = self.look(None)
 
     def look(self, touched):
         """All of it now; what is in the names of modules only where they were touched (`ForeignState.touched`)."""
+        self.holds = self.held()
         decimal = sys.modules.get("decimal")
         socket = sys.modules.get("socket")
         return {
@@ -160,7 +161,7 @@ class ProcessState:
             "priority": self._quietly(_priority),
             "context": [(id(key), id(value)) for key, value in contextvars.copy_context().items()],
             "logging": self._logging(),
-            "configuration": [(name, id(value)) for name, value in self.held().items()],
+            "configuration": [(name, id(value)) for name, value in self.holds.items()],
             "arguments": list(sys.argv),
             "mask": self._mask(),
             "limits": (sys.getrecursionlimit(), sys.getswitchinterval(), sys.get_int_max_str_digits()),

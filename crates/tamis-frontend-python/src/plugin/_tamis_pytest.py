@@ -14,7 +14,7 @@ import time
 import pluggy
 from _tamis_agent import load
 from _tamis_coverage import measured
-from _tamis_evidence import Gathering, Lists, Test, Writers
+from _tamis_evidence import Gathering, Lists, Since, Test, Writers, reach
 from _tamis_evidence import report as report_test
 from _tamis_imports import Imports
 from _tamis_left import Left
@@ -76,6 +76,8 @@ class Plugin:
         self.making = []
         self.bases, self.conftests, self.looks, self.lists = {}, {}, {}, Lists()
         self.writers = {}
+        #: What counts for the tests since all modules were compared, and the file that they are of.
+        self.recent, self.path = [], None
         self.wrote = {}
         self.test = None
         self.deselected = 0
@@ -316,7 +318,7 @@ class Plugin:
 
     def hold(self):
         """What pytest and the loggers hold for the project is looked at as the project's modules are."""
-        now = {**self.process.held(), **{"logging.%d" % id(one): one for one in handlers()}}
+        now = {**self.process.holds, **{"logging.%d" % id(one): one for one in handlers()}}
         for name, value in now.items():
             if self.held.get(name, self) is not value:
                 self.state.add(name, value)
@@ -338,10 +340,41 @@ class Plugin:
             self.watch.cover.stop()
 
     @guarded
-    def ended(self, test, wall):
+    def ended(self, test, wall, following):
         began = _cpu()
         report_test(self, test, wall)
+        if self.state.late and (following is None or str(following.path) != self.path):
+            self.catch_up()
         self.spend(_cpu() - began)
+
+    # A test is compared with the modules that it can reach. What it changed in others is found when a test comes that
+    # can reach them, at the latest behind the last one of its file: then each test since the last look may have been it.
+
+    @guarded
+    def before_test(self, test):
+        path = str(test.item.path)
+        if self.state.late and path != self.path:
+            self.catch_up()
+        self.path = path
+        if self.cover is None and self.process is not None:
+            test.reach = reach(self, test.item)
+
+    def catch_up(self, names=None):
+        """Compares modules that were left out."""
+        changed = {}
+        found = self.state.late_changes(self.state.late.keys() if names is None else names)
+        for root, (changed[root], moment) in found.items():
+            self.write(root, changed[root], Since(self.recent[moment:]))
+        if not self.state.late:
+            self.recent, self.state.moment = [], 0
+        return changed
+
+    def compare_late(self, test, names):
+        """Of the modules that were left out, those that a test which ends can reach after all."""
+        if not self.state.late.keys().isdisjoint(names):
+            changed = self.catch_up(names)
+            if test is not None:
+                test.brought_about.extend(changed.items())
 
     def spend(self, seconds):
         """Comparing may take longer than the tests: then nothing is compared any more, and no test is proven.
@@ -359,12 +392,17 @@ class Plugin:
         if self.is_too_slow:
             return
         began = _cpu()
-        for root, changed in self.state.changes(besides=(name,)).items():
+        if name in self.state.late:
+            self.compare_late(self.test, {name})
+        among = self.test.reach if self.test is not None else None
+        for root, changed in self.state.changes(besides=(name,), among=among).items():
             self.write(root, changed, owner)
             if self.test is not None:
                 # Without this test it may not have been imported. What counts for it is known at its end.
                 self.test.brought_about.append((root, changed))
         self.state.add_module(name)
+        if self.test is not None and self.test.reach is not None:
+            self.test.reach = self.test.reach | {name}
         self.spend(_cpu() - began)
 
     def write(self, root, changed, owner, process=()):
@@ -454,8 +492,8 @@ class Plugin:
         self.send_finished()
 
     @guarded
-    def after_test(self, test):
-        changed = self.state.changes()
+    def after_test(self, test, gathering):
+        changed = self.state.changes(among=None if test.reach is None else gathering.names)
         touched = self.foreign.touched()
         process = self.process.changes(touched)
         by_name, hidden = self.foreign.changes(touched)
@@ -474,6 +512,9 @@ class Plugin:
             test.has_written = True
             self.write(root, labels, test, process)
         test.brought_about = ()
+        if self.state.late:
+            self.recent.append(test.evidence)
+            self.state.moment = len(self.recent)
         changed += tuple(test.in_ended)
         if self.left is not None and changed:
             places = self.left.places(changed, process)
@@ -647,6 +688,7 @@ def pytest_runtest_protocol(item, nextitem):
         yield
         return
     test = the.test = Test(item)
+    the.before_test(test)
     the.watch.resume()
     the.watch.push(test)
     began = _now()
@@ -664,7 +706,7 @@ def pytest_runtest_protocol(item, nextitem):
             the.process.collects = collects
         _collect_not()
         try:
-            the.ended(test, int(wall * 1e6))
+            the.ended(test, int(wall * 1e6), nextitem)
             the.put_back(test)
         finally:
             if collects:

@@ -325,6 +325,8 @@ class State:
         self.is_project = is_project
         self.kinds = Kinds()
         self.roots = {}
+        #: The roots that are modules; which of them were left out of a look, since which moment, and the moment of now.
+        self.modules, self.late, self.moment = set(), {}, 0
         self.namespaces = {}
         self.noted = 0
         self.homes = {}
@@ -350,20 +352,37 @@ class State:
         if isinstance(module, types.ModuleType):
             self.note_modules()
             self.roots[name] = self.root(vars(module))
+            self.modules.add(name)
+            self.late.pop(name, None)
 
     def add(self, name, value):
         self.roots[name] = self.root({"": value})
 
-    def changes(self, besides=()):
-        """What changed in each root since the last look."""
+    def changes(self, besides=(), among=None):
+        """What changed in each root since the last look. Of the modules only some are compared, where these are given."""
         self.note_modules()
-        found = {}
+        found, modules, late = {}, self.modules, self.late
         for name, root in list(self.roots.items()):
             if name in besides:
+                continue
+            if among is not None and name not in among and name in modules:
+                late.setdefault(name, self.moment)
                 continue
             changed = root.changes()
             if changed:
                 found[name] = changed
+            if late:
+                late.pop(name, None)
+        return found
+
+    def late_changes(self, names):
+        """What changed in some roots that were left out, and since which moment."""
+        found = {}
+        for name in list(self.late.keys() & names):
+            moment = self.late.pop(name)
+            changed = self.roots[name].changes() if name in self.roots else ()
+            if changed:
+                found[name] = changed, moment
         return found
 
     def describe(self, kind):

@@ -127,9 +127,12 @@ class Watch:
     def begin(self):
         if self.is_left:
             return
+        self._open(self.link.begins)
+
+    def _open(self, kind):
         self.number += 1
         self.owner.windows |= 1 << self.number
-        self.link.mark(self.number, True)
+        self.link.mark(kind, self.number)
         self.restart()
         if self.cover is not None:
             self.cover.restart()
@@ -138,7 +141,17 @@ class Watch:
     def end(self):
         if self.is_left:
             return
-        self.link.mark(self.number, False)
+        self.link.mark(self.link.ends, self.number)
+        self._close()
+
+    def _turn(self):
+        """The next window begins where this one ended, for whoever is the owner now: one mark is enough."""
+        if not self.is_left:
+            self._open(self.link.turns)
+
+    def _close(self):
+        if self.is_left:
+            return
         bodies = self.take()
         owner = self.owner
         message = {"window": self.number, "bodies": "%x" % bodies}
@@ -163,18 +176,18 @@ class Watch:
     @guarded
     def push(self, owner):
         outer = self.owner
-        self.end()
+        self._close()
         if outer.kind not in ("everybody", "between"):
             outer.inner.append(owner)
         self.stack.append(owner)
-        self.begin()
+        self._turn()
 
     @guarded
     def pop(self):
-        self.end()
+        self._close()
         if len(self.stack) > 1:
             self.stack.pop()
-        self.begin()
+        self._turn()
 
     @guarded
     def between(self):
@@ -182,13 +195,13 @@ class Watch:
 
         It takes the place of the test that ended, if one did.
         """
-        self.end()
+        self._close()
         if len(self.stack) > 1:
             self.stack.pop()
         if self.owner.kind == "between" and self.owner.ran:
             self.for_everybody(self.owner)
         self.stack[-1] = Owner("between")
-        self.begin()
+        self._turn()
 
     def rest(self):
         """What we do ourselves is not watched."""

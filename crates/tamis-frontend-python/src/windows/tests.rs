@@ -13,43 +13,66 @@ fn seen(path: &str, before: &str, after: Option<&str>) -> Observed {
     }
 }
 
-fn windows(all: &[(u32, Observed)]) -> Windows {
-    let mut windows = Windows::default();
+/// The windows of a process, and what they saw.
+struct Seen {
+    pool: Pool,
+    windows: Windows,
+}
+
+impl Seen {
+    fn together(&mut self, windows: &[u32]) -> Together {
+        self.windows.together(&mut self.pool, windows, &[])
+    }
+
+    fn observed(&mut self, windows: &[u32]) -> Vec<Observed> {
+        let numbers = self.together(windows).numbers;
+        self.pool.observed(&numbers)
+    }
+}
+
+fn windows(all: &[(u32, Observed)]) -> Seen {
+    let mut seen = Seen { pool: Pool::default(), windows: Windows::default() };
     for (number, observed) in all {
         let observed = vec![observed.clone()];
-        windows.add(*number, Observations { observed, ..Observations::default() });
+        let observations = Observations { observed, ..Observations::default() };
+        seen.windows.add(&mut seen.pool, *number, observations);
     }
-    windows
+    seen
 }
 
 #[test]
 fn windows_that_are_asked_for_and_no_others() {
-    let windows =
+    let mut windows =
         windows(&[(1, seen("a", "1", None)), (2, seen("b", "1", None)), (3, seen("a", "1", None))]);
-    let names = |which: &[u32]| windows.together(which, &[]).observed.len();
+    let mut names = |which: &[u32]| windows.observed(which).len();
     assert_eq!((names(&[1]), names(&[1, 3]), names(&[1, 2, 3]), names(&[])), (1, 1, 2, 0));
-    assert!(windows.together(&[1, 2, 3], &[]).taints.is_empty());
+    assert!(windows.together(&[1, 2, 3]).taints.is_empty());
 }
 
 #[test]
 fn what_one_window_leaves_the_next_may_find() {
-    let windows = windows(&[(1, seen("a", "1", Some("2"))), (2, seen("a", "2", None))]);
-    let together = windows.together(&[1, 2], &[]);
-    assert!(together.taints.is_empty(), "{:?}", together.taints);
-    assert_eq!(together.observed, [seen("a", "1", Some("2"))]);
+    let mut windows = windows(&[(1, seen("a", "1", Some("2"))), (2, seen("a", "2", None))]);
+    // What was found out for one test does not change it for the next.
+    for _ in 0..2 {
+        let together = windows.together(&[1, 2]);
+        assert!(together.taints.is_empty(), "{:?}", together.taints);
+        assert_eq!(windows.observed(&[1, 2]), [seen("a", "1", Some("2"))]);
+        assert_eq!(windows.observed(&[2]), [seen("a", "2", None)]);
+    }
 }
 
 #[test]
 fn a_file_that_changed_in_between_is_not_one_state() {
-    let windows = windows(&[(1, seen("a", "1", None)), (3, seen("a", "2", None))]);
+    let mut windows = windows(&[(1, seen("a", "1", None)), (3, seen("a", "2", None))]);
     let taint = Taint::Unstable(PortablePath::from_stored("a"));
-    assert!(windows.together(&[1, 3], &[]).taints.contains(&taint));
+    assert!(windows.together(&[1, 3]).taints.contains(&taint));
+    assert!(windows.together(&[1, 3]).taints.contains(&taint), "for the next test as well");
 }
 
 #[test]
 fn a_window_that_was_not_seen_is_a_taint() {
-    let windows = windows(&[(1, seen("a", "1", None))]);
-    assert_eq!(windows.together(&[1, 2], &[]).taints.len(), 1);
+    let mut windows = windows(&[(1, seen("a", "1", None))]);
+    assert_eq!(windows.together(&[1, 2]).taints.len(), 1);
 }
 
 #[test]
@@ -57,10 +80,10 @@ fn what_is_the_tools_own_is_forgotten_with_its_taints() {
     let mut windows =
         windows(&[(1, seen("a", "1", None)), (2, seen("a", "2", None)), (3, seen("b", "1", None))]);
     let is_own = |path: &PortablePath| *path == PortablePath::from_stored("a");
-    windows.forget(is_own);
-    let mut together = windows.together(&[1, 2, 3], &[]);
+    windows.windows.forget(&windows.pool, is_own);
+    let mut together = windows.together(&[1, 2, 3]);
     together.forget(is_own);
-    assert_eq!(together.observed, [seen("b", "1", None)]);
+    assert_eq!(windows.pool.observed(&together.numbers), [seen("b", "1", None)]);
     assert!(together.taints.is_empty());
 }
 
@@ -72,15 +95,16 @@ fn names_that_only_the_search_for_distributions_saw_are_left_out_of_that_window(
         ..seen("a", "1", None)
     };
     let mut windows = windows(&[(1, listed.clone()), (2, listed), (3, seen("a", "1", None))]);
-    windows.leave_out_names(1, folder);
-    assert!(windows.together(&[1], &[]).observed.is_empty());
-    assert_eq!(windows.together(&[1, 2, 3], &[]).observed.len(), 2);
+    windows.windows.leave_out_names(1, folder);
+    assert!(windows.observed(&[1]).is_empty());
+    assert_eq!(windows.observed(&[1, 2, 3]).len(), 2);
 }
 
 #[test]
 fn facts_come_besides_the_windows() {
     let mut windows = windows(&[(1, seen("a", "1", None))]);
-    let known = windows.number_of(seen("a", "1", None));
-    let more = windows.number_of(seen("b", "1", None));
-    assert_eq!(windows.together(&[1], &[known, more]).observed.len(), 2);
+    let Seen { pool, windows } = &mut windows;
+    let known = pool.number(seen("a", "1", None));
+    let more = pool.number(seen("b", "1", None));
+    assert_eq!(windows.together(pool, &[1], &[known, more]).numbers.len(), 2);
 }

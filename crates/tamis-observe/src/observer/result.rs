@@ -14,6 +14,9 @@ use tamis_core::record::{Access, Detail, Observed};
 use tamis_core::{Note, PortablePath, Question, Scheme, Taint, Value};
 use tamis_fs::{Answer, FileKind, Fingerprinter};
 
+/// So many paths one thread concludes alone.
+const FEW: usize = 16;
+
 /// What a run looked at.
 #[derive(Debug, Clone, Default)]
 pub struct Observations {
@@ -34,8 +37,12 @@ impl Observer<'_> {
         entries.sort_unstable_by(|a, b| a.0.cmp(&b.0));
 
         let this = &self;
-        let results: Vec<(Vec<Observed>, Option<Taint>)> =
-            entries.par_iter().map(|(path, entry)| this.conclude(path, entry)).collect();
+        let conclude = |(path, entry): &(Vec<u8>, Entry)| this.conclude(path, entry);
+        // Most windows of tests saw a few paths or none: other threads would cost more than they do.
+        let results: Vec<(Vec<Observed>, Option<Taint>)> = match entries.len() {
+            ..=FEW => entries.iter().map(conclude).collect(),
+            _ => entries.par_iter().map(conclude).collect(),
+        };
         let mut observations = Observations::default();
         for (observed, taint) in results {
             observations.observed.extend(observed);

@@ -78,6 +78,25 @@ impl Look {
     }
 }
 
+/// So many objects before one is compared, its memory is asked for. They lie anywhere, and waiting for each takes longer
+/// than comparing it.
+const AHEAD: usize = 8;
+
+fn fetch(node: &Node) {
+    #[cfg(target_arch = "x86_64")]
+    if !node.is_fixed {
+        let thing = node.thing.get().cast::<i8>();
+        // SAFETY: fetching touches nothing, whatever the address.
+        unsafe {
+            use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+            _mm_prefetch::<_MM_HINT_T0>(thing);
+            _mm_prefetch::<_MM_HINT_T0>(thing.wrapping_add(64));
+        }
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = node;
+}
+
 fn has_memory(node: &Node) -> bool {
     node.kind.as_ref().is_some_and(|kind| kind.words != 0)
 }
@@ -87,7 +106,10 @@ impl State {
     pub(super) fn compare(&mut self, mut root: Root) -> (Root, Obj, Option<Look>) {
         let mut changed = Changed::default();
         root.look.closed.iter().for_each(|label| changed.add(&root.look, *label, None));
-        let is_same = (0..root.look.nodes.len()).all(|at| root.look.is_same_at(at));
+        let is_same = (0..root.look.nodes.len()).all(|at| {
+            root.look.nodes.get(at + AHEAD).inspect(|node| fetch(node));
+            root.look.is_same_at(at)
+        });
         if is_same && is_same_content(&root.look) {
             return (root, changed.list(), None);
         }

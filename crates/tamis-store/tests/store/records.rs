@@ -4,7 +4,7 @@ use crate::common::{World, content, evidence, file, key, open, runs, tainted};
 use std::num::NonZeroUsize;
 use tamis_core::RecordSummary;
 use tamis_core::decide::{Cause, Decision};
-use tamis_core::record::{Access, Detail, Note, Observed, Run};
+use tamis_core::record::{Access, Detail, Note, Numbers, Observed, Run};
 use tamis_core::{
     Module, Outcome, PortablePath, Question, Scheme, TestKey, Tool, ToolScope, Unit, Value,
 };
@@ -94,6 +94,53 @@ fn everything_of_a_run_comes_back() {
 fn sorted(mut run: tamis_core::record::Run) -> tamis_core::record::Run {
     run.observed.sort_by(|a, b| a.question.cmp(&b.question));
     run
+}
+
+/// Runs by numbers in a list that they have in common are as good as runs with lists of their own.
+#[test]
+fn what_runs_have_in_common_is_theirs() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = open(dir.path());
+    let world = World::new(&[("a", "1"), ("b", "1"), ("cache", "")]);
+    let mut all: Vec<Observed> =
+        ["b", "a", "cache", "a", "cache", "missing"].map(|path| world.observed(path)).into();
+    all[1].detail = Detail::Size(1);
+    all[3].access = Access::STAT;
+    all[3].program = "ls".into();
+    all[4].after = Some(content("filled"));
+    let run =
+        |name: &str, numbers: &[u32]| (world.run(name, &[]), numbers.iter().copied().collect());
+    let runs_of = [
+        vec![run("own", &[0, 1]), run("other", &[0, 3]), run("writes", &[0, 1, 4])],
+        vec![run("later", &[1, 2, 5]), run("nothing", &[]), run("writes", &[0, 1, 4])],
+    ];
+    let with_list = |(run, numbers): &(Run, Numbers)| {
+        let observed = numbers.iter().map(|number| all[number as usize].clone());
+        Run { observed: observed.collect(), ..run.clone() }
+    };
+    for runs_of in &runs_of {
+        let ids = store.append_shared(&all, runs_of).unwrap();
+        for (id, one) in ids.iter().zip(runs_of) {
+            let stored = store.record(*id).unwrap().unwrap();
+            assert_eq!(stored.proofs.len(), if one.1.contains(4) { 2 } else { 1 });
+            let mut wanted = with_list(one);
+            // Details are those of a value, whoever brought them.
+            let is_a = |one: &&mut Observed| one.question == file("a");
+            let of_a = wanted.observed.iter_mut().filter(is_a);
+            of_a.for_each(|one| one.detail = Detail::Size(1));
+            assert_eq!(sorted(stored.run), sorted(wanted));
+        }
+    }
+    assert!(!runs(&store, "other", &world) && !runs(&store, "later", &world));
+    assert!(runs(&store, "other", &world.with("a", "2")));
+    assert!(runs(&store, "later", &world.with("missing", "now there")));
+    assert!(!runs(&store, "other", &world.with("missing", "now there")));
+    assert!(!runs(&store, "writes", &world.with("cache", "filled")));
+    assert!(runs(&store, "later", &world.with("cache", "filled")));
+    // A run with a list of its own meets the same observations.
+    let id = store.append(&with_list(&runs_of[0][1])).unwrap();
+    assert_eq!(store.history(&key("other")).unwrap().len(), 2);
+    assert_eq!(sorted(store.record(id).unwrap().unwrap().run).observed[0].program.as_ref(), "ls");
 }
 
 #[test]

@@ -258,6 +258,47 @@ fn what_is_left_in_the_process_counts_for_who_finds_it() {
     }
 }
 
+/// Modules that a test cannot reach by imports are compared behind the last test of its file, or where a later one
+/// reaches them after all. Which of the tests since the look before changed something is not known then: all of them
+/// count, and nobody else.
+#[test]
+fn what_a_test_changes_in_a_module_that_it_does_not_import_counts() {
+    let first = "import sys\nfrom traps.writes import changed\n\n\ndef test_before():\n    return None\n\n\n\
+                 def test_changes():\n    sys.modules['traps.kept'].VALUE = changed()\n\n\n\
+                 def test_finds():\n    from traps.kept import VALUE\n    assert VALUE\n\n\n\
+                 def test_beside():\n    assert changed\n";
+    let other = "import sys\n\n\ndef test_registers():\n    sys.modules['traps.register'].ALL.append(added())\n\n\n\
+                 def added():\n    return 1\n";
+    let files = [
+        ("traps/__init__.py", ""),
+        ("traps/kept.py", "VALUE = 0\n"),
+        ("traps/register.py", "ALL = []\n"),
+        ("traps/writes.py", "def changed():\n    return 1\n"),
+        ("tests/test_a.py", first),
+        ("tests/test_b.py", other),
+        ("tests/test_c.py", "import traps.kept as m\n\n\ndef test_value():\n    assert m.VALUE\n"),
+        (
+            "tests/test_d.py",
+            "from traps import register\n\n\ndef test_all():\n    assert register.ALL\n",
+        ),
+        ("tests/test_e.py", "import traps\n\n\ndef test_none():\n    assert traps\n"),
+    ];
+    for way in ways(&["-n", "1"]) {
+        let project = project(&files);
+        assert_eq!(way.run(&project).len(), 8, "{way:?}");
+        let named = |names: &[&str]| -> BTreeSet<String> {
+            names.iter().map(|name| format!("tests/test_{name}")).collect()
+        };
+        let changed = way.edit(&project, "traps/writes.py", "return 1", "return 2");
+        let expected = ["a.py::test_changes", "a.py::test_finds", "c.py::test_value"];
+        assert_eq!(changed, named(&expected), "{way:?}");
+        let added = way.edit(&project, "tests/test_b.py", "return 1", "return 2");
+        assert_eq!(added, named(&["b.py::test_registers", "d.py::test_all"]), "{way:?}");
+        let beside = way.edit(&project, "tests/test_a.py", "assert changed", "assert changed, 1");
+        assert_eq!(beside, named(&["a.py::test_beside"]), "{way:?}");
+    }
+}
+
 fn both(name: &str) -> BTreeSet<String> {
     let test = |part: &str| format!("tests/test_{}_{name}.py::test_{part}", &part[..1]);
     BTreeSet::from([
