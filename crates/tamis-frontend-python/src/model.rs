@@ -372,6 +372,7 @@ impl PytestModel {
         let Some(scope) = self.hosts.get(&pid).and_then(|host| host.scope.clone()) else { return };
         let known: Arc<dyn KnownScope> = Arc::clone(&scope) as _;
         let mut run = run_of(known.key(PytestScope::unit(&test.test)), test, ended);
+        ledger.runs_in(pid, run.test.clone());
         if !ledger.options().collect {
             return self.record_unobserved(ledger, run, test);
         }
