@@ -177,7 +177,10 @@ mod tests {
             parts: vec!["reads".into()],
             by: vec!["mvn:a::p.WriterTest".into()],
             by_record: vec!["mvn:a::p.WriterTest".into()],
-            message: Some("reads: expected:<1> but was:<0>\n at p.ReaderTest\n".into()),
+            message: Some(
+                "reads: java.lang.AssertionError: expected:<1> but was:<0>\n\tat p.ReaderTest\n"
+                    .into(),
+            ),
             ..Found::default()
         };
         let other = Found {
@@ -201,7 +204,7 @@ mod tests {
              1 depends on others, 1 is disturbed by others, 1 is flaky alone, 1 could not be run alone
   mvn:a::p.ReaderTest fails alone (reads), passes behind mvn:a::p.WriterTest
     its record shows what mvn:a::p.WriterTest left: code of that counts for it
-    said: reads: expected:<1> but was:<0>
+    said: reads: java.lang.AssertionError: expected:<1> but was:<0>
   mvn:a::p.CleanTest passes alone, fails behind the tests before it
     behind the same tests once more it passed
   p.F is flaky: alone it ended now one way and now the other

@@ -300,7 +300,7 @@ mod tests {
         assert!(text.contains(
             r#"<testsuite name="isolation" tests="2" skipped="0" errors="0" failures="1""#
         ));
-        let failure = r#"message="fails alone, passes behind the tests before it" type="isolation">no &lt;1>"#;
+        let failure = r#"message="fails alone, passes behind the tests before it" type="isolation">no &lt;1&gt;"#;
         assert!(text.contains(failure), "{text}");
         schema::check(&xml(&RunReport::default())).unwrap();
     }
