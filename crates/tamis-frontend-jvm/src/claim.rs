@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tamis_core::decide::Demand;
 use tamis_core::{TestKey, Tool, Unit};
-use tamis_dynamic::{Fact, FactKind};
+use tamis_dynamic::{Fact, FactKind, outermost};
 use tamis_project::Project;
 use tamis_session::{
     Ability, Claim, Collected, Frontend, Invocation, KnownScope, Model, Session, SessionOptions,
@@ -46,6 +46,11 @@ impl Frontend for JvmFrontend {
 
     fn source_of(&self, fact: &str) -> Option<String> {
         edited_class(&Fact::parse(fact)?)
+    }
+
+    fn is_about(&self, fact: &str, unit: &Unit) -> bool {
+        let (Some(fact), Unit::Class(class)) = (Fact::parse(fact), unit) else { return false };
+        matches!(&fact.kind, FactKind::Body(name, _) if outermost(name) == class)
     }
 
     fn may_claim(&self, words: &[OsString]) -> bool {
@@ -104,7 +109,7 @@ impl Claim for JvmCommand {
         match ability {
             Ability::Parts => true,
             Ability::Files => false,
-            Ability::Static => self.launcher == Launcher::Maven,
+            Ability::Static | Ability::Apart => self.launcher == Launcher::Maven,
         }
     }
 
@@ -112,8 +117,11 @@ impl Claim for JvmCommand {
         if always_run::is_set(&project.settings.jvm) {
             return Demand::AlwaysRun("[jvm]".into());
         }
-        let effect = commands::effect_elsewhere(self.launcher, &self.words);
-        effect.map_or(Demand::None, Demand::Effect)
+        self.effect_elsewhere().map_or(Demand::None, Demand::Effect)
+    }
+
+    fn effect_elsewhere(&self) -> Option<String> {
+        commands::effect_elsewhere(self.launcher, &self.words)
     }
 
     fn is_build(&self) -> bool {

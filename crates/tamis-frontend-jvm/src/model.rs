@@ -35,6 +35,7 @@ use tamis_core::Taint;
 use tamis_dynamic::{Depends, Jvm, outermost};
 use tamis_jvm_wire::{Began, Ended, FromJvm, Goal, Hello, Role, Scanned, ToJvm, VERSION, Verdict};
 use tamis_observe::{CoveredPaths, Observations, WindowEnded};
+use tamis_project::Project;
 use tamis_session::{
     Invocation, Joiner, Model, NOT_COLLECTED, Services, Session, SessionOptions, Start,
 };
@@ -92,6 +93,9 @@ impl JvmModel {
             Err(()) => services.ledger.notices().warn(
                 "upstream-args and downstream-args have no effect: no temp file for them".into(),
             ),
+        }
+        if let Some(trial) = &services.ledger.options().trial {
+            value += if trial.apart { " -Dtamis.forks=apart" } else { " -Dtamis.forks=together" };
         }
         let environment = std::mem::take(&mut invocation.environment);
         invocation.environment = launch::put_first("MAVEN_OPTS", value, environment);
@@ -277,6 +281,8 @@ impl JvmModel {
                     host.jvm.forget_state();
                 }
                 if let Some(class) = class {
+                    let key = self.goals[host.goal].facts.class_key(&class);
+                    services.ledger.runs_in(pid, key);
                     host.jvm.began(began.test, &class);
                     let division = Division::default();
                     let unit = Unit { class, began: SystemTime::now(), division };
@@ -342,10 +348,8 @@ impl JvmModel {
                 self.covered.add_own(&exec.file, &[]);
             }
             remark_configuration(services.ledger, &facts);
-            // Without it explanations are poorer, nothing else.
-            let _ = saved_goals::save(project, &facts);
-            if commands::compiles(self.launcher, &self.words) {
-                saved_goals::save_sources(project, &facts, &mut self.built, self.began);
+            if !services.ledger.is_trial() {
+                self.keep_goal(project, &facts);
             }
         }
         services.ledger.collected.scopes += 1;
@@ -357,6 +361,14 @@ impl JvmModel {
         let build = self.jvms.builds.get_mut(&pid).expect("asked by this build");
         build.goals.insert(goal.id, number);
         answer(build, &ToJvm::Goal { arguments });
+    }
+
+    /// Remembers a goal and what its classes were made of. Without it explanations are poorer, nothing else.
+    fn keep_goal(&mut self, project: &Project, facts: &GoalFacts) {
+        let _ = saved_goals::save(project, facts);
+        if commands::compiles(self.launcher, &self.words) {
+            saved_goals::save_sources(project, facts, &mut self.built, self.began);
+        }
     }
 
     fn scanned(&mut self, services: &mut Services<'_, '_>, pid: u32, scanned: &Scanned) {

@@ -1,6 +1,7 @@
 //! What failed test classes reported, from the reports that build tools write (JUnit XML as Surefire,
 //! Failsafe, Gradle and Ant write it). Reports under other names are not found; a message is all that is lost.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
@@ -11,6 +12,13 @@ const LARGEST: u64 = 16 << 20;
 pub fn failures(folders: &[PathBuf], class: &str, began: SystemTime) -> Option<Vec<u8>> {
     let name = format!("TEST-{class}.xml");
     folders.iter().find_map(|folder| read(&folder.join(&name), began, &|_| true))
+}
+
+/// The names of the tests of a class that failed, by the same report; none where there is no report.
+pub(crate) fn failed(folders: &[PathBuf], class: &str, began: SystemTime) -> Vec<String> {
+    let name = format!("TEST-{class}.xml");
+    let xml = folders.iter().find_map(|folder| written_since(&folder.join(&name), began));
+    xml.map(|xml| failed_in(&xml)).unwrap_or_default()
 }
 
 /// The same of one test method, with all its invocations.
@@ -32,12 +40,29 @@ fn identifier(test: &str) -> &str {
 }
 
 fn read(file: &Path, began: SystemTime, wanted: &dyn Fn(&str) -> bool) -> Option<Vec<u8>> {
+    let text = failures_in(&written_since(file, began)?, wanted)?;
+    (!text.is_empty()).then(|| text.into_bytes())
+}
+
+fn written_since(file: &Path, began: SystemTime) -> Option<String> {
     let meta = std::fs::metadata(file).ok()?;
     if meta.len() > LARGEST || meta.modified().ok()? < began {
         return None;
     }
-    let text = failures_in(&std::fs::read_to_string(file).ok()?, wanted)?;
-    (!text.is_empty()).then(|| text.into_bytes())
+    std::fs::read_to_string(file).ok()
+}
+
+/// What stands for a failure in a test's element.
+const FAILURES: [&str; 4] = ["failure", "error", "flakyFailure", "flakyError"];
+
+fn failed_in(xml: &str) -> Vec<String> {
+    let Ok(document) = roxmltree::Document::parse(xml) else { return Vec::new() };
+    let cases = document.descendants().filter(|node| node.has_tag_name("testcase"));
+    let failed = cases.filter(|case| {
+        case.children().any(|node| FAILURES[..2].iter().any(|tag| node.has_tag_name(*tag)))
+    });
+    let names: BTreeSet<&str> = failed.filter_map(|case| case.attribute("name")).collect();
+    names.into_iter().map(str::to_owned).collect()
 }
 
 /// One paragraph for each test that failed: its name, then what the report says.
@@ -47,9 +72,7 @@ fn failures_in(xml: &str, wanted: &dyn Fn(&str) -> bool) -> Option<String> {
     let is_wanted = |case: &roxmltree::Node<'_, '_>| case.attribute("name").is_none_or(wanted);
     let cases = document.descendants().filter(|n| n.has_tag_name("testcase"));
     for case in cases.filter(is_wanted) {
-        let failures = case.children().filter(|n| {
-            ["failure", "error", "flakyFailure", "flakyError"].iter().any(|t| n.has_tag_name(*t))
-        });
+        let failures = case.children().filter(|n| FAILURES.iter().any(|tag| n.has_tag_name(*tag)));
         for failure in failures {
             let text_of = failure.text().map(str::trim).filter(|t| !t.is_empty());
             let why = text_of.or(failure.attribute("message")).unwrap_or("it did not pass");
@@ -71,6 +94,7 @@ mod tests {
  at A.bad</failure></testcase><testcase name="broken"><error message="no file"/></testcase></testsuite>"#;
         let expected = "bad: E: expected 1\n at A.bad\nbroken: no file\n";
         assert_eq!(failures_in(xml, &|_| true).as_deref(), Some(expected));
+        assert_eq!(failed_in(xml), ["bad", "broken"]);
         let one = failures_in(xml, &|name| name == "broken");
         assert_eq!(one.as_deref(), Some("broken: no file\n"));
         assert_eq!(failures_in("<no", &|_| true), None);

@@ -441,6 +441,7 @@ impl PytestModel {
         let Some(scope) = self.hosts.get(&pid).and_then(|host| host.scope.clone()) else { return };
         let known: Arc<dyn KnownScope> = Arc::clone(&scope) as _;
         let mut run = run_of(known.key(PytestScope::unit(&test.test)), test, ended.at);
+        ledger.runs_in(pid, run.test.clone());
         if !ledger.options().collect {
             return self.record_unobserved(ledger, run, test);
         }

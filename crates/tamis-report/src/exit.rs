@@ -8,8 +8,9 @@
 pub const SUCCESS: i32 = 0;
 /// A test of a suite failed; for verbs that answer a question, that there is something.
 pub const FAILED: i32 = 1;
-/// `replay`: a test that would have been skipped failed.
-pub const MISSED: i32 = 3;
+/// Tests passed, and what was looked for beside them was found: `replay` a test that would have been skipped and
+/// failed, `--check-isolation` one that depends on others.
+pub const FOUND: i32 = 3;
 /// A suite has no test, and its settings do not allow that.
 pub const EMPTY_SUITE: i32 = 123;
 /// A command ran longer than `--timeout`.
@@ -38,7 +39,11 @@ pub fn rows() -> Vec<(String, &'static str)> {
             "suites: a test failed or did not end; `select --quiet`: something would run; `doctor`: \
              there is a problem; `store pull`, `verify` and `status`: something is refused or cannot be read",
         ),
-        (MISSED, "`replay`: a test that would have been skipped failed"),
+        (
+            FOUND,
+            "`replay`: a test that would have been skipped failed; `--check-isolation`: the command passed, and a \
+             test depends on others",
+        ),
         (
             EMPTY_SUITE,
             "a suite has no test: its `each` gives nothing, and allow-empty is not set; nothing was run",

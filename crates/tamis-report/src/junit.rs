@@ -5,10 +5,12 @@
 //! not run to an end is an `error`. A test that was not run and did not pass when it last was is a
 //! `failure` with what it printed then. A flaky one is a `failure` as well, or, where the user accepts
 //! flaky tests, a passed test with Surefire's `flakyFailure`. Why a test ran stands in its `system-out`,
-//! in lines that begin with `[tamis]`: the schema has no other place for it. Characters that XML forbids
+//! in lines that begin with `[tamis]`: the schema has no other place for it. What `--check-isolation` ran alone is a
+//! suite of its own. Characters that XML forbids
 //! and colours are removed from foreign text.
 
 use crate::excerpt;
+use crate::isolation::{Found, Isolation};
 use crate::model::{RunReport, StillFailing, TestReport};
 use crate::savings::wall;
 use crate::text::{failure_text, known_failure_text};
@@ -23,6 +25,9 @@ use tamis_core::{Outcome, Scope, TestKey};
 /// The name of the suite of bare commands.
 const COMMANDS: &str = "commands";
 
+/// The name of the suite of tests that were run alone.
+const ISOLATION: &str = "isolation";
+
 /// Writes the report of a run.
 pub fn write(report: &RunReport, out: &mut dyn Write) -> io::Result<()> {
     let mut suites: Vec<&Scope> = Vec::new();
@@ -35,6 +40,7 @@ pub fn write(report: &RunReport, out: &mut dyn Write) -> io::Result<()> {
     let mut xml = Report::new("tamis");
     xml.set_time(total(report.tests.iter()));
     xml.add_test_suites(suites.into_iter().map(|suite| test_suite(report, suite)));
+    xml.add_test_suites(report.isolation.as_ref().filter(|i| !i.alone.is_empty()).map(isolation));
     // The schema has no place for properties of all suites together.
     if let Some(first) = xml.test_suites.first_mut() {
         for (name, value) in properties(report) {
@@ -84,6 +90,26 @@ fn test_suite(report: &RunReport, suite: &Scope) -> TestSuite {
     }));
     let others = others(report).filter(|failure| failure.key.scope == *suite);
     xml.add_test_cases(others.map(|f| test_case(&f.key, &name, Duration::ZERO, known_failure(f))));
+    xml
+}
+
+/// One test for each that was run alone; one that ends otherwise then is a failure.
+fn isolation(isolation: &Isolation) -> TestSuite {
+    let mut xml = TestSuite::new(text(ISOLATION));
+    xml.set_time(Duration::ZERO);
+    xml.add_test_cases(isolation.alone.iter().map(|test| {
+        let its = isolation.found.iter().filter(|found| found.test == *test);
+        let texts: Vec<String> = its.clone().map(Found::text).collect();
+        let messages: Vec<&str> = its.filter_map(|found| found.message.as_deref()).collect();
+        let status = match texts.as_slice() {
+            [] => TestCaseStatus::success(),
+            texts => failure("isolation", &texts.join("; "), &messages.join("\n")),
+        };
+        let mut case = TestCase::new(text(test), status);
+        case.set_classname(text(ISOLATION));
+        case.set_time(Duration::ZERO);
+        case
+    }));
     xml
 }
 
@@ -265,6 +291,17 @@ mod tests {
         schema::check(&xml(&report)).unwrap();
         report.flaky_ok = true;
         schema::check(&xml(&report)).unwrap();
+        let (test, message) = ("mvn:a::p.ReaderTest".to_owned(), Some("no <1>".to_owned()));
+        let alone = vec![test.clone(), "other".into()];
+        let found = vec![Found { test, message, ..Found::default() }];
+        report.isolation = Some(Isolation { alone, found, ..Isolation::default() });
+        let text = xml(&report);
+        schema::check(&text).unwrap();
+        assert!(text.contains(
+            r#"<testsuite name="isolation" tests="2" skipped="0" errors="0" failures="1""#
+        ));
+        let failure = r#"message="fails alone, passes behind the tests before it" type="isolation">no &lt;1&gt;"#;
+        assert!(text.contains(failure), "{text}");
         schema::check(&xml(&RunReport::default())).unwrap();
     }
 

@@ -19,6 +19,7 @@
 //! | [`sums`] | what all calls took and saved, for `status` |
 //! | [`excerpt`] | what failed, out of all that a test printed |
 //! | [`checked`], [`checks`] | what `--shadow` and `--audit` found: the values, the words |
+//! | [`isolation`] | what `--check-isolation` found: the values, the words |
 //! | [`replay`] | the result of a replay |
 //! | [`exit`] | the exit codes |
 //!
@@ -33,6 +34,7 @@ pub mod excerpt;
 pub mod exit;
 pub mod human;
 pub mod inputs;
+pub mod isolation;
 pub mod json;
 pub mod junit;
 pub mod kept;

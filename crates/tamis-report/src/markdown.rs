@@ -5,6 +5,7 @@
 use crate::checks;
 use crate::excerpt;
 use crate::human;
+use crate::isolation::Found;
 use crate::model::{Mode, RunReport, StillFailing, TestReport};
 use crate::style::Style;
 use crate::text::{failure_text, headline, known_failure_text, outcome_text, taint_text};
@@ -22,6 +23,14 @@ pub fn write(report: &RunReport, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "### tamis: {}\n", escape(&headline(report, &counts, Style::plain())))?;
     if let Some(checked) = &report.checked {
         writeln!(out, "{}\n", escape(&checks::headline(report, checked)))?;
+    }
+    if let Some(isolation) = &report.isolation {
+        writeln!(out, "{}\n", escape(&isolation.headline()))?;
+        let row = |found: &Found| vec![escape(&found.test), escape(&found.text())];
+        let rows: Vec<Vec<String>> = isolation.found.iter().map(row).collect();
+        if !rows.is_empty() {
+            table(&["test", "ends otherwise alone"], "| --- | --- |", rows, out)?;
+        }
     }
     if let Some(phases) = report.phases {
         writeln!(out, "Took {}: {}\n", human::duration(report.wall), phases.text())?;

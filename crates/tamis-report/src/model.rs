@@ -2,6 +2,7 @@
 
 use crate::checked::Checked;
 use crate::excerpt;
+use crate::isolation::Isolation;
 use crate::phases::PhaseTimes;
 use crate::reason;
 use crate::savings::{Span, wall};
@@ -162,6 +163,8 @@ pub struct RunReport {
     pub phases: Option<PhaseTimes>,
     /// What was checked by running it although it could be skipped.
     pub checked: Option<Checked>,
+    /// What running tests without the others found.
+    pub isolation: Option<Isolation>,
 }
 
 /// A known failure of a test that was not run.

@@ -56,6 +56,9 @@ pub fn after(report: &RunReport, style: Style, out: &mut dyn Write) -> io::Resul
     if let Some(checked) = &report.checked {
         checks::summary(report, checked, style, out)?;
     }
+    if let Some(isolation) = &report.isolation {
+        isolation.summary(style, out)?;
+    }
     let ran = report.tests.iter().chain(&report.around).any(|test| test.outcome.is_some());
     match report.phases.filter(|_| ran) {
         Some(phases) => {

@@ -122,7 +122,7 @@ fn weight(now_ms: u64, last_ms: Option<u64>) -> f64 {
 }
 
 /// A step of SplitMix64.
-fn mix(n: u64) -> u64 {
+pub(crate) fn mix(n: u64) -> u64 {
     let mut n = n.wrapping_add(0x9e37_79b9_7f4a_7c15);
     n = (n ^ (n >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     n = (n ^ (n >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);

@@ -73,6 +73,12 @@ pub fn command(call: Call<'_>, words: &[OsString]) -> Result<i32> {
         };
     }
     let mut case = cases::of_command(call, words, call.options.demand());
+    let claim = case.claim.as_ref().filter(|_| call.options.isolation.is_some());
+    if let Some(why) = claim.and_then(|claim| claim.effect_elsewhere()) {
+        bail!(
+            "--check-isolation starts the command several times, and {why}; test with another goal"
+        );
+    }
     if call.options.which.failed && case.claim.is_some() {
         let store = call.existing_store()?;
         if !store.is_some_and(|store| failures::any(call, &store, &case)) {

@@ -4,7 +4,7 @@ use crate::call::Call;
 use crate::cases::Case;
 use crate::plan::UnitPlanner;
 use anyhow::{Context as _, Result};
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fs::File;
 use std::io::{PipeReader, Read};
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use tamis_core::record::{Access, Observed, Run};
-use tamis_core::{Outcome, PortablePath, Question, Scheme, Taint};
+use tamis_core::{Outcome, PortablePath, Question, Scheme, Taint, TestKey};
 use tamis_observe::{Context, Observations, Observer, SplitObserver};
 use tamis_project::{Input, Project, STANDARD_INPUT, World, given, standard_input};
 use tamis_report::phases::Phase;
@@ -65,6 +65,12 @@ pub(crate) struct Ended {
     pub(crate) failure_output: Option<Vec<u8>>,
     /// Its failure was reported before; nothing of it is to be recorded or shown again.
     pub(crate) is_reported: bool,
+    /// The process that each unit began in, in the order of beginnings.
+    pub(crate) processes: Vec<(u32, TestKey)>,
+    /// Names of the tests in a unit that did not pass, where its tool reports them.
+    pub(crate) failed_parts: HashMap<TestKey, Vec<String>>,
+    /// The files that it wrote in the project; known of builds, and where its tests are to run again alone.
+    pub(crate) written: Vec<PathBuf>,
 }
 
 impl Ended {
@@ -79,6 +85,9 @@ impl Ended {
             reruns: None,
             failure_output: None,
             is_reported: true,
+            processes: self.processes.clone(),
+            failed_parts: self.failed_parts.clone(),
+            written: self.written.clone(),
         }
     }
 }
@@ -140,7 +149,9 @@ pub(crate) fn execute(job: Job<'_>) -> Result<Executed> {
         observer.taint(taint);
     }
     let is_build = case.claim.as_ref().is_some_and(|claim| claim.is_build());
-    let outputs = if is_build { observer.written() } else { Vec::new() };
+    let keeps = is_build || call.options.isolation.is_some();
+    let written = if keeps { observer.written() } else { Vec::new() };
+    let outputs = if is_build { written.clone() } else { Vec::new() };
     let Observations { mut observed, mut taints, notes, left_behind } =
         observer.finish(finish.no_new_privileges);
     observed.extend(surroundings);
@@ -180,6 +191,9 @@ pub(crate) fn execute(job: Job<'_>) -> Result<Executed> {
         reruns: None,
         failure_output: None,
         is_reported: false,
+        processes: inside.ran_in,
+        failed_parts: inside.failed_parts,
+        written,
     })))
 }
 

@@ -8,6 +8,9 @@
 //!   engines     how processes are watched
 //!   execute     one test under an engine, and its record
 //!   rerun       again where it did not pass
+//! isolation     again without the others: which tests depend on them, by what
+//!   smallest    as few others as are enough
+//!   written     files that those runs write, put back
 //! checker       which tests that could be skipped run all the same
 //! checks        whether it would have been right to skip them
 //! shards        which part of it is this machine's (`--shard 3/8`)
@@ -35,6 +38,7 @@ mod execute;
 pub mod explain;
 mod failures;
 mod forget;
+mod isolation;
 mod kept_runs;
 pub mod modules;
 mod options;
@@ -51,7 +55,7 @@ pub use call::Call;
 pub use checker::CheckOption;
 pub use command::{command, suites};
 pub use forget::{ForgottenTest, forget};
-pub use options::{EngineName, Output, RunOptions, Which};
+pub use options::{EngineName, IsolationOption, Output, RunOptions, Which};
 pub use rerun::MOST as MOST_RERUNS;
 pub use run::gc_policy;
 pub use selected::{select, shard_plan};

@@ -34,6 +34,14 @@ pub struct RunOptions {
     pub flaky_ok: bool,
     pub output: Output,
     pub check: Option<CheckOption>,
+    pub isolation: Option<IsolationOption>,
+}
+
+/// How many tests are run alone after the run, and the number that chooses.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct IsolationOption {
+    pub sample: usize,
+    pub seed: Option<u64>,
 }
 
 /// Which of the tests are asked for.
@@ -80,6 +88,7 @@ impl RunOptions {
             earlier: None,
             parts: self.which.parts,
             shared_out: self.which.shard.is_some(),
+            trial: None,
         }
     }
 }

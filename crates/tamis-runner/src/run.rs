@@ -7,6 +7,7 @@ use crate::collect_every;
 use crate::engines::{self, Engines};
 use crate::execute::{Ended, Executed, Job, Streams};
 use crate::failures::{self, LeftOut};
+use crate::isolation::{self, AllEnds, Place, Ran};
 use crate::kept_runs;
 use crate::plan;
 use crate::rerun::{Failed, execute_and_rerun};
@@ -23,6 +24,7 @@ use tamis_core::record::Run;
 use tamis_core::taints::{self, TaintGroup};
 use tamis_core::{Note, Outcome, Planned, Taint, TestKey};
 use tamis_project::{Project, World};
+use tamis_report::isolation::Isolation;
 use tamis_report::phases::Phase;
 use tamis_report::{Event, Mode, RunReport, Shape, TestReport, exit};
 use tamis_session::{SessionOptions, messages, names};
@@ -59,6 +61,7 @@ pub(crate) fn run(call: Call<'_>, cases: &[Case], shape: Shape, left_out: &LeftO
         let engines = runner.engines(&cases, &planned)?;
         runner.run_selected(&engines, &world, &cases, &planned, &stop)?;
     }
+    runner.check_isolation(&world, &cases, &stop)?;
     let interrupted = stop.load(Ordering::Relaxed);
     runner.finish(&cases, left_out, Finished { interrupted, selected: selected > 0 })
 }
@@ -132,6 +135,9 @@ struct Runner<'a> {
     inside: BTreeMap<usize, Vec<TestReport>>,
     /// Whether what is observed is recorded.
     collects: bool,
+    /// What the isolation of tests is checked on: the case, and how it ran.
+    ran: Option<(usize, Ran)>,
+    isolation: Option<Isolation>,
 }
 
 /// How a run ended.
@@ -161,6 +167,8 @@ impl<'a> Runner<'a> {
             not_recorded: None,
             inside: BTreeMap::new(),
             collects: false,
+            ran: None,
+            isolation: None,
         }
     }
 
@@ -349,7 +357,28 @@ impl<'a> Runner<'a> {
             savings::keep_full_time(store, &case.key, report, &ended.inside);
         }
         self.emit(&Event::Finished { test: &self.reports[n], inside: &ended.inside });
+        if self.call.options.isolation.is_some() && case.claim.is_some() {
+            let inside = ended.inside.clone();
+            let ran = AllEnds { inside, processes: ended.processes, parts: ended.failed_parts };
+            self.ran = Some((n, Ran { ends: ran, written: ended.written }));
+        }
         self.inside.entry(n).or_default().extend(ended.inside);
+    }
+
+    /// Runs some of the tests that ran again without the others.
+    fn check_isolation(
+        &mut self,
+        world: &World<'_>,
+        cases: &[Case],
+        stop: &AtomicBool,
+    ) -> Result<()> {
+        let Some(option) = self.call.options.isolation else { return Ok(()) };
+        let (n, ran) = self.ran.take().unwrap_or_default();
+        if let Some(case) = cases.get(n) {
+            let place = Place { call: self.call, world, case, store: self.store, stop };
+            self.isolation = Some(isolation::check(place, option, &ran)?);
+        }
+        Ok(())
     }
 
     /// Shows what a test printed, where the user has not seen it yet.
@@ -427,6 +456,9 @@ impl<'a> Runner<'a> {
         let called_as = self.shape;
         let shape = self.with_inside(&mut report);
         report.checked = checks::finish(call, self.store, &report);
+        report.isolation = self.isolation.take();
+        let found = report.isolation.as_ref().is_some_and(|isolation| !isolation.found.is_empty());
+        let code = if found && code == exit::SUCCESS { exit::FOUND } else { code };
         let phases = call.times.times();
         (report.wall, report.phases) = (phases.total(), Some(phases));
         if let Some(store) = self.store {

@@ -54,6 +54,11 @@ pub trait Frontend: fmt::Debug + Send + Sync {
         Vec::new()
     }
 
+    /// Whether a fact is about the code of a unit itself.
+    fn is_about(&self, _fact: &str, _unit: &Unit) -> bool {
+        false
+    }
+
     /// What a person edits to change a fact of its scopes, as a path below the project for reports: a source
     /// file, a class, a package.
     fn source_of(&self, _fact: &str) -> Option<String> {
@@ -80,6 +85,8 @@ pub enum Ability {
     Files,
     /// `--select static`.
     Static,
+    /// One call runs each unit in a process of its own, where a trial asks for that.
+    Apart,
 }
 
 /// A scope with units of it.
@@ -102,6 +109,11 @@ pub trait Claim: fmt::Debug + Send + Sync {
     /// Why the command may not be skipped as a whole, where the settings or its words say so.
     fn demand(&self, _: &Project) -> Demand {
         Demand::None
+    }
+
+    /// What it does elsewhere than in its own folders, one line, where it does.
+    fn effect_elsewhere(&self) -> Option<String> {
+        None
     }
 
     /// Whether what it makes has to be there still for it to be skipped.
@@ -196,6 +208,11 @@ impl Frontends {
     /// What a person edits to change a fact, as a path for reports.
     pub fn source_of(&self, fact: &str) -> Option<String> {
         self.0.iter().find_map(|frontend| frontend.source_of(fact))
+    }
+
+    /// Whether a fact is about the code of a unit itself.
+    pub fn is_about(&self, fact: &str, unit: &TestKey) -> bool {
+        self.of(unit).is_some_and(|frontend| frontend.is_about(fact, &unit.unit))
     }
 
     /// The units that front ends know of besides the records.

@@ -56,6 +56,10 @@ pub struct Collected {
     /// Units whose sources changed while the command ran: what it did is not what it would do now, also where
     /// it made the change itself.
     pub changed: usize,
+    /// Which process each unit began in, in the order of their beginnings.
+    pub ran_in: Vec<(u32, TestKey)>,
+    /// Names of the tests in a unit that did not pass, where its tool reports them.
+    pub failed_parts: HashMap<TestKey, Vec<String>>,
 }
 
 /// Where the report of a record stands.
@@ -269,6 +273,16 @@ impl<'e> Ledger<'e> {
         }
     }
 
+    /// A unit began, or what is known of it last came, in a process.
+    pub fn runs_in(&mut self, process: u32, key: TestKey) {
+        self.collected.ran_in.push((process, key));
+    }
+
+    /// Whether nothing of this call is kept.
+    pub fn is_trial(&self) -> bool {
+        self.options.trial.is_some()
+    }
+
     /// The end of a unit that is not recorded.
     pub fn report_outcome(&mut self, at: usize, passed: bool, wall_us: u64) {
         let report = &mut self.collected.reports[at];
@@ -318,6 +332,10 @@ impl<'e> Ledger<'e> {
             self.fill_report(at, &ran, repeated);
         }
         self.notices.step(Step::Ended(&run.test, run.outcome.passed()));
+        if self.is_trial() {
+            self.runs.last.insert(ran.run.test.clone(), ran);
+            return;
+        }
         match ran.numbers.clone() {
             None => self.waiting.own.push((written, at)),
             Some(numbers) => self.waiting.shared.push(((written, numbers), at)),
@@ -376,6 +394,9 @@ impl<'e> Ledger<'e> {
     /// Keeps the message of a unit that did not pass, and drops that of one that did. What passes at the
     /// second try keeps what it reported at the first.
     pub fn keep_message(&self, at: usize) {
+        if self.is_trial() {
+            return;
+        }
         let report = &self.collected.reports[at];
         let again = self.options.failed_before(&report.key);
         if report.outcome.is_some() && (report.failed() || !again) {

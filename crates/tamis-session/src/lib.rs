@@ -39,7 +39,7 @@ pub use join::{Joiner, Seen};
 pub use joined::{JoinedObservations, together};
 pub use ledger::{Collected, Ledger, NOT_COLLECTED, Place, proof_of};
 pub use model::{Model, Services};
-pub use options::{Earlier, SessionOptions, mark_flaky, names, runs_of};
+pub use options::{Earlier, SessionOptions, Trial, mark_flaky, names, runs_of};
 pub use passage::Passage;
 pub use planner::{Choice, ModuleTests, PartsPlan, Plan, PlannedUnit, Planner, Request};
 pub use pool::Pool;

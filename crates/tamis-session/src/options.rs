@@ -1,6 +1,6 @@
-//! What the user wants of the tests inside a command, and how they ended in earlier tries of this call.
+//! What the user wants of the tests inside a command, how they ended in earlier tries of this call, and trials.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 use tamis_core::record::Run;
 use tamis_core::{Outcome, Strategy, Taint, TestKey, Unit};
@@ -22,6 +22,17 @@ pub struct SessionOptions {
     pub parts: bool,
     /// Several machines share the units out among them, and this one runs its part.
     pub shared_out: bool,
+    /// The call is a trial and no run: only its units run, and nothing of it is kept.
+    pub trial: Option<Arc<Trial>>,
+}
+
+/// Units that run to see how they end without others, or with few of them (`--check-isolation`). A record of that
+/// would be true of another surrounding than the one that the user has: none is made.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Trial {
+    pub units: BTreeSet<TestKey>,
+    /// Each in a process of its own, where the tool can do that in one call; else in one process together.
+    pub apart: bool,
 }
 
 impl SessionOptions {

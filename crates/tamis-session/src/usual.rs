@@ -360,6 +360,7 @@ impl<L: Language> Model for UsualModel<L> {
         match message {
             FromProcess::Began(began) => {
                 let unit = host.process.model.unit(&began.name);
+                services.ledger.runs_in(pid, host.process.scope.key(unit.clone()));
                 host.open.insert(began.test, (unit, SystemTime::now()));
             }
             FromProcess::Payload(payload) => {

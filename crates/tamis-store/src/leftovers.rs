@@ -55,7 +55,8 @@ fn left_by(conn: &Connection, row: &RecordRow) -> Result<Vec<PortablePath>, Fail
 }
 
 /// Whether a test is the other one, or a command or test class that it is a part of: what that wrote for it, a
-/// build its classes, is always there before it begins. Commands of one build tool make the same things anew.
+/// build its classes, is always there before it begins. Commands of one build tool make the same things anew, with the
+/// tests inside them.
 fn is_around(writer: &TestKey, reader: &TestKey, tools: &BTreeSet<&Tool>) -> bool {
     if writer == reader {
         return true;
@@ -63,6 +64,9 @@ fn is_around(writer: &TestKey, reader: &TestKey, tools: &BTreeSet<&Tool>) -> boo
     if let (Unit::Class(class), Unit::Method { class: of, .. }) = (&writer.unit, &reader.unit) {
         let is_nested = of.strip_prefix(class.as_str()).is_some_and(|rest| rest.starts_with('$'));
         return writer.scope == reader.scope && (of == class || is_nested);
+    }
+    if tool_of(reader, tools).is_some_and(|tool| writer.scope.tool() == Some(tool)) {
+        return true;
     }
     let Some(started) = tool_of(writer, tools) else { return false };
     reader.scope.tool().or_else(|| tool_of(reader, tools)) == Some(started)

@@ -54,7 +54,9 @@ impl JvmModel {
             for (class, &at) in &goal.units {
                 if ledger.report(at).failed() {
                     let text = surefire_reports::failures(&goal.reports, class, self.began);
+                    let parts = surefire_reports::failed(&goal.reports, class, self.began);
                     ledger.report_mut(at).output = text;
+                    ledger.collected.failed_parts.insert(goal.facts.class_key(class), parts);
                 }
                 ledger.keep_message(at);
             }

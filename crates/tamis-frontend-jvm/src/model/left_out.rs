@@ -231,6 +231,9 @@ impl JvmModel {
 
     /// Keeps reports and coverage with the records of the test classes that ran.
     pub(super) fn keep_with_records(&self, ledger: &Ledger<'_>) {
+        if ledger.is_trial() {
+            return;
+        }
         let Some(store) = ledger.opened_store() else { return };
         let (mut reports, mut covers) = (Vec::new(), Vec::new());
         for goal in self.goals.iter().filter(|goal| goal.refusal.is_none()) {

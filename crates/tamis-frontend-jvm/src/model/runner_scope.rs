@@ -13,7 +13,6 @@ use crate::commands::{self, JAVA};
 use crate::configuration::Configuration;
 use crate::coverage::{self, Measured};
 use crate::goal::{GoalFacts, caches, module_descriptors};
-use crate::saved_goals;
 use std::collections::{HashMap, HashSet};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
@@ -26,7 +25,7 @@ use tamis_core::{
 use tamis_dynamic::Jvm;
 use tamis_jvm_wire::{Candidate, FromJvm, Hello, Launch, ToJvm, VERSION};
 use tamis_project::Project;
-use tamis_session::Services;
+use tamis_session::{Ledger, Services};
 
 /// A JVM with our agent.
 #[derive(Debug)]
@@ -112,7 +111,7 @@ impl JvmModel {
     pub(super) fn asking_gone(&mut self, services: &mut Services<'_, '_>, pid: u32) {
         let early = match self.jvms.asking.remove(&pid).map(|jvm| jvm.state) {
             Some(State::Early(early)) => early,
-            Some(State::Goal(number)) => return self.save(services.ledger.project(), number),
+            Some(State::Goal(number)) => return self.save(services.ledger, number),
             None => return,
         };
         for message in early {
@@ -299,7 +298,7 @@ impl JvmModel {
             candidates.iter().for_each(|candidate| host.jvm.add_test(&candidate.class));
         }
         if candidates.len() > 1 {
-            self.save(services.ledger.project(), number);
+            self.save(services.ledger, number);
         }
         answers
     }
@@ -371,9 +370,12 @@ impl JvmModel {
         }
     }
 
-    /// Remembers the goal with all choices of this command. Explanations are poorer without it, nothing
-    /// else.
-    fn save(&mut self, project: &Project, number: usize) {
+    /// Remembers the goal with all choices of this command.
+    fn save(&mut self, ledger: &Ledger<'_>, number: usize) {
+        if ledger.is_trial() {
+            return;
+        }
+        let project = ledger.project();
         let mut facts = self.goals[number].facts.clone();
         let known = self.goals.iter().map(|goal| &goal.facts);
         let same = known.filter(|k| (&k.scope, &k.folder) == (&facts.scope, &facts.folder));
@@ -382,10 +384,7 @@ impl JvmModel {
         for choices in choices {
             all.extend(choices.iter().map(|(class, choice)| (class.clone(), *choice)));
         }
-        let _ = saved_goals::save(project, &facts);
-        if commands::compiles(self.launcher, &self.words) {
-            saved_goals::save_sources(project, &facts, &mut self.built, self.began);
-        }
+        self.keep_goal(project, &facts);
     }
 
     /// What tools do for themselves while a test runs. TestNG writes reports, into the folder into which the build

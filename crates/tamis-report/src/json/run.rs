@@ -3,6 +3,7 @@
 use super::{Line, Version, seconds};
 use crate::checked::Checked;
 use crate::excerpt;
+use crate::isolation::Isolation;
 use crate::model::{Mode, Reruns, RunReport, StillFailing, TestReport};
 use crate::phases::PhaseSeconds;
 use schemars::JsonSchema;
@@ -253,6 +254,9 @@ pub struct SummaryLine {
     /// With `--shadow` and `--audit`: what was checked.
     #[serde(skip_serializing_if = "Option::is_none")]
     checked: Option<Checked>,
+    /// With `--check-isolation`: tests that end otherwise without the others.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    isolation: Option<Isolation>,
 }
 
 /// The figures of tests that ran; not for `select`.
@@ -368,6 +372,7 @@ pub fn summary(report: &RunReport, out: &mut dyn Write) -> io::Result<()> {
         interrupted: report.interrupted,
         phases: report.phases.map(PhaseSeconds::from),
         checked: report.checked.clone(),
+        isolation: report.isolation.clone(),
     })
     .write(out)
 }

@@ -9,12 +9,15 @@ use std::sync::Arc;
 use tamis_core::decide::Demand;
 use tamis_core::{Cause, Decision, Evidence, Planned, Strategy, TestKey, Value};
 use tamis_project::ScopeFacts;
-use tamis_session::{KnownScope, ModuleTests, Plan, PlannedUnit, Request, SessionOptions};
+use tamis_session::{KnownScope, ModuleTests, Plan, PlannedUnit, Request, SessionOptions, Trial};
 use tamis_store::Store;
 
 pub(super) fn plan(call: Call<'_>, request: Request<'_>) -> Result<Plan> {
     let keys: Vec<TestKey> =
         request.units.iter().map(|unit| request.scope.key(unit.clone())).collect();
+    if let Some(trial) = &request.options.trial {
+        return Ok(of_trial(trial, &keys));
+    }
     let mut demand = request.demand.clone();
     let mut left_out = None;
     match chosen(&request) {
@@ -39,6 +42,18 @@ pub(super) fn plan(call: Call<'_>, request: Request<'_>) -> Result<Plan> {
         checker.units(request.store, &mut plan);
     }
     Ok(plan)
+}
+
+/// In a trial its units run, whatever is known of them, and no others.
+fn of_trial(trial: &Trial, keys: &[TestKey]) -> Plan {
+    let unit = |key: &TestKey| match trial.units.contains(key) {
+        true => {
+            let planned = Planned::new(key.clone(), Decision::Run(Cause::Requested));
+            PlannedUnit::Decided(Box::new(planned), None)
+        }
+        false => PlannedUnit::NotAskedFor,
+    };
+    Plan { units: keys.iter().map(unit).collect(), ..Plan::default() }
 }
 
 /// What has to run and is another machine's is not asked for here.

@@ -471,6 +471,10 @@ fn what_a_build_made_for_its_own_tests_is_no_leftover_of_others() {
     assert!(readers().iter().all(|r| r.reader != of_one));
     add(&two, "out", false);
     assert_eq!(readers().iter().filter(|r| r.reader == two && r.writer == one).count(), 1);
+    // What a test leaves is there when the next call of the build around it begins.
+    let build = TestKey::command("./mvnw -B test", ".");
+    add(&build, "out", false);
+    assert!(readers().iter().all(|r| r.reader != build));
 }
 
 #[test]

@@ -149,6 +149,14 @@ pub(crate) struct Running {
     /// With --rerun-failed: flaky tests do not make the exit code a failure
     #[arg(long)]
     pub(crate) flaky_ok: bool,
+    #[command(flatten)]
+    pub(crate) looking: Looking,
+}
+
+/// What is looked for besides failures.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Args)]
+#[command(next_help_heading = "How they run")]
+pub(crate) struct Looking {
     /// Run everything, and report what would have been skipped, and whether that would have been right
     /// [also: TAMIS_SHADOW=1]
     #[arg(long, conflicts_with = "audit")]
@@ -160,6 +168,13 @@ pub(crate) struct Running {
     /// With --audit: choose as the run that printed this number did, with the same records
     #[arg(long, value_name = "SEED", requires = "audit")]
     pub(crate) audit_seed: Option<u64>,
+    /// After the run, run N of the tests that ran behind others alone, each in a process of its own, and name those
+    /// that end otherwise, and because of which others [default N: 10]
+    #[arg(long, value_name = "N", num_args = 0..=1, require_equals = true, default_missing_value = "10")]
+    pub(crate) check_isolation: Option<std::num::NonZeroUsize>,
+    /// With --check-isolation: choose as the run that printed this number did, of the same tests
+    #[arg(long, value_name = "SEED", requires = "check_isolation")]
+    pub(crate) isolation_seed: Option<u64>,
 }
 
 impl Selecting {
@@ -202,9 +217,20 @@ impl Running {
             collect_every: other.collect_every.or(self.collect_every),
             rerun_failed: other.rerun_failed.or(self.rerun_failed),
             flaky_ok: self.flaky_ok || other.flaky_ok,
+            looking: self.looking.and(&other.looking),
+        }
+    }
+}
+
+impl Looking {
+    /// These options and those that stood behind the verb, which come first.
+    fn and(self, other: &Self) -> Self {
+        Self {
             shadow: self.shadow || other.shadow,
             audit: other.audit.clone().or(self.audit),
             audit_seed: other.audit_seed.or(self.audit_seed),
+            check_isolation: other.check_isolation.or(self.check_isolation),
+            isolation_seed: other.isolation_seed.or(self.isolation_seed),
         }
     }
 }

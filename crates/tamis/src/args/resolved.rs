@@ -11,7 +11,7 @@ use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::PathBuf;
 use tamis_core::Strategy;
 use tamis_runner::shards::Shard;
-use tamis_runner::{CheckOption, EngineName, Output, RunOptions, Which};
+use tamis_runner::{CheckOption, EngineName, IsolationOption, Output, RunOptions, Which};
 use tamis_settings::NameFilter;
 
 /// Which of the tests are asked for.
@@ -40,6 +40,7 @@ pub(crate) struct Running {
     pub(crate) rerun_failed: Option<u32>,
     pub(crate) flaky_ok: bool,
     check: Option<CheckOption>,
+    isolation: Option<IsolationOption>,
 }
 
 /// All options of a call, wherever they stood, checked.
@@ -113,6 +114,7 @@ impl Options {
             rerun_failed: running.rerun_failed,
             flaky_ok: running.flaky_ok,
             check: running.check.or(self.shadow_by_variable()),
+            isolation: running.isolation,
             output: Output { as_errors: self.common.json, kept: running.junit.is_some() },
         })
     }
@@ -218,6 +220,10 @@ impl Arguments {
                 rerun_failed: running.rerun_failed,
                 flaky_ok: running.flaky_ok,
                 check: check(running)?,
+                isolation: running.looking.check_isolation.map(|sample| IsolationOption {
+                    sample: sample.get(),
+                    seed: running.looking.isolation_seed,
+                }),
             },
             strategy,
             in_any_case: matches!(self.verb, Some(Verb::Record(_))),
@@ -282,13 +288,13 @@ fn strategy(choice: &Choice, running: &low::Running) -> Result<Strategy> {
 
 /// What runs although it could be skipped.
 fn check(running: &low::Running) -> Result<Option<CheckOption>> {
-    let Some(share) = &running.audit else {
-        return Ok(running.shadow.then_some(CheckOption::Shadow));
+    let Some(share) = &running.looking.audit else {
+        return Ok(running.looking.shadow.then_some(CheckOption::Shadow));
     };
     let number = share.strip_suffix('%').and_then(|n| n.trim().parse::<f64>().ok());
     let number = number.filter(|n| *n > 0.0 && *n <= 100.0);
     let number = number.ok_or_else(|| anyhow!("--audit {share}: give a share such as 5%"))?;
-    Ok(Some(CheckOption::Audit { share: number / 100.0, seed: running.audit_seed }))
+    Ok(Some(CheckOption::Audit { share: number / 100.0, seed: running.looking.audit_seed }))
 }
 
 /// One line about all old words of the call.
@@ -324,8 +330,9 @@ fn given(selecting: &low::Selecting, running: &low::Running, common: &Common) ->
         ("--collect-every", running.collect_every.is_some()),
         ("--rerun-failed", running.rerun_failed.is_some()),
         ("--flaky-ok", running.flaky_ok),
-        ("--shadow", running.shadow),
-        ("--audit", running.audit.is_some()),
+        ("--shadow", running.looking.shadow),
+        ("--audit", running.looking.audit.is_some()),
+        ("--check-isolation", running.looking.check_isolation.is_some()),
         ("--json", common.json),
     ];
     all.into_iter().filter(|(_, given)| *given).map(|(name, _)| name).collect()
@@ -415,6 +422,9 @@ fn together(options: &Options, verb: Option<&Verb>) -> Result<()> {
             "--shadow and --audit check records and static; leave out --select modules and hybrid"
         );
     }
+    if running.isolation.is_some() {
+        for_isolation(options)?;
+    }
     if options.is_static() && selecting.failed {
         bail!("--failed needs records of outcomes, which --select static has not");
     }
@@ -424,7 +434,30 @@ fn together(options: &Options, verb: Option<&Verb>) -> Result<()> {
     Ok(())
 }
 
+/// What `--check-isolation` cannot stand beside.
+fn for_isolation(options: &Options) -> Result<()> {
+    let Options { selecting, running, .. } = options;
+    if selecting.by_methods() {
+        bail!("--check-isolation looks at whole test classes; leave out --granularity method");
+    }
+    if options.strategy != Strategy::Records {
+        bail!("--check-isolation is for runs by records; leave out --select");
+    }
+    if running.no_collect || running.collect_every.is_some() {
+        bail!(
+            "--check-isolation puts back what its own runs write, which only a run that is observed shows; \
+             leave out --no-collect and --collect-every"
+        );
+    }
+    Ok(())
+}
+
 fn for_suites(options: &Options) -> Result<()> {
+    if options.running.isolation.is_some() {
+        bail!(
+            "--check-isolation needs a command with several tests: tamis --check-isolation mvn test"
+        );
+    }
     match options.strategy {
         Strategy::Records => Ok(()),
         Strategy::Static { .. } => {
@@ -455,6 +488,12 @@ fn for_command(options: &Options, command: &CommandTraits) -> Result<()> {
     }
     if command.units || selecting.in_files() {
         return Ok(());
+    }
+    if options.running.isolation.is_some() {
+        bail!(
+            "--check-isolation is for commands whose tests are known one by one, such as mvn, ant, gradle, java \
+             and pytest; this command is one test"
+        );
     }
     if !selecting.only.is_empty() {
         bail!(

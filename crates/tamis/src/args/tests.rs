@@ -214,3 +214,20 @@ fn options_that_need_commands_with_known_test_classes() {
     refused("--select hybrid --only x cargo test", "this command is one test");
     resolve("--only x --granularity method --no-command-skip java -jar x").expect("classes");
 }
+
+#[test]
+fn isolation_is_checked_in_a_command_with_several_tests() {
+    let asked = |line: &str| {
+        let options = resolve(line).expect(line).run_options().unwrap();
+        options.isolation.map(|isolation| (isolation.sample, isolation.seed))
+    };
+    assert_eq!(asked("--check-isolation mvn test"), Some((10, None)));
+    assert_eq!(asked("--check-isolation=3 --isolation-seed 7 --all mvn test"), Some((3, Some(7))));
+    assert_eq!(asked("mvn test"), None);
+    refused("--check-isolation", "needs a command");
+    refused("--check-isolation x", "this command is one test");
+    refused("--check-isolation --granularity method mvn test", "leave out --granularity method");
+    refused("--check-isolation --select hybrid mvn test", "leave out --select");
+    refused("--check-isolation --no-collect mvn test", "leave out --no-collect");
+    refused("--check-isolation status", "has no meaning for `tamis status`");
+}

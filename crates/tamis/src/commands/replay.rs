@@ -99,5 +99,5 @@ fn show(
         }
         _ => terminal::print(&shown::text(found, terminal::output_style(options))),
     }
-    Ok(if shown::missed(found) > 0 { exit::MISSED } else { exit::SUCCESS })
+    Ok(if shown::missed(found) > 0 { exit::FOUND } else { exit::SUCCESS })
 }

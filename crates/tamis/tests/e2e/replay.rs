@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 use std::path::PathBuf;
-use tamis_report::exit::{MISSED, MISTAKE};
+use tamis_report::exit::{FOUND, MISTAKE};
 use tamis_testkit::{Ended, Project, ended, wait_for};
 
 const SUITE: &str = "\
@@ -90,7 +90,7 @@ fn a_miss_is_an_exit_code_of_its_own() {
     project.write("hidden", "bad\n");
     project.commit();
     let got = project.tamis(&["replay", "HEAD~1..HEAD"]);
-    assert_eq!(got.code, MISSED, "{got:?}");
+    assert_eq!(got.code, FOUND, "{got:?}");
     for part in [
         "MISS sh::b.sh failed with exit code 3",
         "changed: hidden",
@@ -373,12 +373,12 @@ fn a_fault_that_is_missed_is_named() {
     let blind = "[tamis]\nignore = [\"calc.py\"]\n[python]\nfunctions = false\n";
     let Some(project) = python_history(blind) else { return };
     let Some(got) = with_faults(&project, "1") else { return };
-    assert_eq!(got.code, MISSED, "{got:?}");
+    assert_eq!(got.code, FOUND, "{got:?}");
     let summary = got.events("replay-summary").pop().unwrap();
     assert_eq!(summary["missed"], 0, "{summary}");
     assert!(summary["mutants_missed"].as_u64() >= Some(1), "{summary}");
     let text = project.tamis(&["replay", "--report", "r.md"]);
-    assert!(text.code == MISSED && text.text().contains(" MISSED\n"), "{text:?}");
+    assert!(text.code == FOUND && text.text().contains(" MISSED\n"), "{text:?}");
     let report = project.read("r.md");
     assert!(report.contains("(calc.py:") && report.contains("MISS "), "{report}");
 }

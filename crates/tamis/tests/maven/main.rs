@@ -12,6 +12,7 @@ mod choices;
 mod coverage;
 mod generated;
 mod generated_methods;
+mod isolation;
 mod kinds;
 mod methods;
 mod modules;

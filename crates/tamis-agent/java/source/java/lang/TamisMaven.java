@@ -133,7 +133,30 @@ public final class TamisMaven {
         if (arguments != null) {
             String own = text(value("argLine"));
             set("argLine", own.isEmpty() ? arguments : arguments + " " + own);
+            fork(System.getProperty("tamis.forks"));
         }
+    }
+
+    /**
+     * In a trial each test class gets a JVM of its own, or all get one together, whatever the build says. It is set only now:
+     * the configuration that was reported is that of the build.
+     */
+    private void fork(String how) throws IllegalAccessException {
+        if (how == null) {
+            return;
+        }
+        boolean apart = how.equals("apart");
+        // Before 2.14 there was only the mode.
+        if (field("reuseForks") == null) {
+            set("forkMode", apart ? "always" : "once");
+            return;
+        }
+        if (value("forkMode") != null) {
+            // What it says is said by the two others then.
+            set("forkMode", "once");
+        }
+        set("forkCount", "1");
+        set("reuseForks", Boolean.valueOf(!apart));
     }
 
     /** Such as surefire:test. */
