@@ -30,18 +30,32 @@ pub(super) struct ProgramAttributes {
     pub(super) instruction_count: u32,
     pub(super) instructions: u64,
     pub(super) license: u64,
-    pub(super) log_level: u32,
-    pub(super) log_size: u32,
-    pub(super) log_buffer: u64,
-    pub(super) kernel_version: u32,
-    pub(super) flags: u32,
+    pub(super) log: LogAttributes,
+    /// The version of the kernel, and flags.
+    pub(super) version_and_flags: [u32; 2],
     pub(super) name: [u8; NAME_SIZE],
-    pub(super) interface: u32,
-    pub(super) attach_kind: u32,
+    /// For programs that sit on an interface, and how.
+    pub(super) interface: [u32; 2],
+    pub(super) functions: FunctionAttributes,
+}
+
+/// Where the verifier writes how it gets on.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct LogAttributes {
+    pub(super) level: u32,
+    pub(super) size: u32,
+    pub(super) buffer: u64,
+}
+
+/// What functions a program has, by its types.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct FunctionAttributes {
     pub(super) types: i32,
-    pub(super) function_size: u32,
+    pub(super) size: u32,
     pub(super) functions: u64,
-    pub(super) function_count: u32,
+    pub(super) count: u32,
     pub(super) line_size: u32,
 }
 
@@ -253,8 +267,8 @@ mod tests {
     #[test]
     fn attributes_are_laid_out_as_the_kernel_reads_them() {
         assert_eq!(std::mem::offset_of!(ProgramAttributes, name), 48);
-        assert_eq!(std::mem::offset_of!(ProgramAttributes, types), 72);
-        assert_eq!(std::mem::offset_of!(ProgramAttributes, functions), 80);
+        assert_eq!(std::mem::offset_of!(ProgramAttributes, functions), 72);
+        assert_eq!(size_of::<ProgramAttributes>(), 96);
         assert_eq!(std::mem::offset_of!(MapAttributes, name), 28);
         assert_eq!(std::mem::offset_of!(TypesAttributes, size), 16);
     }

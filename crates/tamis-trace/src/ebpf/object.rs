@@ -1,7 +1,8 @@
 //! The compiled kernel side, made fit for this kernel: its maps are made, its accesses to the kernel's structures are put right, and
 //! its programs are loaded one by one.
 
-use super::bpf::{self, KernelMap, MapShape, Plain, ProgramAttributes, RAW_TRACEPOINT};
+use super::bpf::{self, FunctionAttributes, KernelMap, LogAttributes, MapShape};
+use super::bpf::{Plain, ProgramAttributes, RAW_TRACEPOINT};
 use super::types;
 use aya_obj::btf::{Btf, BtfError, BtfFeatures, BtfRelocationError};
 use aya_obj::relocation::EbpfRelocationError;
@@ -89,10 +90,13 @@ impl KernelObject {
             instructions: function.instructions.as_ptr() as u64,
             license: program.license.as_ptr() as u64,
             name: bpf::shown_name(name),
-            types: self.types.as_raw_fd(),
-            function_size: function.func_info_rec_size as u32,
-            functions: functions.as_ptr() as u64,
-            function_count: function.func_info.len() as u32,
+            functions: FunctionAttributes {
+                types: self.types.as_raw_fd(),
+                size: function.func_info_rec_size as u32,
+                functions: functions.as_ptr() as u64,
+                count: function.func_info.len() as u32,
+                line_size: 0,
+            },
             ..ProgramAttributes::default()
         };
         // A signal that comes meanwhile ends the check.
@@ -122,9 +126,8 @@ impl KernelObject {
 /// What the kernel says when it looks at the program again and writes down how it gets on.
 fn refusal(error: io::Error, attributes: &mut ProgramAttributes) -> LoadError {
     let mut log = vec![0_u8; 1 << 20];
-    attributes.log_level = 1;
-    attributes.log_size = log.len() as u32;
-    attributes.log_buffer = log.as_mut_ptr() as u64;
+    let (size, buffer) = (log.len() as u32, log.as_mut_ptr() as u64);
+    attributes.log = LogAttributes { level: 1, size, buffer };
     // SAFETY: as before, and the log has the size that is named.
     let _ = unsafe { bpf::open(bpf::Call::LoadProgram, attributes) };
     let written = log.iter().position(|byte| *byte == 0).unwrap_or(log.len());
