@@ -22,7 +22,9 @@ fn main() {
         build_library(&out);
     }
     let program = match compile(&out) {
-        Ok(object) => format!("Ok(aya::include_bytes_aligned!({object:?}))"),
+        Ok(object) => format!(
+            "{{ const OBJECT: &Aligned<[u8]> = &Aligned(*include_bytes!({object:?})); Ok(&OBJECT.0) }}"
+        ),
         Err(reason) => format!("Err({reason:?})"),
     };
     fs::write(

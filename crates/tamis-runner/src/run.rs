@@ -505,7 +505,7 @@ impl<'a> Runner<'a> {
         let skipped = planned.iter().enumerate().filter(|(_, planned)| planned.skips());
         for (n, item) in skipped {
             // Without them the item is counted as one test.
-            let units = plan::inside_skipped(self.call, self.store, cases, item);
+            let units = plan::inside_skipped(self.call, self.store, &cases[n], item);
             let units = savings::reports_of(self.store, &units.unwrap_or_default());
             self.inside.insert(n, units);
         }

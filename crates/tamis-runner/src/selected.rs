@@ -59,16 +59,15 @@ fn of_suites(call: Call<'_>, store: Option<&Store>) -> Result<Vec<Planned>> {
     let world = cases::world(call, &cases);
     let planned = plan::of_cases(call, store, &world, &cases)?;
     let mine = plan::mine(call, store, &cases, &planned);
-    let planned =
-        planned.into_iter().zip(mine).filter(|(_, mine)| *mine).map(|(planned, _)| planned);
-    let planned: Vec<Planned> = match call.options.which.failed {
-        true => planned.filter_map(Planned::if_failed).collect(),
-        false => planned.collect(),
-    };
     let mut all = Vec::with_capacity(planned.len());
-    for planned in planned {
+    for ((case, planned), mine) in cases.iter().zip(planned).zip(mine) {
+        let planned = match call.options.which.failed {
+            true => planned.if_failed(),
+            false => Some(planned),
+        };
+        let Some(planned) = planned.filter(|_| mine) else { continue };
         let units = match planned.skips() {
-            true => plan::inside_skipped(call, store, &cases, &planned)?,
+            true => plan::inside_skipped(call, store, case, &planned)?,
             false => Vec::new(),
         };
         if units.is_empty() {

@@ -92,13 +92,10 @@ pub fn of_command(
 pub(crate) fn inside_skipped(
     call: Call<'_>,
     store: Option<&Store>,
-    cases: &[Case],
+    case: &Case,
     item: &Planned,
 ) -> Result<Vec<Planned>> {
-    let case = cases.iter().find(|case| case.key == item.key);
-    let Some((case, claim)) = case.and_then(|case| Some((case, case.claim.as_ref()?))) else {
-        return Ok(Vec::new());
-    };
+    let Some(claim) = &case.claim else { return Ok(Vec::new()) };
     let folder = claim.folder().map_or(case.folder.clone(), |folder| case.folder.join(folder));
     let is_its = |key: &TestKey| {
         *key != item.key && call.project.root().join(&key.folder).starts_with(&folder)

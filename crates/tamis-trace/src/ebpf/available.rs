@@ -1,8 +1,9 @@
 //! Whether the engine can work here, without loading it.
 
 use super::PROGRAM;
+use super::bpf::{self, ProgramAttributes, RAW_TRACEPOINT};
+use super::object::KERNEL_TYPES;
 use std::fs;
-use std::io;
 
 const CAP_SYS_ADMIN: u64 = 1 << 21;
 const CAP_PERFMON: u64 = 1 << 38;
@@ -17,7 +18,7 @@ pub fn available() -> Result<(), String> {
     if !has(CAP_BPF) || !has(CAP_PERFMON) {
         return Err(RIGHTS.to_owned());
     }
-    if !fs::exists("/sys/kernel/btf/vmlinux").unwrap_or(false) {
+    if !fs::exists(KERNEL_TYPES).unwrap_or(false) {
         return Err("the kernel does not describe its types: /sys/kernel/btf/vmlinux is missing \
                     (CONFIG_DEBUG_INFO_BTF)"
             .to_owned());
@@ -30,25 +31,9 @@ pub fn available() -> Result<(), String> {
     load_smallest_program()
 }
 
-/// The head of `union bpf_attr` for BPF_PROG_LOAD.
-#[repr(C)]
-struct ProgramAttributes {
-    kind: u32,
-    instruction_count: u32,
-    instructions: u64,
-    license: u64,
-    log_level: u32,
-    log_size: u32,
-    log_buffer: u64,
-    kernel_version: u32,
-    flags: u32,
-}
-
 /// Loads a program that calls the newest helpers which the real one needs. That tells whether
 /// bpf(2) is there, allowed (containers often forbid it to root, too) and new enough.
 fn load_smallest_program() -> Result<(), String> {
-    const BPF_PROG_LOAD: libc::c_int = 5;
-    const RAW_TRACEPOINT: u32 = 17;
     const MOVE_R1_R0: u64 = 0x01bf;
     const ZERO_R0: u64 = 0x00b7;
     const EXIT: u64 = 0x0095;
@@ -60,28 +45,12 @@ fn load_smallest_program() -> Result<(), String> {
         instruction_count: code.len() as u32,
         instructions: code.as_ptr() as u64,
         license: c"Dual MIT/GPL".as_ptr() as u64,
-        log_level: 0,
-        log_size: 0,
-        log_buffer: 0,
-        kernel_version: 0,
-        flags: 0,
+        ..ProgramAttributes::default()
     };
-    // SAFETY: the kernel reads the attributes and what they point to; a descriptor that it returns
-    // is ours to close.
-    let fd = unsafe {
-        libc::syscall(
-            libc::SYS_bpf,
-            BPF_PROG_LOAD,
-            &raw const attributes,
-            size_of::<ProgramAttributes>(),
-        )
-    };
-    if fd >= 0 {
-        // SAFETY: as above.
-        unsafe { libc::close(fd as libc::c_int) };
+    // SAFETY: the kernel reads the attributes and what they point to, which is there.
+    let Err(error) = (unsafe { bpf::open(bpf::Call::LoadProgram, &attributes) }) else {
         return Ok(());
-    }
-    let error = io::Error::last_os_error();
+    };
     Err(match error.raw_os_error() {
         Some(libc::EPERM | libc::EACCES) => {
             format!("{RIGHTS}; here bpf(2) is not permitted (a container?)")

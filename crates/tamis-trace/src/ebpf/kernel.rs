@@ -1,33 +1,40 @@
 //! The loaded kernel side: its programs, attached, and its maps.
 
 use super::PROGRAM;
+use super::bpf::{self, KernelMap, Plain};
+use super::object::{KernelObject, LoadError};
 use super::ring::Ring;
 use super::table::Table;
-use aya::maps::{Array, HashMap, Map, MapData, MapError, ProgramArray};
-use aya::programs::{ProgramError, RawTracePoint};
-use aya::{Ebpf, EbpfError, EbpfLoader, Pod};
-use std::collections::HashSet;
-use std::error::Error;
-use std::os::fd::AsFd;
+use std::collections::{HashMap, HashSet};
+use std::ffi::CStr;
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::os::unix::fs::MetadataExt;
-use std::{fmt, fs};
+use std::{fs, io};
 
 /// Programs and the tracepoints they sit on. The tree comes first: no call may be seen of a task
 /// whose fork was not.
-const PROGRAMS: [(&str, &str); 5] = [
-    ("on_fork", "sched_process_fork"),
-    ("on_exit", "sched_process_exit"),
-    ("on_exec", "sched_process_exec"),
-    ("on_entry", "sys_enter"),
-    ("on_return", "sys_exit"),
+const PROGRAMS: [(&str, &CStr); 5] = [
+    ("on_fork", c"sched_process_fork"),
+    ("on_exit", c"sched_process_exit"),
+    ("on_exec", c"sched_process_exec"),
+    ("on_entry", c"sys_enter"),
+    ("on_return", c"sys_exit"),
 ];
 
-/// Room for about 150,000 records between two looks of the reader.
-const RING_SIZE: u32 = 16 * 1024 * 1024;
+/// Room for the records between two looks of the reader, for 37,000 of each processor, as long as that is not more than
+/// 150,000 or less than half of it. The kernel clears it, which for 16 MiB takes some 10 ms.
+fn ring_size() -> u32 {
+    const MIB: usize = 1024 * 1024;
+    let processors = std::thread::available_parallelism().map_or(4, std::num::NonZeroUsize::get);
+    (4 * MIB * processors).next_power_of_two().clamp(8 * MIB, 16 * MIB) as u32
+}
+
+/// As many tasks as the kernel side can follow.
+const MOST_TASKS: usize = 16_384;
 
 /// `struct root` in shared.h.
 #[repr(C)]
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 struct Root {
     run: u32,
     watch_stdin: u32,
@@ -43,7 +50,7 @@ struct Run {
 
 /// `struct tracked` in shared.h.
 #[repr(C)]
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 struct Tracked {
     run: u32,
     flags: u32,
@@ -51,73 +58,62 @@ struct Tracked {
 }
 
 // SAFETY: plain numbers without padding.
-unsafe impl Pod for Root {}
+unsafe impl Plain for Root {}
 // SAFETY: plain numbers without padding.
-unsafe impl Pod for Run {}
+unsafe impl Plain for Run {}
 // SAFETY: plain numbers without padding.
-unsafe impl Pod for Tracked {}
+unsafe impl Plain for Tracked {}
 
+#[derive(Debug)]
 pub(super) struct Kernel {
-    // Detached and unloaded when dropped.
-    _programs: Ebpf,
+    // Detached and unloaded when these are closed.
+    _programs: Vec<[OwnedFd; 2]>,
     // Emptied by the kernel when the last descriptor of it is closed.
-    _jumps: ProgramArray<MapData>,
-    roots: HashMap<MapData, u32, Root>,
-    runs: HashMap<MapData, u32, Run>,
-    tracked: HashMap<MapData, u32, Tracked>,
-    attentive_count: Array<MapData, u32>,
+    _jumps: OwnedFd,
+    roots: KernelMap<u32, Root>,
+    runs: KernelMap<u32, Run>,
+    tracked: KernelMap<u32, Tracked>,
+    attentive_count: KernelMap<u32, u32>,
     /// Runs whose root has not been adopted yet.
     waiting: HashSet<u32>,
     /// Runs that watch their standard input.
     watching: HashSet<u32>,
 }
 
-// Not every map type of the loader can be printed.
-impl fmt::Debug for Kernel {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Kernel").field("waiting", &self.waiting).finish_non_exhaustive()
-    }
-}
-
 impl Kernel {
     /// Loads and attaches the kernel side.
     pub(super) fn load() -> Result<(Self, Ring), String> {
         let program = PROGRAM.map_err(str::to_owned)?;
-        Self::load_object(program).map_err(|error| explain(&error))
+        Self::load_object(program).map_err(|error| error.to_string())
     }
 
     fn load_object(code: &[u8]) -> Result<(Self, Ring), LoadError> {
         let table = Table::new().to_bytes();
         let (device, inode) = own_pid_namespace()?;
-        let mut object = EbpfLoader::new()
-            .override_global("CALLS", table.as_slice(), true)
-            .override_global("PID_NAMESPACE_DEVICE", &device, true)
-            .override_global("PID_NAMESPACE_INODE", &inode, true)
-            .map_max_entries("events", RING_SIZE)
-            .load(code)?;
-        let mut jumps = ProgramArray::try_from(take_map(&mut object, "programs")?)?;
-        let finish = program(&mut object, "finish")?;
-        finish.load()?;
-        jumps.set(0, finish.fd()?, 0)?;
-        for (name, tracepoint) in PROGRAMS {
-            let program = program(&mut object, name)?;
-            program.load()?;
-            program.attach(tracepoint)?;
-        }
-        let mut map = |name| take_map(&mut object, name);
-        let Map::RingBuf(events) = map("events")? else {
-            return Err(LoadError::Missing("events"));
-        };
-        let ring = Ring::open(events.fd().as_fd(), RING_SIZE)?;
+        let (device, inode) = (device.to_ne_bytes(), inode.to_ne_bytes());
+        let constants = HashMap::from([
+            ("CALLS", (table.as_slice(), true)),
+            ("PID_NAMESPACE_DEVICE", (device.as_slice(), true)),
+            ("PID_NAMESPACE_INODE", (inode.as_slice(), true)),
+        ]);
+        let mut object = KernelObject::new(code, constants, ("events", ring_size()))?;
+        let (jumps, _) = object.take_map("programs")?;
+        let finish = object.load("finish")?;
+        // The first of one element: its number is the descriptor.
+        bpf::fill(jumps.as_fd(), &finish.as_raw_fd().to_ne_bytes())?;
+        let attach = |(name, tracepoint)| object.attach(name, tracepoint);
+        let programs = PROGRAMS.into_iter().map(attach).collect::<Result<Vec<_>, _>>()?;
+        let (events, shape) = object.take_map("events")?;
+        let ring = Ring::open(events.as_fd(), shape.entries)?;
         let kernel = Self {
-            roots: HashMap::try_from(map("roots")?)?,
-            runs: HashMap::try_from(map("runs")?)?,
-            tracked: HashMap::try_from(map("tracked")?)?,
-            attentive_count: Array::try_from(map(".bss")?)?,
+            roots: object.take("roots")?,
+            runs: object.take("runs")?,
+            tracked: object.take("tracked")?,
+            attentive_count: object.take(".bss")?,
             waiting: HashSet::new(),
             watching: HashSet::new(),
             _jumps: jumps,
-            _programs: object,
+            _programs: programs,
         };
         Ok((kernel, ring))
     }
@@ -127,8 +123,8 @@ impl Kernel {
         let root = Root { run, watch_stdin: u32::from(watch_stdin) };
         let done = self
             .runs
-            .insert(run, Run::default(), 0)
-            .and_then(|()| self.roots.insert(pid, root, 0))
+            .insert(run, Run::default())
+            .and_then(|()| self.roots.insert(pid, root))
             .and_then(|()| {
                 self.waiting.insert(run);
                 if watch_stdin {
@@ -147,15 +143,15 @@ impl Kernel {
         }
     }
 
-    fn tell_attentive(&mut self) -> Result<(), MapError> {
+    fn tell_attentive(&self) -> io::Result<()> {
         let count = self.waiting.len() + self.watching.len();
-        self.attentive_count.set(0, count as u32, 0)
+        self.attentive_count.insert(0, count as u32)
     }
 
     /// How many records of this run were lost so far.
     pub(super) fn lost(&self, run: u32) -> u64 {
         // A run that cannot be asked for cannot be trusted either.
-        self.runs.get(&run, 0).map_or(1, |state| state.lost)
+        self.runs.get(run).map_or(1, |state| state.lost)
     }
 
     /// Ends the run: what is still alive of its tree is no longer reported.
@@ -164,102 +160,24 @@ impl Kernel {
         self.watching.remove(&run);
         let _ = self.tell_attentive();
         // These may be gone already.
-        let _ = self.roots.remove(&pid);
-        let live = self.runs.get(&run, 0).map_or(0, |state| state.live);
+        let _ = self.roots.remove(pid);
+        let live = self.runs.get(run).map_or(0, |state| state.live);
         // First the run, so that no further child of it is tracked.
-        let _ = self.runs.remove(&run);
+        let _ = self.runs.remove(run);
         if live == 0 {
             return;
         }
-        let left: Vec<u32> = self
-            .tracked
-            .iter()
-            .filter_map(Result::ok)
-            .filter(|(_, task)| task.run == run)
-            .map(|(thread, _)| thread)
-            .collect();
-        for thread in left {
-            let _ = self.tracked.remove(&thread);
+        for thread in self.tracked.keys(MOST_TASKS) {
+            if self.tracked.get(thread).is_ok_and(|task| task.run == run) {
+                let _ = self.tracked.remove(thread);
+            }
         }
     }
-}
-
-fn program<'a>(
-    object: &'a mut Ebpf,
-    name: &'static str,
-) -> Result<&'a mut RawTracePoint, LoadError> {
-    Ok(object.program_mut(name).ok_or(LoadError::Missing(name))?.try_into()?)
-}
-
-fn take_map(object: &mut Ebpf, name: &'static str) -> Result<Map, LoadError> {
-    object.take_map(name).ok_or(LoadError::Missing(name))
 }
 
 /// Device (as the kernel writes it) and inode of our own name space of process numbers.
-fn own_pid_namespace() -> std::io::Result<(u64, u64)> {
+fn own_pid_namespace() -> io::Result<(u64, u64)> {
     let metadata = fs::metadata("/proc/self/ns/pid")?;
     let (major, minor) = (libc::major(metadata.dev()), libc::minor(metadata.dev()));
     Ok((u64::from(major) << 20 | u64::from(minor), metadata.ino()))
-}
-
-#[derive(Debug)]
-enum LoadError {
-    Missing(&'static str),
-    Object(EbpfError),
-    Program(ProgramError),
-    Map(MapError),
-    Io(std::io::Error),
-}
-
-impl From<EbpfError> for LoadError {
-    fn from(error: EbpfError) -> Self {
-        Self::Object(error)
-    }
-}
-
-impl From<ProgramError> for LoadError {
-    fn from(error: ProgramError) -> Self {
-        Self::Program(error)
-    }
-}
-
-impl From<MapError> for LoadError {
-    fn from(error: MapError) -> Self {
-        Self::Map(error)
-    }
-}
-
-impl From<std::io::Error> for LoadError {
-    fn from(error: std::io::Error) -> Self {
-        Self::Io(error)
-    }
-}
-
-/// One line a user can act on.
-fn explain(error: &LoadError) -> String {
-    let error: &dyn Error = match error {
-        LoadError::Missing(name) => return format!("the eBPF program lacks its part {name}"),
-        // The verifier's log is long; its last lines say what is wrong.
-        LoadError::Program(ProgramError::LoadError { io_error, verifier_log }) => {
-            let log = verifier_log.to_string();
-            let mut last: Vec<&str> = log.lines().rev().take(4).collect();
-            last.reverse();
-            return format!(
-                "the kernel refused the eBPF program ({io_error}): {}",
-                last.join("; ")
-            );
-        }
-        LoadError::Object(error) => error,
-        LoadError::Program(error) => error,
-        LoadError::Map(error) => error,
-        LoadError::Io(error) => error,
-    };
-    let mut text = format!("cannot load the eBPF program: {error}");
-    let mut source = error.source();
-    while let Some(cause) = source {
-        text.push_str(": ");
-        text.push_str(&cause.to_string());
-        source = cause.source();
-    }
-    text
 }

@@ -18,16 +18,24 @@
 //! into the ring, marks the run.
 
 mod available;
+mod bpf;
 mod decode;
 mod kernel;
+mod object;
 mod own;
 mod record;
 mod ring;
 mod socket;
 mod table;
 mod tracer;
+mod types;
 
 pub use available::available;
+
+/// Who reads the object file wants it where numbers can stand.
+#[repr(C, align(8))]
+#[allow(dead_code, reason = "a build without clang has no object file")]
+struct Aligned<T: ?Sized>(T);
 
 include!(concat!(env!("OUT_DIR"), "/ebpf_program.rs"));
 

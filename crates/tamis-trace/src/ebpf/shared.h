@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 //
 // What the program shares with user space: the table of calls, records, maps.
-// The other side is in table.rs, record.rs and load.rs.
+// The other side is in table.rs, record.rs, object.rs and kernel.rs.
 
 #pragma once
 
