@@ -51,7 +51,13 @@ pub(crate) struct PytestModel {
     ready: Vec<ReadyTest>,
     remarked: BTreeSet<String>,
     by_files: bool,
-    /// What the tests covered that ran.
+    beside: BesideRecords,
+}
+
+/// What is kept with the records of the tests that ran.
+#[derive(Debug, Default)]
+struct BesideRecords {
+    /// What they covered.
     covers: Vec<TestCover>,
     /// What they left in their process.
     left: Vec<LeftByTest>,
@@ -361,7 +367,7 @@ impl PytestModel {
     /// Keeps what tests covered with their records.
     fn keep_covers(&self, ledger: &Ledger<'_>) {
         let mut by_test: BTreeMap<&TestKey, Vec<&TestCover>> = BTreeMap::new();
-        for cover in &self.covers {
+        for cover in &self.beside.covers {
             by_test.entry(&cover.key).or_default().push(cover);
         }
         let kept = |(key, covers): (&TestKey, Vec<&TestCover>)| {
@@ -446,10 +452,10 @@ impl PytestModel {
             return self.record_unobserved(ledger, run, test);
         }
         if let Some(coverage) = test.coverage.clone() {
-            self.covers.push(TestCover { pid, key: run.test.clone(), coverage });
+            self.beside.covers.push(TestCover { pid, key: run.test.clone(), coverage });
         }
         if !test.left.is_empty() {
-            self.left.push((run.test.clone(), test.left.clone()));
+            self.beside.left.push((run.test.clone(), test.left.clone()));
         }
         let session = self.session.clone();
         let Some(host) = self.hosts.get_mut(&pid) else { return };
@@ -671,7 +677,7 @@ impl Model for PytestModel {
         self.record_ready(services.ledger, true);
         services.ledger.keep_messages();
         self.keep_covers(services.ledger);
-        left::keep(services.ledger, &self.left);
+        left::keep(services.ledger, &self.beside.left);
     }
 }
 
