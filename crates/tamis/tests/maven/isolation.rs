@@ -27,7 +27,7 @@ fn isolation(got: &Ended) -> Value {
 }
 
 fn report_of(maven: &Maven, class: &str) -> String {
-    maven.read(&format!("target/surefire-reports/TEST-p.{class}.xml"))
+    maven.read(format!("target/surefire-reports/TEST-p.{class}.xml"))
 }
 
 #[test]
