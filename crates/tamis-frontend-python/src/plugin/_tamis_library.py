@@ -126,6 +126,11 @@ def _timers(signal):
     return [(timer[0] > 0, timer[1]) for timer in map(signal.getitimer, range(3))]
 
 
+def _start_method(context):
+    default = context._default_context
+    return (default._actual_context or default._default_context).get_start_method()
+
+
 def _types(mimetypes):
     known = mimetypes._db
     if known is None:
@@ -140,6 +145,8 @@ _SETTINGS = (
     ("_signal", _timers),
     ("mimetypes", _types),
     ("calendar", lambda calendar: calendar.c.firstweekday),
+    ("multiprocessing.context", _start_method),
+    ("readline", lambda readline: readline.get_current_history_length()),
     ("faulthandler", lambda faulthandler: faulthandler.is_enabled()),
     ("tracemalloc", lambda tracemalloc: tracemalloc.is_tracing()),
 )

@@ -277,7 +277,8 @@ class ForeignState:
             if self.names.get(name) is module:
                 continue
             self.names[name] = module
-            if type(module) is types.ModuleType and name not in self.modules and not name.startswith(_AROUND):
+            is_foreign = type(module) is types.ModuleType and name not in self.modules
+            if is_foreign and (name == "pytest" or not name.startswith(_AROUND)):
                 self._add(name, vars(module))
                 for space in spaces_within(name, vars(module)):
                     self.within.add(len(self.spaces))

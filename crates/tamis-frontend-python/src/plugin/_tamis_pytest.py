@@ -48,6 +48,8 @@ RUNNERS = {"_pytest", "pytest_asyncio", "anyio", "xdist"}
 WITHOUT_EFFECT = frozenset((
     "warnings", "filters", "_showwarnmsg_impl", "_event_loop_policy", "tearDown_exceptions", "_class_cleanups",
 ))  # fmt: skip
+#: Functions of a module that no code names: attributes that are not there are asked of them.
+_ASKED_BY_PYTHON = frozenset(("__getattr__", "__dir__"))
 #: With these nothing of a test runs, or not as usual.
 OTHER_PURPOSE = ("collectonly", "setuponly", "setupplan", "showfixtures", "show_fixtures_per_test", "markers")
 
@@ -409,6 +411,8 @@ class Plugin:
         """Remembers who changed what, by the labels of it."""
         known = self.writers.setdefault(root, {})
         for labels in set(changed):
+            if labels <= _ASKED_BY_PYTHON:
+                labels = frozenset()
             if labels not in known:
                 known[labels] = Writers(labels)
             known[labels].add(owner)

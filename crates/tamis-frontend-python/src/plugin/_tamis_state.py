@@ -78,7 +78,7 @@ def _digest_of(kind):
     if kind is _ABC:
         return _registered
     if issubclass(kind, (io.StringIO, io.BytesIO)):
-        return lambda o: None if o.closed else o.getvalue()
+        return lambda o: None if o.closed else (o.getvalue(), o.tell())
     if issubclass(kind, random.Random):
         return lambda o: random.Random.getstate(o)
     if kind is itertools.count:
@@ -146,6 +146,8 @@ class Kinds:
         if digest is not None:
             self.digests[kind] = digest
             return 2
+        if kind.__name__ == "unpack_iterator":
+            return 3
         if top in _WITHOUT_STATE or kind.__name__ == "_lru_list_elem":
             return 0  # What a cache holds is shown by the cache itself.
         if all(self._is_open(base) for base in kind.__mro__):
@@ -158,6 +160,8 @@ class Kinds:
             return True
         if not base.__flags__ & _HEAP or base.__flags__ & _IMMUTABLE:
             return base.__module__ in ("typing", "abc", "builtins") and base.__name__ in ("Generic", "Protocol", "ABC")
+        if base.__module__ in sys.builtin_module_names:
+            return issubclass(base, tuple)
         file = getattr(sys.modules.get(base.__module__), "__file__", None) or ""
         return not file.endswith((".so", ".pyd"))
 
