@@ -155,7 +155,7 @@ pub(crate) struct Running {
 
 /// What is looked for besides failures.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Args)]
-#[command(next_help_heading = "How they run")]
+#[command(next_help_heading = "What is checked besides")]
 pub(crate) struct Looking {
     /// Run everything, and report what would have been skipped, and whether that would have been right
     /// [also: TAMIS_SHADOW=1]
