@@ -97,6 +97,16 @@ def _is_put_in(module):
     return not isinstance(module, types.ModuleType) or vars(module).get("__spec__") is None
 
 
+def _is_installed(module):
+    """Whether this comes with the interpreter or was installed."""
+    file = getattr(module, "__file__", None)
+    if type(file) is not str:
+        return getattr(getattr(module, "__spec__", None), "origin", None) in ("built-in", "frozen")
+    return "-packages" + os.sep in file or file.startswith(_LIBRARIES)
+
+
+#: Where the interpreter's own libraries are.
+_LIBRARIES = (os.path.dirname(os.__file__) + os.sep,)
 #: Names that are looked at only where they were touched: modules, those of `sys`, and those that need no import.
 _FIRST = (sys.modules, vars(sys), vars(builtins))
 # Without the names of signals, which cost more than the answer. Tests may put other functions in these places.
@@ -266,15 +276,20 @@ class ForeignState:
         self.names, self.spaces, self.copies = {}, list(_FIRST), [{} for _ in _FIRST]
         #: The module of each.
         self.homes = ["" for _ in _FIRST]
+        #: How many modules there were at the last look, and at the last one during a test.
+        self.counts = [None, None]
         #: The places of what is inside of a module's names.
         self.within = set()
         self.look()
 
     def look(self, during=False):
-        """Adds the modules that are new; `during` a test, whose changes until now are still to be found."""
-        self.count = len(sys.modules)
+        """Adds the modules that are new; `during` a test, whose changes until now are still to be found.
+
+        What a test loads from elsewhere than a library's folders it may expect to go before its end: it is not held.
+        """
+        self.counts[during] = len(sys.modules)
         for name, module in list(sys.modules.items()):
-            if self.names.get(name) is module:
+            if self.names.get(name) is module or (during and not _is_installed(module)):
                 continue
             self.names[name] = module
             is_foreign = type(module) is types.ModuleType and name not in self.modules
@@ -291,7 +306,7 @@ class ForeignState:
 
     def has_library(self):
         """A library that a test imports is looked at before the test can change it."""
-        if len(sys.modules) != self.count:
+        if len(sys.modules) != self.counts[True]:
             self.look(during=True)
             for module, value in settings().items():
                 self.settings.setdefault(module, value)
@@ -334,5 +349,6 @@ class ForeignState:
                     hidden.append(self.users.labels(self.homes[at]))
                 else:
                     found.append(frozenset((name,)))
-        if len(sys.modules) != self.count:
+        if len(sys.modules) != self.counts[False] or self.counts[True] is not None:
+            self.counts[True] = None
             self.look()

@@ -99,3 +99,21 @@ fn who_finds_what_is_left_for_the_first_time_runs() {
         }
     }
 }
+
+/// A module that a test loads from a temp folder goes when the test lets it go.
+#[test]
+fn what_a_test_lets_go_is_not_held() {
+    let Some(way) = ways(&["-n", "1"]).into_iter().find(|way| way.options().is_empty()) else {
+        return;
+    };
+    let text = "import gc\nimport importlib.util\nimport sys\nimport weakref\n\n\nclass Big:\n    pass\n\n\n\
+        def test_it(tmp_path):\n    (tmp_path / 'loaded.py').write_text('import wave\\n')\n    \
+        spec = importlib.util.spec_from_file_location('loaded', tmp_path / 'loaded.py')\n    \
+        module = sys.modules['loaded'] = importlib.util.module_from_spec(spec)\n    spec.loader.exec_module(module)\n    \
+        module.big = Big()\n    import mailbox\n    big = weakref.ref(module.big)\n    \
+        del sys.modules['loaded'], module, spec\n    gc.collect()\n    assert big() is None\n";
+    let project = project(&[("tests/test_it.py", text)]);
+    let words = [way.python(), "-m", "pytest", "-q"];
+    let got = project.tamis(&words);
+    assert_eq!(got.code, 0, "{}{}", String::from_utf8_lossy(&got.stdout), got.stderr);
+}
