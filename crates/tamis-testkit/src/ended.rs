@@ -3,7 +3,7 @@
 use crate::schema;
 use serde_json::Value;
 use std::collections::BTreeMap;
-use std::io::Write as _;
+use std::io::{ErrorKind, Write as _};
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Command, Output, Stdio};
 
@@ -79,8 +79,18 @@ impl From<Output> for Ended {
 }
 
 /// Runs a prepared command to its end.
+///
+/// A script that was just written may still be open for writing in a process that another test is about to start,
+/// which has it until it runs its own program.
 pub fn ended(command: &mut Command) -> Ended {
-    let output = command.output();
+    let mut output = command.output();
+    for _ in 0..200 {
+        if !output.as_ref().is_err_and(|e| e.kind() == ErrorKind::ExecutableFileBusy) {
+            break;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(10));
+        output = command.output();
+    }
     output.unwrap_or_else(|e| panic!("{:?} starts: {e}", command.get_program())).into()
 }
 
