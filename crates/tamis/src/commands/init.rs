@@ -20,9 +20,11 @@ pub(crate) fn init(print: bool) -> Result<i32> {
         ),
         Err(e) => return Err(e).with_context(|| format!("{} cannot be written", file.display())),
     }
-    crate::terminal::print(&format!(
-        "wrote {}; `tamis select` shows what would run\n",
-        file.display()
-    ));
+    let next = if text.lines().any(|line| line == "[[suite]]") {
+        "`tamis select` shows what would run"
+    } else {
+        "no tests of a known kind were found: fill in the example in it, or run a command by itself, as in `tamis make test`"
+    };
+    crate::terminal::print(&format!("wrote {}; {next}\n", file.display()));
     Ok(0)
 }

@@ -333,7 +333,7 @@ fn init_writes_settings_that_work() {
     let project = Project::with(&[("tests/a.sh", "#!/bin/sh\ntrue\n"), ("tests/b.sh", "true\n")]);
     let printed = project.answer(&["init", "--print"]);
     assert!(!project.path("tamis.toml").exists());
-    assert!(project.answer(&["init"]).contains("tamis.toml"));
+    assert!(project.answer(&["init"]).contains("tamis.toml; `tamis select` shows"));
     assert_eq!(project.read("tamis.toml"), printed);
     assert_eq!(project.selected(), ["tests/a.sh", "tests/b.sh"]);
     assert_eq!(project.ran().len(), 2);
@@ -342,7 +342,7 @@ fn init_writes_settings_that_work() {
     assert_eq!(got.code, MISTAKE);
     assert!(got.stderr.contains("is there already"), "{}", got.stderr);
     let empty = Project::new();
-    empty.answer(&["init"]);
+    assert!(empty.answer(&["init"]).contains("no tests of a known kind were found"));
     assert!(empty.answer(&["doctor"]).contains("no mistakes"));
 }
 
