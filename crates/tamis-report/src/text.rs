@@ -237,7 +237,9 @@ pub(crate) fn known_failure_text(failure: &StillFailing) -> String {
     format!("{outcome} {} (record {}{flaky})", failure.when, failure.record)
 }
 
-/// `failed with exit code 1 (still failing, 3rd run in a row)`.
+/// `failed with exit code 1 (as in the 2 recorded runs before)`.
+///
+/// Not "still failing": in between it may have been proven to pass, and been skipped.
 pub(crate) fn outcome_text(test: &TestReport) -> String {
     let Some(how) = test.outcome else {
         return test.problem().unwrap_or("did not run to an end").to_owned();
@@ -257,8 +259,11 @@ pub(crate) fn outcome_text(test: &TestReport) -> String {
     if test.failed_before == 0 || how.passed() {
         return outcome;
     }
-    let run = human::ordinal(u64::from(test.failed_before) + 1);
-    format!("{outcome} (still failing, {run} run in a row)")
+    let runs = match test.failed_before {
+        1 => "recorded run".to_owned(),
+        runs => format!("{runs} recorded runs"),
+    };
+    format!("{outcome} (as in the {runs} before)")
 }
 
 /// The first taint, and how many more there are.
@@ -557,7 +562,7 @@ tamis: 4 would run, 2 would be skipped: saves 41.2 s
         assert_eq!(
             line(&ran),
             "\
-tamis: ran ./check.sh because src/a.c changed; it failed with exit code 1 (still failing, 2nd run in a row); 1,034 inputs recorded
+tamis: ran ./check.sh because src/a.c changed; it failed with exit code 1 (as in the recorded run before); 1,034 inputs recorded
        not completely observed, will run again: read its standard input, which cannot be compared
        talks to example.org:443
 "

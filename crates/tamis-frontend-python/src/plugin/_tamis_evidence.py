@@ -269,6 +269,8 @@ def report(plugin, test, wall):
     message["modules"] = frozenset(gathering.files)
     if _asks_for_lines(plugin.watch, gathering):
         message["counts"] = "lines"
+    elif _asks_for_code(plugin.watch, gathering):
+        message["counts"] = "whole"
     if gathering.forked:
         message["all"] = _reach(plugin, gathering)
     if process:
@@ -304,6 +306,26 @@ def _asks_for_lines(watch, gathering):
             return True
         some &= some - 1
     return False
+
+
+#: Names by which code looks into the body of a function without running it, or hands it to what does.
+_CODE = frozenset((
+    "co_code", "_co_code_adaptive", "co_consts", "co_names", "co_varnames", "co_cellvars", "co_freevars", "co_nlocals",
+    "co_stacksize", "co_flags", "co_lnotab", "co_linetable", "co_exceptiontable", "_varname_from_oparg", "dis", "distb",
+    "disassemble", "Bytecode", "get_instructions", "code_info", "show_code", "findlabels", "stack_effect",
+    "getclosurevars", "marshal", "cloudpickle", "dill", "__static_attributes__",
+))  # fmt: skip
+_OBJECT = frozenset(("__code__", "f_code", "gi_code", "cr_code", "ag_code"))
+#: What a code object says of the head of its function, or of where it stands.
+_HEAD = frozenset(("co_argcount", "co_posonlyargcount", "co_kwonlyargcount", "co_name", "co_qualname", "co_filename"))
+
+
+def _asks_for_code(watch, gathering):
+    """Whether code that ran for a test looks at the code of functions: then all of its modules count as a whole."""
+    if not watch.by_function:
+        return False
+    asks = watch.mention(_CODE) | watch.mention(_OBJECT) & ~watch.mention(_HEAD)
+    return bool(asks & gathering.own_bodies())
 
 
 #: More characters of a failure are not sent. What failed stands at the end.

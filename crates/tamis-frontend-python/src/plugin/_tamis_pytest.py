@@ -54,7 +54,7 @@ _ASKED_BY_PYTHON = frozenset(("__getattr__", "__dir__"))
 OTHER_PURPOSE = ("collectonly", "setuponly", "setupplan", "showfixtures", "show_fixtures_per_test", "markers")
 
 #: Another text whenever more is seen: what was recorded when less was seen proves nothing.
-_SEES = "2026-11-19"
+_SEES = "2026-11-19, code"
 
 the = None
 

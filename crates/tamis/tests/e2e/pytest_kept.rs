@@ -315,3 +315,28 @@ fn who_asks_for_lines_runs_when_code_moves() {
     let both = ["test_code.py::test_it", "test_line.py::test_it"].map(str::to_owned);
     assert_eq!(changed(&project, "moved.py", "# above", "# above\n"), BTreeSet::from(both));
 }
+
+/// The body of a function can be looked at without being run.
+#[test]
+fn who_looks_at_code_runs_when_a_body_changes() {
+    let looks = [
+        ("consts", "assert 1 in body.value.__code__.co_consts"),
+        ("equal", "assert hash(body.value.__code__)"),
+        ("dis", "import dis\n    assert list(dis.get_instructions(body.value))"),
+        ("marshal", "import marshal\n    assert marshal.dumps(body.value.__code__)"),
+        ("closure", "import inspect\n    assert not inspect.getclosurevars(body.value).globals"),
+        ("parameters", "assert body.value.__code__.co_argcount == 0"),
+        ("name", "assert body.value.__name__ == 'value'"),
+    ];
+    let mut files = vec![("body.py".to_owned(), "def value():\n    return 1\n".to_owned())];
+    for (name, look) in looks {
+        let text = format!("import body\n\n\ndef test_it():\n    {look}\n");
+        files.push((format!("test_{name}.py"), text));
+    }
+    let Some(project) = project_with(&files) else { return };
+    assert_eq!(runs_of(&project).len(), looks.len());
+    let expected = ["consts", "equal", "dis", "marshal", "closure"];
+    let expected = expected.map(|name| format!("test_{name}.py::test_it"));
+    assert_eq!(changed(&project, "body.py", "return 1", "return 2"), BTreeSet::from(expected));
+    assert!(changed(&project, "body.py", "return 2", "return 2  # as ever").is_empty());
+}
