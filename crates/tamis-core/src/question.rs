@@ -45,6 +45,8 @@ pub enum Scheme {
     Filter(Hash),
     /// The index of git by its entries, without what git writes anew to be quicker.
     GitIndex,
+    /// `pyvenv.cfg` without the line that says by which command the environment was made.
+    Venv,
 }
 
 impl Scheme {
@@ -77,6 +79,7 @@ impl Scheme {
             Self::Class => (14, 0),
             Self::Filter(h) => (15, h.0),
             Self::GitIndex => (24, 0),
+            Self::Venv => (25, 0),
         }
     }
 
@@ -99,6 +102,7 @@ impl Scheme {
             14 => Self::Class,
             15 => Self::Filter(Hash(parameter)),
             24 => Self::GitIndex,
+            25 => Self::Venv,
             _ => return None,
         })
     }
@@ -124,6 +128,7 @@ impl fmt::Display for Scheme {
             Self::Class => "class",
             Self::Filter(_) => "filter",
             Self::GitIndex => "git-index",
+            Self::Venv => "venv",
         })
     }
 }

@@ -437,6 +437,7 @@ impl Fingerprinter {
             Scheme::Toml => by_meaning(file, Format::Toml),
             Scheme::Text => by_meaning(file, Format::Text),
             Scheme::GitIndex => by_meaning(file, Format::GitIndex),
+            Scheme::Venv => by_meaning(file, Format::Venv),
             Scheme::Bytecode => bytecode(file, content),
             Scheme::Class => by_meaning(file, Format::Class),
             Scheme::Command(id) => self.by_command(id, path, file).map(content),

@@ -33,10 +33,14 @@ function bottomLabels(svg, width, height, labels, x) {
   const wide = 14 + 7 * Math.max(...labels.map((label) => label.length));
   const step = Math.max(1, Math.ceil(wide / room));
   const last = labels.length - 1;
+  let taken = Infinity;
   for (let n = last; n >= 0; n -= step) {
     const half = (wide - 14) / 2;
     const at = Math.max(MARGIN.left + half - 20, Math.min(width - half - 2, x(n)));
     if (n < last && at > x(n) + half) break;
+    // The last one is moved to the left where it would be cut, and may then be where another would be.
+    if (at + half > taken - 4) continue;
+    taken = at - half;
     svg.append(el("text", { x: at, y: height - 8, "text-anchor": "middle" }, labels[n]));
   }
 }

@@ -18,7 +18,8 @@ function viewRun(data, state) {
 }
 
 function pickRun(data, state) {
-  const label = (run) => `${run.name}${run.options.map((o) => " " + o).join("")} · ${moment(run.at)}${run.figures.failed ? ` · ${run.figures.failed} failed` : ""}`;
+  const outcome = (f) => [f.failed - f.flaky && ` · ${f.failed - f.flaky} failed`, f.flaky && ` · ${f.flaky} flaky`].filter(Boolean).join("");
+  const label = (run) => `${run.name}${run.options.map((o) => " " + o).join("")} · ${moment(run.at)}${outcome(run.figures)}`;
   const select = el("select", { id: "run", onchange: (e) => { state.run = Number(e.target.value); show("run"); byId("run").focus(); } },
     data.runs.map((run, n) => el("option", { value: n, selected: n === state.run }, label(run))));
   return el("div", { class: "pick" }, el("label", { for: "run" }, "The last run of:"), select);
@@ -36,15 +37,15 @@ function showVerdict(run) {
 
 function tiles(run) {
   const f = run.figures;
-  const tile = (kind, value, text, state) => el(state === undefined ? "div" : "button", { class: "tile " + kind, type: state === undefined ? null : "button", onclick: state === undefined ? null : () => filterBy({ states: state }) }, el("b", {}, value), el("span", {}, text));
+  const tile = (kind, value, text, state) => el(state === undefined ? "div" : "button", { class: "tile " + kind, type: state === undefined ? null : "button", onclick: state === undefined ? null : () => filterBy({ states: state }) }, el("b", {}, value), el("span", {}, ...[text].flat()));
   const share = f.times.saved_us ? `saved of ${time(f.times.saved_us + f.times.ran_us)} (${percent(f.times.saved_us, f.times.saved_us + f.times.ran_us)})` : "saved";
   return el("div", { class: "tiles" },
     tile("ran", number(f.ran), `ran of ${counted(f.total, "test", "tests")}`, [0, 2, 3]),
-    tile(f.failed ? "failed" : "", number(f.failed), f.flaky ? `failed, ${f.flaky} of them flaky` : "failed", [0, 2]),
+    tile(f.failed ? "failed" : "", number(f.failed - f.flaky), f.flaky ? `failed, and ${f.flaky} flaky` : "failed", [0, 2]),
     f.unfinished ? tile("failed", number(f.unfinished), "did not end", [1]) : null,
     tile("", number(f.skipped), "skipped, each with a proof", [4]),
     tile("saved", time(f.times.saved_us), share),
-    tile("", time(f.times.wall_us), `took in all, ${moment(run.at)}`));
+    tile("", time(f.times.wall_us), ["took in all, ", el("span", { class: "whole" }, moment(run.at))]));
 }
 
 function split(run) {

@@ -2,7 +2,11 @@
 //!
 //! ```text
 //! cargo run --release -p tamis-remote --example measure -- [URL] [RUNS WRITERS]...
+//! cargo run --release -p tamis-remote --example measure -- [URL] suite TESTS
 //! ```
+//!
+//! `suite`: one suite of so many tests, all of which one machine ran; then one in fifty of them anew, and what a second machine
+//! pulls after each.
 //!
 //! Each run pushes 20 records of 1,000 tests; a test looked at 50 of 5,000 files. Without a URL a folder is used that
 //! is removed at the end. An S3 server is found by AWS_ENDPOINT_URL and its like.
@@ -126,6 +130,53 @@ fn measure(url: &str, project: &str, runs: usize, writers: usize) {
     );
 }
 
+/// One suite of many tests: a cold pull, a warm one with something new, and a warm one with nothing new.
+fn suite(url: &str, tests: usize) {
+    let key = SecretKey::from_bytes(&[1; 32]);
+    let text = format!(
+        "[remote]\nurl = '{url}'\nproject = 'suite-{tests}'\nread = ['main']\nwrite = 'main'\ntrusted-keys = ['{}']\n",
+        key.public()
+    );
+    let settings =
+        tamis_settings::parse(text.as_bytes(), Path::new("tamis.toml")).expect("settings");
+    let settings = settings.remote.expect("a remote");
+    let (ci, dev) =
+        (machine(&settings, &key), machine(&settings, &SecretKey::from_bytes(&[2; 32])));
+    let push = |step: usize, version: usize| {
+        for some in (0..tests).step_by(step).collect::<Vec<_>>().chunks(2_000) {
+            let runs: Vec<Run> = some.iter().map(|&test| one(test, version)).collect();
+            ci.store.append_many(&runs).expect("records");
+        }
+        let (before, began) = (ci.remote.place().requests(), Instant::now());
+        let done = ci.remote.push(&ci.store, "main", &key, long()).expect("a push");
+        let requests = ci.remote.place().requests() - before;
+        println!(
+            "push of {} records: {requests} requests, {} kB, {:.2} s",
+            done.records,
+            done.bytes / 1_000,
+            began.elapsed().as_secs_f64()
+        );
+    };
+    let pull = |what: &str| {
+        let (before, read, began) =
+            (dev.remote.place().requests(), dev.remote.place().traffic().0, Instant::now());
+        let pulled = dev.remote.pull(&dev.store, Wish::default(), long());
+        assert!(pulled.failed.is_empty() && pulled.refused.is_empty(), "{pulled:?}");
+        let requests = dev.remote.place().requests() - before;
+        let kilobytes = (dev.remote.place().traffic().0 - read) / 1_000;
+        println!(
+            "{what}: {requests} requests, {kilobytes} kB, {:.2} s, {} records",
+            began.elapsed().as_secs_f64(),
+            pulled.records
+        );
+    };
+    push(1, 0);
+    pull("cold pull");
+    push(50, 1);
+    pull("warm pull, one in fifty is new");
+    pull("warm pull, nothing is new");
+}
+
 fn main() {
     let words: Vec<String> = std::env::args().skip(1).collect();
     let folder = tempfile::tempdir().expect("a folder");
@@ -133,6 +184,11 @@ fn main() {
         Some((url, rest)) if url.contains("://") => (url.clone(), rest.to_vec()),
         _ => (format!("file://{}", folder.path().display()), words),
     };
+    if let [word, tests] = rest.as_slice()
+        && word == "suite"
+    {
+        return suite(&url, tests.parse().expect("a number"));
+    }
     let numbers: Vec<usize> = rest.iter().filter_map(|word| word.parse().ok()).collect();
     let usual = [1, 1, 100, 1, 100, 100, 10_000, 1, 10_000, 100];
     let numbers = if numbers.len() < 2 { usual.to_vec() } else { numbers };

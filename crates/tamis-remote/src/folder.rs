@@ -5,11 +5,15 @@
 //! is one already (or a rename that does not replace, where the file system knows no links). That
 //! needs no lock, so nobody who dies holds anything, and it holds on network file systems. Older numbers
 //! stay for a day: a writer that slept through the others' work finds its number taken.
+//!
+//! What is made here has the permissions of the folder itself, whatever the umask of the user who makes it: else the others who may
+//! write into that folder could not write beside what the first one made.
 
 use crate::error::RemoteError;
 use crate::place::{Deadline, Found, Listed, Place, Version};
 use std::fs;
 use std::io::{ErrorKind, Write};
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime};
@@ -48,7 +52,9 @@ impl Folder {
         if !made {
             return Err(RemoteError::Place(format!("{} is not there", self.root.display())));
         }
-        fs::create_dir_all(folder).map_err(|e| failed(folder, &e))?;
+        let mode =
+            fs::metadata(&self.root).map_err(|e| failed(&self.root, &e))?.permissions().mode();
+        self.make(folder, mode).map_err(|e| failed(folder, &e))?;
         let nanos = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         let host = fs::read_to_string("/proc/sys/kernel/random/uuid").unwrap_or_default();
@@ -58,6 +64,8 @@ impl Folder {
         let write = || {
             let mut new = fs::OpenOptions::new().write(true).create_new(true).open(&file)?;
             new.write_all(bytes)?;
+            // Not every file system has permissions.
+            let _ = new.set_permissions(fs::Permissions::from_mode(mode & 0o666));
             new.sync_data()
         };
         write().map_err(|e| {
@@ -66,6 +74,24 @@ impl Folder {
         })?;
         self.written.fetch_add(bytes.len() as u64, Ordering::Relaxed);
         Ok(file)
+    }
+
+    /// Makes a folder below the root, and those above it.
+    fn make(&self, folder: &Path, mode: u32) -> std::io::Result<()> {
+        if folder.is_dir() || folder == self.root {
+            return Ok(());
+        }
+        if let Some(above) = folder.parent() {
+            self.make(above, mode)?;
+        }
+        match fs::create_dir(folder) {
+            Ok(()) => {
+                let _ = fs::set_permissions(folder, fs::Permissions::from_mode(mode & 0o7777));
+                Ok(())
+            }
+            Err(e) if e.kind() == ErrorKind::AlreadyExists => Ok(()),
+            Err(e) => Err(e),
+        }
     }
 
     fn read(&self, path: &Path) -> Result<Option<Vec<u8>>, RemoteError> {
@@ -232,5 +258,30 @@ impl Place for Folder {
 
     fn traffic(&self) -> (u64, u64) {
         (self.read.load(Ordering::Relaxed), self.written.load(Ordering::Relaxed))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whoever_may_write_into_the_folder_may_write_into_all_of_it() {
+        let root = tempfile::tempdir().unwrap();
+        let until = Deadline::within(Duration::from_secs(60));
+        let mode = |path: &str| {
+            fs::metadata(root.path().join(path)).unwrap().permissions().mode() & 0o7777
+        };
+        for (given, of_files) in [(0o2777, 0o666), (0o2770, 0o660), (0o700, 0o600)] {
+            fs::set_permissions(root.path(), fs::Permissions::from_mode(given)).unwrap();
+            let place = Folder::new(root.path().into());
+            place.put(&format!("v{given}/packs/a"), b"a", until).unwrap();
+            assert!(place.replace(&format!("v{given}/heads/main"), b"b", None, until).unwrap());
+            for folder in ["", "/packs", "/heads", "/heads/main"] {
+                assert_eq!(mode(&format!("v{given}{folder}")), given, "{folder}");
+            }
+            assert_eq!(mode(&format!("v{given}/packs/a")), of_files);
+            assert_eq!(mode(&format!("v{given}/heads/main/1")), of_files);
+        }
     }
 }

@@ -153,6 +153,8 @@ impl Git {
             OsStr::new("add"),
             OsStr::new("--detach"),
             OsStr::new("--force"),
+            // Each revision says by itself why it cannot be checked out.
+            OsStr::new("--no-checkout"),
             tree.as_os_str(),
             OsStr::new(commit),
         ])?;
@@ -173,7 +175,13 @@ impl Git {
     /// The work tree at a commit, as a fresh checkout has it; what git ignores stays, unless `all`.
     pub(crate) fn check_out(tree: &Path, commit: &str, all: bool) -> Result<()> {
         let git = Self { folder: tree.to_path_buf(), shallow: false, prefix: String::new() };
-        git.asked(["checkout", "--quiet", "--force", "--detach", commit])?;
+        let checked_out = git.asked(["checkout", "--quiet", "--force", "--detach", commit]);
+        if checked_out.is_err() && git.lacks_lfs(tree, commit) {
+            return checked_out
+                .map(drop)
+                .context("it has files in Git LFS, and git-lfs is not installed");
+        }
+        checked_out?;
         git.asked(["clean", "-ffdq", if all { "-x" } else { "-q" }])?;
         if tree.join(".gitmodules").is_file() {
             let words = ["submodule", "--quiet", "update", "--init", "--recursive", "--force"];
@@ -183,10 +191,12 @@ impl Git {
     }
 
     /// Whether files are kept by Git LFS and git has no `lfs` here, so that only pointers are checked out.
-    pub(crate) fn lacks_lfs(tree: &Path) -> bool {
+    pub(crate) fn lacks_lfs(&self, tree: &Path, commit: &str) -> bool {
         let git = Self { folder: tree.to_path_buf(), shallow: false, prefix: String::new() };
-        let attributes = std::fs::read_to_string(tree.join(".gitattributes")).unwrap_or_default();
-        attributes.contains("filter=lfs") && git.asked(["lfs", "version"]).is_err()
+        // In whichever folder it says so.
+        let words = ["grep", "-q", "filter=lfs", commit, "--", ":(top,glob)**/.gitattributes"];
+        let kept = git.run(words).is_ok_and(|answer| answer.status.success());
+        kept && self.asked(["lfs", "version"]).is_err()
     }
 }
 

@@ -75,13 +75,6 @@ pub fn replay(
     let Some(first) = found.replay.revisions.first() else { bail!("there is no revision") };
     git.remove_tree(&place.tree());
     git.make_tree(&place.tree(), first)?;
-    if Git::lacks_lfs(&place.tree()) {
-        let text = "files in Git LFS are checked out as pointers: git-lfs is not installed";
-        tell(&Progress::Remark(text.into()));
-    }
-    if git.has(first, ".gitmodules") {
-        tell(&Progress::Remark("submodules are checked out with each revision".into()));
-    }
     tell(&Progress::Begins { replay: &found.replay, done: found.revisions.len() });
     let ended = all(setting, &git, &place, (&caller, &kept), (&file, &mut found), tell);
     git.remove_tree(&place.tree());
@@ -209,6 +202,7 @@ fn all(
     tell: &dyn Fn(&Progress<'_>),
 ) -> Result<()> {
     let mut before = details(file).pop();
+    let mut peculiar = Peculiar::default();
     let revisions = found.replay.revisions.clone();
     let (began, mut ran) = (Instant::now(), 0_u32);
     for (n, commit) in revisions.iter().enumerate() {
@@ -232,6 +226,7 @@ fn all(
                 .map(|language| mutants::Wanted { many: found.replay.mutants, language }),
         };
         let Done { line, details, bare_seconds } = stage.run(commit, before.as_ref())?;
+        peculiar.tell(git, &place.tree(), commit, tell);
         if let Some(details) = &details {
             append_line(&Place::details(file), &serde_json::to_string(details)?)?;
         } else {
@@ -251,6 +246,31 @@ fn all(
         before = details.or(before);
     }
     Ok(())
+}
+
+/// What is in some revisions that git does not keep itself, said at the first of them.
+#[derive(Debug, Default)]
+struct Peculiar {
+    lfs: bool,
+    submodules: bool,
+}
+
+impl Peculiar {
+    fn tell(&mut self, git: &Git, tree: &Path, commit: &str, tell: &dyn Fn(&Progress<'_>)) {
+        let short = &commit[..commit.len().min(10)];
+        if !self.lfs && git.lacks_lfs(tree, commit) {
+            self.lfs = true;
+            tell(&Progress::Remark(format!(
+                "from {short} on, files in Git LFS are checked out as pointers: git-lfs is not installed"
+            )));
+        }
+        if !self.submodules && git.has(commit, ".gitmodules") {
+            self.submodules = true;
+            tell(&Progress::Remark(format!(
+                "from {short} on, submodules are checked out with each revision"
+            )));
+        }
+    }
 }
 
 /// What tests did in the revisions that ran, in their order.

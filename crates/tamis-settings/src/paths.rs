@@ -285,6 +285,9 @@ impl PathRules {
             if is_git_index(path) {
                 return RuleAnswer::As(Scheme::GitIndex);
             }
+            if path.file_name() == Some(OsStr::new("pyvenv.cfg")) {
+                return RuleAnswer::As(Scheme::Venv);
+            }
         }
         RuleAnswer::Default
     }
@@ -638,6 +641,18 @@ mod tests {
         }
         let off = rules("[tamis]\ndefault-rules = false");
         assert_eq!(ask(&off, "/home/ann/app/.git/index"), COUNTS);
+    }
+
+    #[test]
+    fn what_makes_a_folder_a_virtual_environment() {
+        let (on, off) = (rules(""), rules("[tamis]\ndefault-rules = false"));
+        for path in ["/home/ann/app/.venv/pyvenv.cfg", "/opt/tools/pyvenv.cfg"] {
+            assert_eq!(ask(&on, path), RuleAnswer::As(Scheme::Venv));
+            assert_eq!(ask(&off, path), COUNTS);
+        }
+        assert_eq!(ask(&on, "/home/ann/app/pyvenv.cfg.old"), COUNTS);
+        let own = rules("[[rule]]\npath='**/pyvenv.cfg'\nas='raw'");
+        assert_eq!(ask(&own, "/home/ann/app/.venv/pyvenv.cfg"), RuleAnswer::As(Scheme::Raw));
     }
 
     #[test]

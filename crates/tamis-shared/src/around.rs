@@ -1,9 +1,8 @@
 //! Before and after a run.
 
-use crate::is_off;
+use crate::{is_off, pushing};
 use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
-use std::sync::mpsc;
 use std::time::Duration;
 use tamis_core::Notices;
 use tamis_project::Project;
@@ -42,17 +41,12 @@ pub fn pull_before(project: &Project, offline: bool, notices: &dyn Notices) {
     else {
         return;
     };
-    let (send, receive) = mpsc::channel();
     let time = settings.pull_timeout;
     // A thread of its own: a folder on a dead server cannot be asked with a deadline.
-    let worker = std::thread::Builder::new().name("tamis-pull".into()).spawn(move || {
-        let _ = send.send(remote.pull(&store, Wish::default(), Deadline::within(time)));
-    });
-    // The worker keeps to the time by itself where it can; this is for where it cannot.
-    let patience = time + Duration::from_millis(50);
-    match worker.map(|_| receive.recv_timeout(patience)) {
-        Ok(Ok(pulled)) => tell(&pulled, notices),
-        _ => notices.warn(format!(
+    let work = move || remote.pull(&store, Wish::default(), Deadline::within(time));
+    match pushing::within(time, "tamis-pull", work) {
+        Some(pulled) => tell(&pulled, notices),
+        None => notices.warn(format!(
             "the shared store gave no answer within {}: it is decided without what is new there",
             seconds(time)
         )),
@@ -95,7 +89,8 @@ pub fn push_after(project: &Project, offline: bool, notices: &dyn Notices) {
     }
     let records = counted(new as u64, "new record", "new records");
     if settings.push == Push::Wait {
-        let told = match crate::pushing::push(project, &store, &remote, &scope) {
+        let told = match pushing::push_within(&project.paths, store, remote, &scope, pushing::WAIT)
+        {
             Ok(text) => text,
             Err(error) => format!(
                 "{records} could not be pushed to {scope} and stay here for the next time: {error}"

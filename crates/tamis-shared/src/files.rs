@@ -44,7 +44,9 @@ pub(crate) fn export(
         called = "redacted".into();
     }
     let packed = pack::write(&shipment, (&called, SCOPE), &key, redact)?;
-    tamis_private::write(file, &packed).with_context(|| file.display().to_string())?;
+    // A name alone is a file of this folder.
+    let place = std::path::absolute(file).with_context(|| file.display().to_string())?;
+    tamis_private::write(&place, &packed).with_context(|| file.display().to_string())?;
     let records = counted(shipment.records.len() as u64, "record", "records");
     let text = format!("wrote {records} to {} ({})\n", file.display(), bytes(packed.len() as u64));
     let line = StoreLine {
@@ -64,8 +66,15 @@ pub(crate) fn merge(
     let store = project.open_store(notices).context("there is no store to work with")?;
     let (mut new, mut known) = (0, 0);
     for path in stores {
-        let shipment =
-            if path.is_dir() { of_store(project, path)? } else { of_file(project, path)? };
+        let shipment = if path.is_dir() {
+            let other = open_other(project, path)?;
+            store
+                .take_checks(&other)
+                .context("what was checked by --shadow and --audit cannot be taken in")?;
+            other.ship(&other.believed_records()?, &remote::KINDS, &Some)?
+        } else {
+            of_file(project, path)?
+        };
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         let taken = store.take_in(&shipment, &Origin::Named(name.into_owned()))?;
         new += taken.records;
@@ -81,7 +90,7 @@ pub(crate) fn merge(
 }
 
 /// A store of this user: as it is, since nothing leaves the machine.
-fn of_store(project: &Project, folder: &Path) -> Result<Shipment> {
+fn open_other(project: &Project, folder: &Path) -> Result<Store> {
     let distrust = tamis_private::check_below(&folder.join("tamis.db"), project.root()).err();
     if let Some(distrust) = distrust {
         bail!(
@@ -95,7 +104,7 @@ fn of_store(project: &Project, folder: &Path) -> Result<Shipment> {
     let opened = Store::open_existing(folder)?;
     let (store, _) = opened.with_context(|| format!("{} is no store", folder.display()))?;
     store.believe(project.believed.clone());
-    Ok(store.ship(&store.believed_records()?, &remote::KINDS, &Some)?)
+    Ok(store)
 }
 
 fn of_file(project: &Project, file: &Path) -> Result<Shipment> {

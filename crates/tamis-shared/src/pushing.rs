@@ -4,16 +4,20 @@ use anyhow::{Context as _, Result};
 use std::fmt::Write as _;
 use std::fs::File;
 use std::path::Path;
+use std::sync::mpsc;
 use std::time::Duration;
-use tamis_project::Project;
+use tamis_core::PathMap;
 use tamis_remote::Remote;
 use tamis_remote::keys::SecretKey;
 use tamis_remote::place::Deadline;
 use tamis_report::human::{bytes, counted};
 use tamis_store::Store;
 
-/// How long a push may take, in the background or not.
-const PUSH: Duration = Duration::from_secs(10 * 60);
+/// How long a push may take that nobody waits for, or that somebody called by its name.
+pub(crate) const LONG: Duration = Duration::from_secs(10 * 60);
+
+/// How long a run with `push = "wait"` waits for it.
+pub(crate) const WAIT: Duration = Duration::from_secs(60);
 
 /// The turn of one process of a store to push; others wait.
 #[derive(Debug)]
@@ -42,17 +46,18 @@ impl Turn {
 
 /// Pushes, one process at a time, and remembers how it went.
 pub(crate) fn push(
-    project: &Project,
+    paths: &PathMap,
     store: &Store,
     remote: &Remote,
     scope: &str,
+    time: Duration,
 ) -> Result<String> {
-    let until = Deadline::within(PUSH);
+    let until = Deadline::within(time);
     let _turn = Turn::wait(store.dir(), until)?;
     let key = SecretKey::of_this_machine()?;
     // With the key that has just been made, perhaps.
     let settings = &remote.settings;
-    let remote = Remote::with_key(settings, &project.paths, Some(key.public()))?;
+    let remote = Remote::with_key(settings, paths, Some(key.public()))?;
     let result = remote.push(store, scope, &key, until);
     let text = match &result {
         Ok(pushed) if pushed.packs == 0 => format!("nothing new to push to {scope}"),
@@ -72,4 +77,30 @@ pub(crate) fn push(
     remote.remember(store, scope, &memory);
     result?;
     Ok(text)
+}
+
+/// The same, and no longer than that in any case: a folder on a dead server cannot be asked with a deadline.
+pub(crate) fn push_within(
+    paths: &PathMap,
+    store: Store,
+    remote: Remote,
+    scope: &str,
+    time: Duration,
+) -> Result<String> {
+    let (paths, scope) = (paths.clone(), scope.to_owned());
+    within(time, "tamis-push", move || push(&paths, &store, &remote, &scope, time))
+        .unwrap_or_else(|| Err(tamis_remote::RemoteError::Late(time).into()))
+}
+
+/// What a piece of work gives that keeps to the time by itself where it can; `None` where it did not.
+pub(crate) fn within<T: Send + 'static>(
+    time: Duration,
+    name: &str,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Option<T> {
+    let (send, receive) = mpsc::channel();
+    let worker = std::thread::Builder::new().name(name.into()).spawn(move || {
+        let _ = send.send(work());
+    });
+    worker.ok().and_then(|_| receive.recv_timeout(time + Duration::from_millis(50)).ok())
 }

@@ -1,7 +1,7 @@
 //! How the machines of one run come to the same split of what has to run (`--shard`): the first one fixes it in the scope
 //! that they write.
 
-use crate::is_off;
+use crate::{is_off, pushing};
 use tamis_project::Project;
 use tamis_remote::Remote;
 use tamis_remote::keys::SecretKey;
@@ -22,14 +22,20 @@ pub fn fix(project: &Project, offline: bool) -> Option<Box<Fix>> {
     settings.write.as_ref()?;
     let paths = project.paths.clone();
     Some(Box::new(move |name, proposal| {
-        let fixed = || -> anyhow::Result<Vec<u8>> {
+        let (settings, paths) = (settings.clone(), paths.clone());
+        let (name, proposal) = (name.to_owned(), proposal.to_vec());
+        let time = settings.pull_timeout;
+        let fixed = move || -> anyhow::Result<Vec<u8>> {
             let key = SecretKey::of_this_machine()?;
             let remote = Remote::with_key(&settings, &paths, Some(key.public()))?;
             let scope = remote.write_scope();
             let scope = scope.ok_or_else(|| anyhow::anyhow!("the branch is not known"))?;
-            let until = Deadline::within(settings.pull_timeout);
-            Ok(remote.fix((&scope, name), proposal, &key, until)?)
+            let until = Deadline::within(time);
+            Ok(remote.fix((&scope, &name), &proposal, &key, until)?)
         };
-        fixed().map_err(|error| format!("{error:#}"))
+        // A folder on a dead server cannot be asked with a deadline.
+        let late = || Err(tamis_remote::RemoteError::Late(time).into());
+        let fixed = pushing::within(time, "tamis-split", fixed).unwrap_or_else(late);
+        fixed.map_err(|error| format!("{error:#}"))
     }))
 }

@@ -1,7 +1,7 @@
 //! The verbs of `tamis store`.
 
 use crate::answer::{Answer, line};
-use crate::pushing::push;
+use crate::pushing::{self, push};
 use crate::words::{StoreArguments, StoreVerb};
 use crate::{files, is_off};
 use anyhow::{Context as _, Result, bail};
@@ -52,7 +52,7 @@ pub fn answer(
         }
         StoreVerb::Push => {
             let scope = written(&remote)?;
-            let text = push(project, &store, &remote, &scope)?;
+            let text = push(&project.paths, &store, &remote, &scope, pushing::LONG)?;
             let line = StoreLine { scope: Some(scope), ..line("pushed") };
             Ok(Answer::of(text + "\n", line))
         }

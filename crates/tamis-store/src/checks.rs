@@ -1,7 +1,8 @@
 //! What was checked by running tests that could have been skipped, in files beside the database: the numbers of each
 //! call, when each test was last checked, misses until they are acknowledged, and whether skipping is off.
 //!
-//! They are in the store's folder, so that they travel with it from one CI job to the next and add up. Dropping
+//! They are in the store's folder, so that they travel with it from one CI job to the next and add up; what jobs had side by
+//! side comes together by [`Store::take_checks`]. Dropping
 //! records (`tamis clean`) leaves them: that a skip was wrong is still true.
 
 use crate::store::Store;
@@ -81,13 +82,55 @@ impl Store {
         }
         let mut all = self.last_checked();
         all.extend(keys.iter().map(|key| (Self::check_id(key), now_ms)));
+        self.write_checked(&all);
+    }
+
+    fn write_checked(&self, all: &LastChecked) {
         let mut lines: Vec<String> =
             all.iter().map(|(id, when)| format!("{id:016x} {when}\n")).collect();
         lines.sort_unstable();
         let _ = tamis_private::write(&self.dir().join(TESTS), lines.concat().as_bytes());
     }
 
-    /// Keeps a miss until [`Store::drop_misses`]. The caller says what is in it.
+    /// Takes in what was checked with another store: calls that are not known here, the latest moment of each test, misses, and
+    /// that skipping is off. Both may have begun as copies of one store. What was acknowledged here and not there is open again.
+    pub fn take_checks(&self, other: &Self) -> std::io::Result<()> {
+        let mut here: HashMap<String, usize> = HashMap::new();
+        for line in self.lines(CALLS) {
+            *here.entry(line).or_default() += 1;
+        }
+        for line in other.lines(CALLS) {
+            match here.get_mut(&line).filter(|left| **left > 0) {
+                Some(left) => *left -= 1,
+                None => {
+                    let when = line.split(' ').next().and_then(|when| when.parse().ok());
+                    self.add_line(CALLS, when.unwrap_or_default(), &line);
+                }
+            }
+        }
+        let mut all = other.last_checked();
+        if !all.is_empty() && self.make_folder(FOLDER) {
+            for (id, when) in self.last_checked() {
+                let latest = all.entry(id).or_default();
+                *latest = when.max(*latest);
+            }
+            self.write_checked(&all);
+        }
+        let entries = std::fs::read_dir(other.dir().join(MISSES)).into_iter().flatten().flatten();
+        for entry in entries {
+            if !self.dir().join(MISSES).join(entry.file_name()).exists() {
+                let name = entry.file_name();
+                self.add_miss(&name.to_string_lossy(), &std::fs::read(entry.path())?)?;
+            }
+        }
+        match std::fs::read(other.dir().join(TRIPPED)) {
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),
+            // What cannot be read counts, for every version.
+            by => self.trip(&String::from_utf8_lossy(&by.unwrap_or_default())),
+        }
+    }
+
+    /// Keeps a miss until [`Store::resolve_misses`]. The caller says what is in it.
     pub fn add_miss(&self, name: &str, bytes: &[u8]) -> std::io::Result<()> {
         if !self.make_folder(MISSES) {
             return Err(std::io::Error::other("the store cannot be written"));
@@ -170,6 +213,39 @@ mod tests {
         let known = store.last_checked();
         assert_eq!(known.get(&Store::check_id(&a)), Some(&5));
         assert_eq!(known.get(&Store::check_id(&b)), Some(&7));
+    }
+
+    #[test]
+    fn what_jobs_had_side_by_side_comes_together() {
+        let folder = tempfile::tempdir().unwrap();
+        let open = |name: &str| Store::open(&folder.path().join(name)).unwrap().0;
+        let (a, b) = (open("a"), open("b"));
+        let one = |checked| CheckNumbers { checked, ..Default::default() };
+        let (first, second) = (TestKey::item("s", "a", "."), TestKey::item("s", "b", "."));
+        // Both begin with the same call.
+        for store in [&a, &b] {
+            store.add_checks(9_000, one(5));
+            store.set_checked(9_000, &[&first]);
+        }
+        a.add_checks(10_000, one(7));
+        a.set_checked(10_000, &[&first]);
+        b.add_checks(9_000, one(5));
+        b.add_checks(11_000, CheckNumbers { missed: 1, ..one(3) });
+        b.set_checked(11_000, &[&second]);
+        b.add_miss("m", b"one").unwrap();
+        b.trip("1").unwrap();
+        for _ in 0..2 {
+            a.take_checks(&b).unwrap();
+            let found = a.checks();
+            assert_eq!((found.calls, found.checked, found.missed), (4, 20, 1));
+            let known = a.last_checked();
+            assert_eq!(known.get(&Store::check_id(&first)), Some(&10_000));
+            assert_eq!(known.get(&Store::check_id(&second)), Some(&11_000));
+            assert_eq!(a.misses(), [b"one".to_vec()]);
+            assert!(a.is_tripped("1"));
+        }
+        b.take_checks(&a).unwrap();
+        assert_eq!(b.checks(), a.checks());
     }
 
     #[test]

@@ -10,6 +10,7 @@ mod git_index;
 mod json;
 mod text;
 mod toml;
+mod venv;
 mod xml;
 
 use tamis_core::Hash;
@@ -25,6 +26,7 @@ pub(crate) enum Format {
     Text,
     Class,
     GitIndex,
+    Venv,
 }
 
 impl Format {
@@ -36,6 +38,7 @@ impl Format {
             Self::Text => Some(text::hash(bytes)),
             Self::Class => class::hash(bytes),
             Self::GitIndex => git_index::hash(bytes),
+            Self::Venv => venv::hash(bytes),
         };
         match parsed {
             Some(hash) => Hash::of_parts([self.domain(), b"parsed", &hash.0.to_le_bytes()]),
@@ -56,6 +59,7 @@ impl Format {
             Self::Text => b"text",
             Self::Class => b"class",
             Self::GitIndex => b"git-index",
+            Self::Venv => b"venv",
         }
     }
 }
@@ -65,8 +69,15 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    const ALL: [Format; 6] =
-        [Format::Xml, Format::Json, Format::Toml, Format::Text, Format::Class, Format::GitIndex];
+    const ALL: [Format; 7] = [
+        Format::Xml,
+        Format::Json,
+        Format::Toml,
+        Format::Text,
+        Format::Class,
+        Format::GitIndex,
+        Format::Venv,
+    ];
 
     #[test]
     fn what_does_not_parse_counts_by_its_bytes() {

@@ -74,7 +74,7 @@ fn the_first_look(browser: &Browser) {
     );
     let tiles = browser.text("return document.querySelector('.tiles').innerText;");
     for part in
-        ["ran of 61 tests", "failed, 1 of them flaky", "did not end", "skipped, each with a proof"]
+        ["ran of 61 tests", "failed, and 1 flaky", "did not end", "skipped, each with a proof"]
     {
         assert!(tiles.contains(part), "{tiles}");
     }

@@ -2,8 +2,10 @@
 //! pushes to a branch; somebody from outside forges.
 
 use std::fs;
-use std::path::Path;
-use tamis_testkit::{Ended, Project, ended, wait_for};
+use std::net::{TcpListener, TcpStream};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use tamis_testkit::{Ended, Project, ended, need, wait_for};
 
 const SUITE: &str = "[[suite]]\nname = 's'\neach = 'tests/*.sh'\nrun = 'sh {}'\n";
 
@@ -101,6 +103,116 @@ fn a_day_of_a_team() {
     assert_eq!(guest.ran(), Vec::<String>::new());
     let got = guest.tamis(&["store", "push"]);
     assert!(got.code == 125 && got.stderr.contains("only reads"), "{}", said(&got));
+}
+
+/// An S3 server with a bucket called `cache`; ended with the test.
+struct Bucket {
+    child: Child,
+    folder: tempfile::TempDir,
+    port: u16,
+}
+
+impl Bucket {
+    /// `None` where there is no server to start, which is reported.
+    fn start() -> Option<Self> {
+        if !need("versitygw") {
+            return None;
+        }
+        let folder = tempfile::tempdir().unwrap();
+        fs::create_dir_all(folder.path().join("cache")).unwrap();
+        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        let mut command = Command::new(tamis_testkit::found("versitygw")?);
+        command.env_clear().args(["--access", "tamis", "--secret", "tamis-secret", "--port"]);
+        command.arg(format!("127.0.0.1:{port}")).arg("posix").arg(folder.path());
+        let child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        wait_for("the S3 server", || TcpStream::connect(("127.0.0.1", port)).is_ok());
+        Some(Self { child, folder, port })
+    }
+
+    /// Where the server keeps the head of a scope.
+    fn head(&self, scope: &str) -> PathBuf {
+        self.folder.path().join("cache/tamis/v1/shop/heads").join(scope)
+    }
+
+    /// A machine in a folder and with a home of its own. Three of its eight tests read `src/calc.txt`.
+    fn machine(&self, user: &str, more: &str) -> Project {
+        let mut project = Project::new();
+        project.write("src/calc.txt", "right");
+        for n in 0..8 {
+            project.write(format!("src/{n}.txt"), n.to_string());
+            let more = if n < 3 { "! grep broken src/calc.txt\n" } else { "" };
+            project.write(format!("tests/{n}.sh"), format!("cat src/{n}.txt\n{more}"));
+        }
+        let url = "url = 's3://cache/tamis'\nproject = 'shop'\npush = 'wait'";
+        project.write("tamis.toml", format!("[remote]\n{url}\n{more}\n{SUITE}"));
+        let endpoint = format!("http://127.0.0.1:{}", self.port);
+        for (name, value) in [
+            ("AWS_ENDPOINT_URL", endpoint.as_str()),
+            ("AWS_ACCESS_KEY_ID", "tamis"),
+            ("AWS_SECRET_ACCESS_KEY", "tamis-secret"),
+            ("USER", user),
+        ] {
+            project.set(name, value);
+        }
+        project
+    }
+}
+
+impl Drop for Bucket {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// All of it in one go, by way of a real server: the night's CI, a developer's morning, an edit, and somebody from outside.
+#[test]
+fn the_day_of_a_user() {
+    let Some(bucket) = Bucket::start() else { return };
+    let line = Project::new().tamis(&["store", "keys", "--new", "--json"]).lines().remove(0);
+    let trusted = format!("trusted-keys = ['{}']\n", line["keys"][0].as_str().unwrap());
+    let own = "read = ['main', 'branch/{branch}']\nwrite = 'branch/{branch}'\n";
+
+    let mut ci = bucket.machine("ci", &format!("read = ['main']\nwrite = 'main'\n{trusted}"));
+    ci.set("TAMIS_SIGNING_KEY", line["secret"].as_str().unwrap());
+    let got = ci.tamis(&["run"]);
+    assert!(got.code == 0 && got.stderr.contains("pushed 8 records to main"), "{}", said(&got));
+
+    let mut dev = bucket.machine("ann", &format!("{own}{trusted}"));
+    dev.set("TAMIS_BRANCH", "feature");
+    let got = dev.tamis(&["run"]);
+    assert!(got.stderr.contains("took 8 records from the shared store"), "{}", said(&got));
+    assert!(got.stderr.contains("8 skipped") && !got.stderr.contains(" ran "), "{}", got.stderr);
+
+    dev.write("src/calc.txt", "edited");
+    let got = dev.tamis(&["run"]);
+    assert!(got.code == 0 && got.stderr.contains("3 ran (3 passed), 5 skipped"), "{}", said(&got));
+    assert!(got.stderr.contains("pushed 3 records to branch/feature"), "{}", got.stderr);
+    assert!(bucket.head("branch=2ffeature").exists());
+    assert_eq!(dev.ran(), Vec::<String>::new());
+
+    // A fork breaks what the three tests look at, and wants it to pass: by its word, and by force.
+    let mut fork = bucket.machine("eve", "read = []\nwrite = 'main'\n");
+    for n in 0..3 {
+        fork.write(format!("tests/{n}.sh"), format!("cat src/{n}.txt src/calc.txt\n"));
+    }
+    fork.write("src/calc.txt", "broken");
+    let got = fork.tamis(&["run"]);
+    assert!(got.code == 0 && got.stderr.contains("could not be pushed to main"), "{}", said(&got));
+    fs::remove_file(bucket.head("main")).unwrap();
+    fork.set("TAMIS_BRANCH", "feature");
+    assert_eq!(fork.tamis(&["store", "push"]).code, 0);
+    // The developer has the fork's sources now, of which the fork's records say that they pass.
+    for n in 0..3 {
+        dev.write(format!("tests/{n}.sh"), fork.read(&format!("tests/{n}.sh")));
+    }
+    dev.write("src/calc.txt", "broken");
+    let got = dev.tamis(&["run"]);
+    assert!(
+        got.stderr.contains("in the shared store, ") && got.stderr.contains("refused"),
+        "{got:?}"
+    );
+    assert!(got.stderr.contains("3 ran (3 passed), 5 skipped"), "{}", got.stderr);
 }
 
 #[test]
@@ -240,6 +352,9 @@ fn records_travel_in_files() {
     assert_eq!(got.code, 0, "{}", said(&got));
     let got = dev.tamis(&words("import", &shown));
     assert!(got.code == 125 && got.stderr.contains("refused"), "{}", said(&got));
+    // A name without a folder is a file of this folder.
+    assert_eq!(ci.tamis(&["store", "export", "here.pack"]).code, 0);
+    assert!(ci.path("here.pack").is_file());
     // A stranger's file is refused by the name of its key.
     let stranger = team.developer();
     stranger.tamis(&["run", "--all"]);

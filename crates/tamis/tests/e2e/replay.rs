@@ -226,6 +226,42 @@ fn revisions_that_cannot_be_run_are_left_out() {
     );
 }
 
+/// What git does not keep itself is said where it begins, not only in the first revision.
+#[test]
+fn files_that_are_kept_elsewhere_are_said() {
+    let project = history();
+    project.git(&["init", "-q", "../other"]);
+    std::fs::write(project.beside("other/s.txt"), "s\n").unwrap();
+    project.git(&["-C", "../other", "add", "-A"]);
+    project.git(&["-C", "../other", "commit", "-qm", "s"]);
+    project.git(&["config", "--global", "protocol.file.allow", "always"]);
+    project.git(&["submodule", "--quiet", "add", "../other", "lib"]);
+    project.write("c.sh", "grep -q s lib/s.txt\n");
+    project.commit();
+    project.write("lib2/.gitattributes", "*.bin filter=lfs\n");
+    project.write("lib2/a.bin", "version https://git-lfs.github.com/spec/v1\n");
+    project.commit();
+    let replayed = || project.tamis(&["replay", "--last", "3", "--json"]);
+    let states = |got: &Ended| -> Vec<Value> {
+        got.events("revision").iter().map(|line| line["state"].clone()).collect()
+    };
+    let got = replayed();
+    assert_eq!(states(&got), ["ran", "ran", "ran"], "{got:?}");
+    assert_eq!(selected(&got)[1], (1, 3), "the submodule's file is there: {got:?}");
+    assert!(got.stderr.contains(" on, submodules are checked out with each revision"), "{got:?}");
+    if tamis_testkit::found("git-lfs").is_some() {
+        return;
+    }
+    assert!(got.stderr.contains(" on, files in Git LFS are checked out as pointers"), "{got:?}");
+    // As `git lfs install` leaves it, of which only the program is gone.
+    project.git(&["config", "filter.lfs.required", "true"]);
+    project.git(&["config", "filter.lfs.smudge", "git-lfs smudge -- %f"]);
+    let got = replayed();
+    assert_eq!(states(&got), ["ran", "ran", "not-checked-out"], "{got:?}");
+    let problem = got.events("revision")[2]["problem"].to_string();
+    assert!(problem.contains("Git LFS, and git-lfs is not installed"), "{problem}");
+}
+
 #[test]
 fn bad_input_gets_a_clear_sentence() {
     let project = history();

@@ -183,6 +183,34 @@ fn an_audit_that_finds_a_miss_turns_skipping_off() {
     assert_eq!(project.ran(), Vec::<String>::new());
 }
 
+/// Two jobs that began with the same store: what both checked adds up where their stores are merged, and so does a miss.
+#[test]
+fn what_jobs_checked_adds_up() {
+    let project = project();
+    project.ran();
+    let folder = |name: &str| project.beside(name).display().to_string();
+    let projects = project.beside("home/.cache/tamis/projects");
+    let store = std::fs::read_dir(projects).unwrap().flatten().next().unwrap().path();
+    for name in ["one", "two"] {
+        copy_tree(&store, &project.beside(name));
+    }
+    let shadow = |name: &str| project.tamis(&["--store", &folder(name), "--shadow", "run"]);
+    assert_eq!(shadow("one").code, 0);
+    project.write("hidden", "bad\n");
+    let got = project.tamis(&["--store", &folder("two"), "--audit", "100%", "run"]);
+    assert!(got.stderr.contains("skipping is off from now on"), "{}", got.stderr);
+    project.write("hidden", "good\n");
+    let merged = project.tamis(&["store", "merge", &folder("one"), &folder("two")]);
+    assert_eq!(merged.code, 0, "{merged:?}");
+    let audit = project.tamis(&["audit", "--json"]).events("audit").pop().unwrap();
+    assert_eq!(
+        (&audit["checked"], &audit["missed"], &audit["tripped"]),
+        (&6.into(), &1.into(), &true.into()),
+        "{audit}"
+    );
+    assert!(project.answer(&["status"]).contains("MISS sh::blind.sh"));
+}
+
 #[test]
 fn shares_that_are_none_are_refused() {
     let project = project();

@@ -113,6 +113,41 @@ fn the_split_is_fixed_through_the_shared_store() {
     }
 }
 
+/// A folder on a server that is gone: whoever opens a file in it waits for ever. Here a pipe that nobody writes to.
+#[test]
+fn a_folder_that_does_not_answer_is_not_waited_for() {
+    let shared = tempfile::tempdir().unwrap();
+    let settings = format!(
+        "[remote]\nurl = 'file://{}'\nproject = 'p'\nread = ['main']\nwrite = 'main'\npush = 'wait'\npull-timeout = '1s'\n\
+         trusted-keys = ['anyone']\n{SUITE}",
+        shared.path().display()
+    );
+    let machine = |settings: &str| {
+        let mut project = suite();
+        project.write("tamis.toml", settings);
+        project.set("TAMIS_RUN", "7");
+        project
+    };
+    let first = machine(&settings);
+    assert!(ran(&first, &["--shard", "1/3"]).len() < 12);
+    let inside = |folder: &Path| -> Vec<_> {
+        fs::read_dir(folder).unwrap().flatten().map(|entry| entry.path()).collect()
+    };
+    for kind in ["heads", "plans"] {
+        for object in inside(&shared.path().join("v1/p").join(kind)) {
+            for version in inside(&object) {
+                fs::remove_file(&version).unwrap();
+                first.tool(&["mkfifo", version.to_str().unwrap()]);
+            }
+        }
+    }
+    let second = machine(&settings.replace("'wait'", "'no'"));
+    let got = second.tamis(&["--json", "--shard", "1/3", "run"]);
+    assert_eq!((got.code, got.events("finished").len()), (0, 12), "{}", said(&got));
+    assert!(got.stderr.contains("the shared store gave no answer within 1 s"), "{}", got.stderr);
+    assert!(got.stderr.contains("all of it runs here"), "{}", got.stderr);
+}
+
 #[test]
 fn a_plan_in_a_file() {
     let project = suite();
