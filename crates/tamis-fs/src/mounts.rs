@@ -123,7 +123,9 @@ mod tests {
     fn two_overlays_at_one_place_differ() {
         let dir = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap();
         let at = |name: &str| dir.path().join(name);
-        ["a", "b", "upper", "work", "there"].map(|name| std::fs::create_dir(at(name)).unwrap());
+        for name in ["a", "b", "upper", "work", "there"] {
+            std::fs::create_dir(at(name)).unwrap();
+        }
         let stamp = |lower: &str| {
             let shown = |name: &str| at(name).display().to_string();
             let options = format!(
