@@ -112,7 +112,7 @@ impl fmt::Display for Taint {
             Self::ForeignArchitecture(who) => {
                 write!(f, "{who} is of a foreign architecture and cannot be observed")
             }
-            Self::FileHandle(who) => write!(f, "{who} opened a file by handle"),
+            Self::FileHandle(who) => write!(f, "{who} opened a file by its handle, without a path"),
             Self::Namespace(what) => write!(f, "{what}"),
             Self::Unresolved(what) => write!(f, "a path could not be resolved: {what}"),
             Self::LeftRunning(who) => write!(f, "left a process running: {who}"),
@@ -124,8 +124,14 @@ impl fmt::Display for Taint {
                      [\"{what}\"] in tamis.toml accepts it)"
                 )
             }
-            Self::LostEvents(n) => write!(f, "{n} events were lost"),
-            Self::SecondTracer(who) => write!(f, "{who} traces or filters system calls itself"),
+            Self::LostEvents(1) => write!(f, "one of its calls was missed"),
+            Self::LostEvents(n) => {
+                write!(f, "{n} of its calls were missed: they came faster than they were read")
+            }
+            Self::SecondTracer(who) => write!(
+                f,
+                "{who} watches or filters system calls itself, so that tamis may miss some"
+            ),
             Self::Engine(what) => write!(f, "the tracer failed: {what}"),
             Self::Unobserved(what) => write!(f, "{what}"),
             Self::FailedInside(n) => write!(f, "{n} of the tests inside it did not pass"),

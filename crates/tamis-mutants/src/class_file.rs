@@ -258,8 +258,8 @@ public class Loads { public static void main(String[] folders) throws Exception 
             java.output().unwrap()
         };
         let output = run(&folders);
-        let said = String::from_utf8_lossy(&output.stderr);
-        assert!(output.status.success(), "{said}");
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{errors}");
         assert_eq!(String::from_utf8_lossy(&output.stdout).trim(), folders.len().to_string());
     }
 

@@ -46,6 +46,7 @@ mod observer;
 mod ourselves;
 mod path_memory;
 mod programs;
+mod registered;
 mod relinked;
 mod resolve;
 mod sockets;
@@ -83,4 +84,10 @@ impl Judgement {
 pub trait Rules: Sync {
     /// Judges an absolute path as used by this program (its full path).
     fn judge(&self, path: &Path, program: &str) -> Judgement;
+
+    /// Whether this program looks at this path, without following a link, only to know what kind of
+    /// thing is there and what this user may do with it: it walks through a folder.
+    fn only_lists(&self, _path: &Path, _program: &str) -> bool {
+        false
+    }
 }

@@ -7,7 +7,11 @@
 //! that reports afterwards may name a connection before the call that made it possible, and a server
 //! may be gone when we look: what is not known to be the tree's own is judged at the end of the run.
 //!
-//! Not seen: a datagram to a server that is gone before an engine that reports afterwards looks.
+//! What is sent to many (a group, a broadcast) reaches other machines, and whoever listens at the port on this
+//! one: it is both.
+//!
+//! Not seen: a datagram to a server that is gone before an engine that reports afterwards looks; a group in
+//! which the tree and others take part at one port.
 
 use crate::ourselves;
 use crate::sockets::{Endpoint, Sockets};
@@ -205,17 +209,23 @@ impl Network {
         threads: impl Iterator<Item = u32>,
     ) -> Meaning {
         let Some(place) = endpoint(peer, caller.socket.kind) else { return Meaning::Nothing };
+        let mut otherwise = Meaning::Nothing;
         if let Peer::Inet(address) = peer {
             // A connect without a port only asks for the route (address sorting in getaddrinfo).
             if address.port() == 0 {
                 return Meaning::Nothing;
             }
-            if !self.is_local(address.ip()) || self.is_name_server(*address) {
-                return Meaning::Note(Note::TalksTo(name_of(&place)));
+            let to_many = is_to_many(address.ip());
+            if to_many || !self.is_local(address.ip()) || self.is_name_server(*address) {
+                otherwise = Meaning::Note(Note::TalksTo(name_of(&place)));
+            }
+            // Who takes part in a group can be on this machine, too.
+            if !to_many && otherwise != Meaning::Nothing {
+                return otherwise;
             }
         }
         if caller.services.allow(&name_of(&place)) || self.is_elsewhere(caller.thread) {
-            return Meaning::Nothing;
+            return otherwise;
         }
         let foreign = self.foreign(&place, threads);
         match (caller.timing, caller.socket.reached) {
@@ -231,7 +241,7 @@ impl Network {
                 None => self.nothing_listens(place, caller.program),
             },
         }
-        Meaning::Nothing
+        otherwise
     }
 
     fn somebody(&mut self, place: Endpoint, found: Option<u64>) {
@@ -286,11 +296,6 @@ impl Network {
 
     fn is_local(&mut self, ip: IpAddr) -> bool {
         let ip = ip.to_canonical();
-        // Can be bound everywhere, and reaches others.
-        let to_many = ip.is_multicast() || matches!(ip, IpAddr::V4(ip) if ip.is_broadcast());
-        if to_many {
-            return false;
-        }
         ip.is_loopback()
             || ip.is_unspecified()
             // Only an address of this machine can be bound.
@@ -346,6 +351,12 @@ impl Network {
         let (Endpoint::Tcp(address) | Endpoint::Udp(address)) = place else { return false };
         self.is_served(place) && !self.chosen.contains(&address.port())
     }
+}
+
+/// Whether what is sent there reaches others, and whoever listens at the port on this machine.
+fn is_to_many(ip: IpAddr) -> bool {
+    let ip = ip.to_canonical();
+    ip.is_multicast() || matches!(ip, IpAddr::V4(ip) if ip.is_broadcast())
 }
 
 fn canonical(address: SocketAddr) -> SocketAddr {

@@ -10,7 +10,6 @@ pub use result::Observations;
 
 use crate::entry::{Asked, Before, Change, Entry, Late, Taken};
 use crate::facts::Fact;
-use crate::interpreter::interpreter;
 use crate::moment::{
     Act, can_hide_a_change, file_clock_ns, first_look, is_own, is_pipe, names_moved_since,
 };
@@ -154,6 +153,21 @@ impl<'a> Observer<'a> {
             self.entries.insert(path.to_vec(), entry);
         }
         self.entries.get_mut(path).expect("just made sure")
+    }
+
+    /// Who looks can decide by size and time, which stand for the content; unless it is known to walk.
+    fn stat(&mut self, path: &[u8], follow: bool, act: Act) {
+        let file = Path::new(OsStr::from_bytes(path));
+        // Of engines that report afterwards it is not certain who looked.
+        let only_lists = !follow
+            && act.timing == Timing::Before
+            && self.context.rules.only_lists(file, self.programs.name(act.program));
+        if !only_lists {
+            return self.ask_followed(path, follow, Wish::Content, Access::STAT, act);
+        }
+        let rights = Wish::Facet(Scheme::Rights);
+        self.ask_followed(path, follow, Wish::Kind, Access::STAT, act);
+        self.ask_followed(path, follow, rights, Access::STAT, act.on_the_way());
     }
 
     /// Resolves and asks; links on the way are asked as well.
@@ -329,7 +343,7 @@ impl<'a> Observer<'a> {
                 let program = self.portable(&path).to_string();
                 self.privileged.insert(program);
             }
-            match interpreter(&path) {
+            match self.programs.interpreter(&path) {
                 Some(found) if found.first() == Some(&b'/') => next = found,
                 Some(found) => {
                     self.taints.insert(Taint::Unresolved(format!(
@@ -401,7 +415,7 @@ impl Sink for Observer<'_> {
             }
             Action::Stat { path, follow } => {
                 if !self.memory.repeated(&path, u64::from(follow) | 2 << 8, program) {
-                    self.ask_followed(&path, follow, Wish::Content, Access::STAT, act);
+                    self.stat(&path, follow, act);
                 }
             }
             Action::Inspect { path, follow, facet } => {

@@ -1,5 +1,8 @@
-//! Which program a thread runs: for explanations ("who looked at it") and for rules by program.
+//! Which program a thread runs: for explanations ("who looked at it") and for rules by program. And what
+//! the kernel itself opens to run it.
 
+use crate::interpreter::interpreter;
+use crate::registered::Registered;
 use std::collections::{HashMap, HashSet};
 
 #[derive(Debug)]
@@ -9,6 +12,8 @@ pub(crate) struct Programs {
     by_thread: HashMap<u32, usize>,
     /// Threads whose exec was announced and not seen to succeed yet.
     pending: HashSet<u32>,
+    /// Found when the first program is run.
+    registered: std::sync::OnceLock<Registered>,
 }
 
 /// What is reported where the process is gone before it could be asked.
@@ -20,6 +25,7 @@ impl Programs {
             names: vec![crate::ourselves::program().to_owned()],
             by_thread: HashMap::new(),
             pending: HashSet::new(),
+            registered: std::sync::OnceLock::new(),
         }
     }
 
@@ -52,6 +58,12 @@ impl Programs {
     pub(crate) fn set(&mut self, thread: u32, name: String) {
         let index = self.intern(name);
         self.by_thread.insert(thread, index);
+    }
+
+    /// The path that the kernel opens next for this executable, if any.
+    pub(crate) fn interpreter(&self, path: &[u8]) -> Option<Vec<u8>> {
+        let registered = self.registered.get_or_init(Registered::read);
+        registered.interpreter(path).or_else(|| interpreter(path))
     }
 
     /// The full path of a program.

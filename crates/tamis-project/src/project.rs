@@ -288,6 +288,10 @@ impl Rules for ObserverRules<'_> {
             RuleAnswer::Ignore(_) => Judgement::Ignore,
         }
     }
+
+    fn only_lists(&self, path: &Path, program: &str) -> bool {
+        self.rules.only_lists(path, Path::new(program))
+    }
 }
 
 fn store_folder(

@@ -40,7 +40,7 @@ pub(crate) struct Test {
 
 /// What a run reported.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Told {
+pub(crate) struct Reported {
     pub(crate) code: i32,
     /// The units inside the command, or the items of the suites, or the command itself.
     pub(crate) tests: Vec<Test>,
@@ -56,19 +56,19 @@ pub(crate) struct Told {
 
 impl Caller {
     /// A run with its reports; what tests print goes to the log.
-    pub(crate) fn run(&self, options: &[&str], store: &Path, log: &Path) -> Result<Told> {
+    pub(crate) fn run(&self, options: &[&str], store: &Path, log: &Path) -> Result<Reported> {
         self.call(&[&["--json"], options].concat(), "run", store, log)
     }
 
     /// A decision alone.
-    pub(crate) fn select(&self, options: &[&str], store: &Path, log: &Path) -> Result<Told> {
+    pub(crate) fn select(&self, options: &[&str], store: &Path, log: &Path) -> Result<Reported> {
         let mut words = vec!["--json"];
         words.extend(options);
         let bare = Self { options: Vec::new(), ..self.clone() };
         bare.call(&words, "select", store, log)
     }
 
-    fn call(&self, options: &[&str], verb: &str, store: &Path, log: &Path) -> Result<Told> {
+    fn call(&self, options: &[&str], verb: &str, store: &Path, log: &Path) -> Result<Reported> {
         let mut command = Command::new(&self.tamis);
         command.arg("--store").arg(store).args(options).args(&self.options).arg(verb);
         if !self.words.is_empty() {
@@ -79,10 +79,10 @@ impl Caller {
             .spawn()
             .and_then(std::process::Child::wait_with_output)
             .context("tamis cannot be started in the work tree")?;
-        let mut told = parse(&String::from_utf8_lossy(&output.stdout));
-        told.code = code(output.status);
-        told.last_words = last_line(log);
-        Ok(told)
+        let mut reported = parse(&String::from_utf8_lossy(&output.stdout));
+        reported.code = code(output.status);
+        reported.last_words = last_line(log);
+        Ok(reported)
     }
 
     /// The command by itself; how long it took, and its exit code.
@@ -149,8 +149,8 @@ fn last_line(log: &Path) -> String {
     line.trim().trim_start_matches("tamis: ").to_owned()
 }
 
-fn parse(lines: &str) -> Told {
-    let mut told = Told::default();
+fn parse(lines: &str) -> Reported {
+    let mut reported = Reported::default();
     let mut all: Vec<(bool, Test)> = Vec::new();
     for line in lines.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok()) {
         let text = |name: &str| line[name].as_str().unwrap_or_default().to_owned();
@@ -175,9 +175,10 @@ fn parse(lines: &str) -> Told {
                 test.flaky = line["flaky"] == true;
             }
             Some("summary") => {
-                told.ended = true;
-                told.phases = serde_json::from_value(line["phases"].clone()).unwrap_or_default();
-                told.checked = serde_json::from_value(line["checked"].clone()).ok();
+                reported.ended = true;
+                reported.phases =
+                    serde_json::from_value(line["phases"].clone()).unwrap_or_default();
+                reported.checked = serde_json::from_value(line["checked"].clone()).ok();
             }
             _ => {}
         }
@@ -185,14 +186,14 @@ fn parse(lines: &str) -> Told {
     let units = all.iter().any(|(is_command, _)| !is_command);
     for (is_command, test) in all {
         if is_command {
-            told.whole = Some(test.clone());
+            reported.whole = Some(test.clone());
         }
         // The units inside say it better than the command around them.
         if !is_command || !units {
-            told.tests.push(test);
+            reported.tests.push(test);
         }
     }
-    told
+    reported
 }
 
 #[cfg(test)]
@@ -210,23 +211,23 @@ mod tests {
 {"event":"decision","test":"mvn:.::a.C","suite":"mvn:.","decision":"skip","saved_seconds":2.0}
 not json
 {"event":"summary","phases":{"analyse_seconds":0.5,"build_seconds":3.0,"run_seconds":2.0,"collect_seconds":0.1,"overhead_seconds":0.2}}"#;
-        let told = parse(lines);
-        let names: Vec<&str> = told.tests.iter().map(|test| test.name.as_str()).collect();
+        let reported = parse(lines);
+        let names: Vec<&str> = reported.tests.iter().map(|test| test.name.as_str()).collect();
         assert_eq!(names, ["mvn:.::a.A", "mvn:.::a.B", "mvn:.::a.C"]);
-        let selected: Vec<bool> = told.tests.iter().map(|test| test.selected).collect();
+        let selected: Vec<bool> = reported.tests.iter().map(|test| test.selected).collect();
         assert_eq!(selected, [false, true, false]);
-        assert!(told.tests[0].flaky && told.tests[0].passed == Some(false));
-        assert_eq!(told.whole.as_ref().map(|whole| whole.selected), Some(false));
-        assert!((told.phases.build_seconds - 3.0).abs() < 1e-9 && told.checked.is_none());
-        assert!((told.tests[2].saved - 2.0).abs() < 1e-9);
+        assert!(reported.tests[0].flaky && reported.tests[0].passed == Some(false));
+        assert_eq!(reported.whole.as_ref().map(|whole| whole.selected), Some(false));
+        assert!((reported.phases.build_seconds - 3.0).abs() < 1e-9 && reported.checked.is_none());
+        assert!((reported.tests[2].saved - 2.0).abs() < 1e-9);
     }
 
     #[test]
     fn a_command_alone_is_the_test() {
-        let told = parse(
+        let reported = parse(
             r#"{"event":"decision","test":"./t.sh","suite":"","decision":"run","cause":"new"}"#,
         );
-        assert_eq!(told.tests.len(), 1);
-        assert!(told.tests[0].selected);
+        assert_eq!(reported.tests.len(), 1);
+        assert!(reported.tests[0].selected);
     }
 }

@@ -1,6 +1,6 @@
 //! What tests did in a revision, for the sums and for the revision after it.
 
-use crate::call::{Test, Told};
+use crate::call::{Reported, Test};
 use crate::selection::Before;
 use serde::{Deserialize, Serialize};
 
@@ -21,14 +21,14 @@ pub(crate) struct TestDetails {
 }
 
 impl Details {
-    pub(crate) fn of(commit: &str, told: &Told) -> Self {
+    pub(crate) fn of(commit: &str, reported: &Reported) -> Self {
         let test = |test: &Test| TestDetails {
             name: test.name.clone(),
             seconds: if test.passed.is_some() { test.seconds } else { test.saved },
             selected: test.selected,
             passed: test.passed,
         };
-        Self { commit: commit.to_owned(), tests: told.tests.iter().map(test).collect() }
+        Self { commit: commit.to_owned(), tests: reported.tests.iter().map(test).collect() }
     }
 
     pub(crate) fn outcomes(&self) -> Before {

@@ -41,7 +41,7 @@ impl Git {
             bail!(
                 "{} is in no git repository ({}); a replay needs a history",
                 folder.display(),
-                said(&found)
+                complaint(&found)
             );
         }
         git.shallow = text(&found) == "true";
@@ -65,7 +65,7 @@ impl Git {
     fn asked<S: AsRef<OsStr>>(&self, words: impl IntoIterator<Item = S>) -> Result<String> {
         let output = self.run(words).context("git cannot be started")?;
         if !output.status.success() {
-            bail!("{}{}", said(&output), self.deepen());
+            bail!("{}{}", complaint(&output), self.deepen());
         }
         Ok(text(&output))
     }
@@ -159,7 +159,7 @@ impl Git {
             OsStr::new(commit),
         ])?;
         if !made.status.success() {
-            bail!("the work tree {} cannot be made: {}", tree.display(), said(&made));
+            bail!("the work tree {} cannot be made: {}", tree.display(), complaint(&made));
         }
         Ok(())
     }
@@ -241,7 +241,7 @@ fn text(output: &Output) -> String {
 }
 
 /// What git says about a failure: its last line that says something.
-fn said(output: &Output) -> String {
+fn complaint(output: &Output) -> String {
     let text = String::from_utf8_lossy(&output.stderr);
     let line = text.lines().find(|line| line.starts_with("fatal:") || line.starts_with("error:"));
     let line = line.or_else(|| text.lines().last()).unwrap_or("it says nothing");

@@ -7,7 +7,7 @@
 //! What is not judged: a fault that the build undoes by compiling the file again, and one by which the command takes
 //! too long or fails beside its tests.
 
-use crate::call::{Caller, Told};
+use crate::call::{Caller, Reported};
 use crate::details::Details;
 use crate::git::Git;
 use crate::place::Place;
@@ -63,10 +63,10 @@ impl Faults<'_> {
             let store = self.place.copy_for_mutant()?;
             let problem = || format!("{} cannot be changed", fault.file.display());
             let injected = Injected::new(fault, n as u32).with_context(problem)?;
-            let told = self.caller.run(&options, &store, &log.with_extension("fault.log"))?;
+            let reported = self.caller.run(&options, &store, &log.with_extension("fault.log"))?;
             let is_there = injected.is_there();
             injected.restore().with_context(problem)?;
-            found.push(judged(fault, touched.meets(fault), is_there, &told, &known));
+            found.push(judged(fault, touched.meets(fault), is_there, &reported, &known));
         }
         self.place.forget_mutant();
         Ok(found)
@@ -78,21 +78,21 @@ fn judged(
     fault: &Fault,
     touched: bool,
     is_there: bool,
-    told: &Told,
+    reported: &Reported,
     known: &HashSet<&str>,
 ) -> Mutant {
-    let failed = told
+    let failed = reported
         .tests
         .iter()
         .filter(|t| t.passed == Some(false) && !t.flaky && !known.contains(t.name.as_str()));
     let failed = failed.count();
-    let missed = told.checked.iter().flat_map(|checked| &checked.missed);
+    let missed = reported.checked.iter().flat_map(|checked| &checked.missed);
     let missed: Vec<Miss> =
         missed.filter(|miss| is_there && !known.contains(miss.test.as_str())).cloned().collect();
     let state = match () {
         () if !is_there => MutantState::Undone,
         () if failed > 0 || !missed.is_empty() => MutantState::Killed,
-        () if told.code != 0 && known.is_empty() || !told.ended => MutantState::Broken,
+        () if reported.code != 0 && known.is_empty() || !reported.ended => MutantState::Broken,
         () => MutantState::Survived,
     };
     Mutant {
@@ -102,8 +102,8 @@ fn judged(
         fault: fault.kind.to_string(),
         touched,
         state,
-        tests: told.tests.len(),
-        selected: told.tests.iter().filter(|test| test.selected).count(),
+        tests: reported.tests.len(),
+        selected: reported.tests.iter().filter(|test| test.selected).count(),
         failed: if is_there { failed } else { 0 },
         missed,
     }
@@ -116,7 +116,7 @@ mod tests {
     use tamis_mutants::{Kind, Lines};
     use tamis_report::checked::Checked;
 
-    fn told(tests: &[(&str, bool, bool)], missed: &[&str], code: i32) -> Told {
+    fn reported(tests: &[(&str, bool, bool)], missed: &[&str], code: i32) -> Reported {
         let test = |(name, selected, passed): &(&str, bool, bool)| Test {
             name: (*name).into(),
             selected: *selected,
@@ -124,7 +124,7 @@ mod tests {
             ..Test::default()
         };
         let miss = |name: &&str| Miss { test: (*name).into(), ..Miss::default() };
-        Told {
+        Reported {
             tests: tests.iter().map(test).collect(),
             checked: Some(Checked {
                 missed: missed.iter().map(miss).collect(),
@@ -132,11 +132,11 @@ mod tests {
             }),
             code,
             ended: true,
-            ..Told::default()
+            ..Reported::default()
         }
     }
 
-    fn state(told: &Told, is_there: bool) -> (MutantState, usize, usize) {
+    fn state(reported: &Reported, is_there: bool) -> (MutantState, usize, usize) {
         let fault = Fault {
             kind: Kind::CallRemoved,
             place: "p".into(),
@@ -147,7 +147,7 @@ mod tests {
             file: "f".into(),
             source: "s".into(),
         };
-        let found = judged(&fault, true, is_there, told, &["old"].into());
+        let found = judged(&fault, true, is_there, reported, &["old"].into());
         (found.state, found.failed, found.missed.len())
     }
 
@@ -156,14 +156,17 @@ mod tests {
         use MutantState::{Broken, Killed, Survived, Undone};
         let old = ("old", true, false);
         assert_eq!(
-            state(&told(&[("a", true, false), ("b", false, true), old], &[], 1), true),
+            state(&reported(&[("a", true, false), ("b", false, true), old], &[], 1), true),
             (Killed, 1, 0)
         );
-        assert_eq!(state(&told(&[("a", false, false)], &["a"], 1), true), (Killed, 1, 1));
+        assert_eq!(state(&reported(&[("a", false, false)], &["a"], 1), true), (Killed, 1, 1));
         // What failed without the fault is not its work.
-        assert_eq!(state(&told(&[("a", true, true), old], &["old"], 1), true), (Survived, 0, 0));
-        assert_eq!(state(&told(&[("a", false, false)], &["a"], 1), false), (Undone, 0, 0));
-        let cut = Told { ended: false, ..told(&[], &[], 124) };
+        assert_eq!(
+            state(&reported(&[("a", true, true), old], &["old"], 1), true),
+            (Survived, 0, 0)
+        );
+        assert_eq!(state(&reported(&[("a", false, false)], &["a"], 1), false), (Undone, 0, 0));
+        let cut = Reported { ended: false, ..reported(&[], &[], 124) };
         assert_eq!(state(&cut, true), (Broken, 0, 0));
     }
 }

@@ -1,6 +1,6 @@
 //! One revision: checkout, setup, the calls of tamis, and its line.
 
-use crate::call::{Caller, Told, shell};
+use crate::call::{Caller, Reported, shell};
 use crate::details::Details;
 use crate::git::Git;
 use crate::mutants::{self, Faults};
@@ -213,38 +213,38 @@ impl Stage<'_> {
             None => None,
         };
         let shadow: &[&str] = if self.replay.estimate { &[] } else { &["--shadow"] };
-        let told = self.caller.run(shadow, &records, log)?;
-        if let Some(unfit) = self.unfit(&told, log) {
+        let reported = self.caller.run(shadow, &records, log)?;
+        if let Some(unfit) = self.unfit(&reported, log) {
             return Ok(Err(unfit));
         }
         let outcomes = before.map(Details::outcomes).unwrap_or_default();
         for name in strategies {
             let found = match name.as_str() {
-                "records" => selection::of_run(name, &told, changed),
+                "records" => selection::of_run(name, &reported, changed),
                 "static" => {
                     let store = self.place.store("static");
                     let options = ["--shadow", "--select", "static"];
-                    let told = self.caller.run(&options, &store, &beside(log))?;
-                    if let Some(unfit) = self.unfit(&told, log) {
+                    let reported = self.caller.run(&options, &store, &beside(log))?;
+                    if let Some(unfit) = self.unfit(&reported, log) {
                         return Ok(Err(unfit));
                     }
-                    selection::of_run(name, &told, changed)
+                    selection::of_run(name, &reported, changed)
                 }
                 _ => {
                     let narrow = name == "hybrid";
-                    let names = by_modules_of(&told, chosen.as_ref(), &outcomes, narrow);
-                    selection::of_names(name, &told, &names, &outcomes, changed)
+                    let names = by_modules_of(&reported, chosen.as_ref(), &outcomes, narrow);
+                    selection::of_names(name, &reported, &names, &outcomes, changed)
                 }
             };
             done.line.selections.push(found);
         }
         let failed = |flaky: bool| {
             let tests =
-                told.tests.iter().filter(move |t| t.passed == Some(false) && t.flaky == flaky);
+                reported.tests.iter().filter(move |t| t.passed == Some(false) && t.flaky == flaky);
             tests.map(|test| test.name.clone()).collect()
         };
         (done.line.failed, done.line.flaky) = (failed(false), failed(true));
-        let details = Details::of(&done.line.commit, &told);
+        let details = Details::of(&done.line.commit, &reported);
         if let Some(wanted) = self.faults {
             let faults = Faults { git: self.git, place: self.place, caller: &self.caller, wanted };
             let before = before.map(|before| before.commit.as_str());
@@ -255,25 +255,27 @@ impl Stage<'_> {
     }
 
     /// Why a run says nothing about tests.
-    fn unfit(&self, told: &Told, log: &Path) -> Option<Unfit> {
+    fn unfit(&self, reported: &Reported, log: &Path) -> Option<Unfit> {
         let problem = |what: &str| {
-            let said = if told.last_words.is_empty() { "" } else { ": " };
+            let colon = if reported.last_words.is_empty() { "" } else { ": " };
             (
                 RevisionState::NotBuilt,
-                format!("{what}{said}{}; see {}", told.last_words, log.display()),
+                format!("{what}{colon}{}; see {}", reported.last_words, log.display()),
             )
         };
-        let units =
-            told.tests.iter().any(|test| Some(&test.name) != told.whole.as_ref().map(|w| &w.name));
-        let failed = told.tests.iter().any(|test| test.passed == Some(false));
-        match told.code {
+        let units = reported
+            .tests
+            .iter()
+            .any(|test| Some(&test.name) != reported.whole.as_ref().map(|w| &w.name));
+        let failed = reported.tests.iter().any(|test| test.passed == Some(false));
+        match reported.code {
             exit::NOT_FOUND | exit::NOT_EXECUTABLE if !units => Some(self.not_there()),
-            _ if !told.ended || told.code == exit::INTERRUPTED => {
-                Some(problem(&format!("it was ended early, exit code {}", told.code)))
+            _ if !reported.ended || reported.code == exit::INTERRUPTED => {
+                Some(problem(&format!("it was ended early, exit code {}", reported.code)))
             }
             exit::EMPTY_SUITE => Some(problem("a suite has no test here")),
             exit::MISTAKE => Some(problem("tamis could not run it")),
-            _ if told.tests.is_empty() && told.code != 0 => Some(problem("nothing ran")),
+            _ if reported.tests.is_empty() && reported.code != 0 => Some(problem("nothing ran")),
             code if code != 0 && self.has_units && !units => {
                 Some(problem(&format!("no test came to run, exit code {code}")))
             }
@@ -296,21 +298,23 @@ fn names_dependencies(file: &str) -> bool {
     DEPENDENCIES.contains(&name) || name.starts_with("requirements") && name.ends_with(".txt")
 }
 
-/// The tests that `--select modules` lets run, by what `tamis select` said. A test that is new runs.
+/// The tests that `--select modules` lets run, by what `tamis select` answered. A test that is new runs.
 fn by_modules_of(
-    told: &Told,
-    chosen: Option<&Told>,
+    reported: &Reported,
+    chosen: Option<&Reported>,
     before: &Before,
     narrow: bool,
 ) -> HashSet<String> {
     let names =
-        told.tests.iter().filter(|test| !narrow || test.selected).map(|test| test.name.clone());
+        reported.tests.iter().filter(|test| !narrow || test.selected).map(|test| test.name.clone());
     let Some(chosen) = chosen.filter(|chosen| chosen.code == 0) else { return names.collect() };
     let runs: HashSet<&str> =
         chosen.tests.iter().filter(|test| test.selected).map(|test| test.name.as_str()).collect();
     // A command that is one test has another name where it is narrowed.
-    let is_one =
-        told.whole.as_ref().is_some_and(|whole| told.tests.iter().all(|t| t.name == whole.name));
+    let is_one = reported
+        .whole
+        .as_ref()
+        .is_some_and(|whole| reported.tests.iter().all(|t| t.name == whole.name));
     let any = is_one && !runs.is_empty();
     names
         .filter(|name| any || runs.contains(name.as_str()) || !is_one && !before.contains_key(name))
@@ -335,23 +339,23 @@ mod tests {
     #[test]
     fn modules_and_what_the_records_leave_of_them() {
         let test = |name: &str, selected| Test { name: name.into(), selected, ..Test::default() };
-        let told = Told {
+        let reported = Reported {
             tests: vec![test("a", true), test("b", false), test("new", true), test("c", true)],
-            ..Told::default()
+            ..Reported::default()
         };
-        let chosen = Told {
+        let chosen = Reported {
             tests: vec![test("a", true), test("b", true), test("c", false)],
-            ..Told::default()
+            ..Reported::default()
         };
         let before: Before = ["a", "b", "c"].map(|name| (name.to_owned(), true)).into();
         let sorted = |narrow| {
             let mut names: Vec<String> =
-                by_modules_of(&told, Some(&chosen), &before, narrow).into_iter().collect();
+                by_modules_of(&reported, Some(&chosen), &before, narrow).into_iter().collect();
             names.sort();
             names
         };
         assert_eq!(sorted(false), ["a", "b", "new"]);
         assert_eq!(sorted(true), ["a", "new"]);
-        assert_eq!(by_modules_of(&told, None, &before, false).len(), 4);
+        assert_eq!(by_modules_of(&reported, None, &before, false).len(), 4);
     }
 }

@@ -1,6 +1,6 @@
 //! What a strategy selected in a revision, against what ended how.
 
-use crate::call::{Test, Told};
+use crate::call::{Reported, Test};
 use std::collections::{HashMap, HashSet};
 use tamis_report::checked::Miss;
 use tamis_report::json::replay::Selection;
@@ -15,13 +15,14 @@ const NEEDLESS: [&str; 4] = ["incomplete", "always-run", "unbuilt", "effect"];
 pub(crate) type Before = HashMap<String, bool>;
 
 /// What a run that takes its own decision selected, and what it would have missed.
-pub(crate) fn of_run(strategy: &str, told: &Told, changed: &[String]) -> Selection {
+pub(crate) fn of_run(strategy: &str, reported: &Reported, changed: &[String]) -> Selection {
     let selected = |test: &Test| test.selected;
-    let mut found = of(strategy, told, &selected);
-    let missed = told.checked.as_ref().map(|checked| checked.missed.clone()).unwrap_or_default();
+    let mut found = of(strategy, reported, &selected);
+    let missed =
+        reported.checked.as_ref().map(|checked| checked.missed.clone()).unwrap_or_default();
     found.missed = missed.into_iter().map(|miss| with_change(miss, changed)).collect();
     let needless = |test: &&Test| test.selected && NEEDLESS.contains(&test.cause.as_str());
-    found.needless = told.tests.iter().filter(needless).map(|test| test.name.clone()).collect();
+    found.needless = reported.tests.iter().filter(needless).map(|test| test.name.clone()).collect();
     found
 }
 
@@ -29,14 +30,14 @@ pub(crate) fn of_run(strategy: &str, told: &Told, changed: &[String]) -> Selecti
 /// selected; needless is what the records let be skipped.
 pub(crate) fn of_names(
     strategy: &str,
-    told: &Told,
+    reported: &Reported,
     names: &HashSet<String>,
     before: &Before,
     changed: &[String],
 ) -> Selection {
     let selected = |test: &Test| names.contains(&test.name);
-    let mut found = of(strategy, told, &selected);
-    for test in &told.tests {
+    let mut found = of(strategy, reported, &selected);
+    for test in &reported.tests {
         let failed = test.passed == Some(false) && !test.flaky;
         // Whoever leaves a test out says by that that it would end as before.
         let then = before.get(&test.name).copied();
@@ -65,29 +66,29 @@ fn with_change(mut miss: Miss, changed: &[String]) -> Miss {
 
 /// The numbers and times. Times of what is selected are a part of those of all: by the tests' own times, and the
 /// command around them where it has to start.
-fn of(strategy: &str, told: &Told, selected: &dyn Fn(&Test) -> bool) -> Selection {
-    let phases = told.phases;
-    let chosen: Vec<&Test> = told.tests.iter().filter(|test| selected(test)).collect();
+fn of(strategy: &str, reported: &Reported, selected: &dyn Fn(&Test) -> bool) -> Selection {
+    let phases = reported.phases;
+    let chosen: Vec<&Test> = reported.tests.iter().filter(|test| selected(test)).collect();
     // What was skipped in an estimate would have taken what its record says.
     let time = |test: &Test| if test.passed.is_some() { test.seconds } else { test.saved };
     let sum = |tests: &mut dyn Iterator<Item = &Test>| tests.map(time).sum::<f64>();
-    let (of_chosen, of_all) = (sum(&mut chosen.iter().copied()), sum(&mut told.tests.iter()));
+    let (of_chosen, of_all) = (sum(&mut chosen.iter().copied()), sum(&mut reported.tests.iter()));
     let share = match of_all > 0.0 {
         true => of_chosen / of_all,
-        false => chosen.len() as f64 / (told.tests.len().max(1)) as f64,
+        false => chosen.len() as f64 / (reported.tests.len().max(1)) as f64,
     };
     // A command that is skipped as a whole builds nothing either.
-    let starts = !chosen.is_empty() || told.whole.as_ref().is_some_and(|whole| whole.selected);
+    let starts = !chosen.is_empty() || reported.whole.as_ref().is_some_and(|whole| whole.selected);
     let build = if starts { phases.build_seconds } else { 0.0 };
     let skipped: f64 =
-        told.tests.iter().filter(|test| test.passed.is_none()).map(|test| test.saved).sum();
+        reported.tests.iter().filter(|test| test.passed.is_none()).map(|test| test.saved).sum();
     let selected_seconds = build + (phases.run_seconds + skipped) * share;
     let offline_seconds = phases.analyse_seconds + selected_seconds;
     let collect =
         if skipped > 0.0 { phases.collect_seconds } else { phases.collect_seconds * share };
     Selection {
         strategy: strategy.to_owned(),
-        tests: told.tests.len(),
+        tests: reported.tests.len(),
         selected: chosen.len(),
         all_seconds: phases.build_seconds + phases.run_seconds + skipped,
         selected_seconds,
@@ -119,7 +120,7 @@ mod tests {
         }
     }
 
-    fn told() -> Told {
+    fn reported() -> Reported {
         let phases = PhaseSeconds {
             analyse_seconds: 1.0,
             build_seconds: 10.0,
@@ -133,12 +134,12 @@ mod tests {
             test("c", false, 5.0, true),
         ];
         let whole = Some(test("mvn test", true, 50.0, true));
-        Told { tests, whole, phases, ..Told::default() }
+        Reported { tests, whole, phases, ..Reported::default() }
     }
 
     #[test]
     fn times_of_what_is_selected() {
-        let found = of_run("records", &told(), &[]);
+        let found = of_run("records", &reported(), &[]);
         assert_eq!((found.tests, found.selected), (3, 1));
         let near = |a: f64, b: f64| assert!((a - b).abs() < 1e-9, "{a} {b}");
         near(found.all_seconds, 50.0);
@@ -149,9 +150,9 @@ mod tests {
 
     #[test]
     fn nothing_is_built_where_the_whole_command_is_skipped() {
-        let mut told = told();
-        told.tests.iter_mut().chain(&mut told.whole).for_each(|test| test.selected = false);
-        let found = of_run("records", &told, &[]);
+        let mut reported = reported();
+        reported.tests.iter_mut().chain(&mut reported.whole).for_each(|test| test.selected = false);
+        let found = of_run("records", &reported, &[]);
         assert!(found.selected_seconds.abs() < 1e-9, "{found:?}");
     }
 
@@ -159,17 +160,17 @@ mod tests {
     fn a_new_failure_that_is_not_selected_is_missed() {
         let names: HashSet<String> = ["a", "c"].map(str::to_owned).into();
         let changed = vec!["src/x".to_owned()];
-        let found = of_names("modules", &told(), &names, &Before::new(), &changed);
+        let found = of_names("modules", &reported(), &names, &Before::new(), &changed);
         assert_eq!(found.missed.len(), 1);
         assert_eq!((found.missed[0].test.as_str(), &found.missed[0].changed), ("b", &changed));
         assert_eq!(found.needless, ["c"]);
         // One that failed before is a known failure.
         let before: Before = [("b".to_owned(), false)].into();
-        assert_eq!(of_names("modules", &told(), &names, &before, &[]).missed, []);
+        assert_eq!(of_names("modules", &reported(), &names, &before, &[]).missed, []);
         // One that is repaired now would still be known as one.
         let before: Before = [("b".to_owned(), false), ("a".to_owned(), false)].into();
         let names: HashSet<String> = ["c".to_owned()].into();
-        let missed = of_names("modules", &told(), &names, &before, &[]).missed;
+        let missed = of_names("modules", &reported(), &names, &before, &[]).missed;
         assert_eq!(missed.iter().map(|m| m.test.as_str()).collect::<Vec<_>>(), ["a"]);
     }
 }

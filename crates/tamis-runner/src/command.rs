@@ -20,7 +20,10 @@ pub(crate) fn suite_cases(call: Call<'_>) -> Result<(Vec<Case>, Vec<Case>)> {
     if project.settings.suites.is_empty() {
         match &project.settings_file {
             Some(file) => {
-                bail!("{} has no [[suite]]; `tamis init --print` shows one", file.display())
+                bail!(
+                    "{} has no [[suite]]; add one, or run a command by itself, as in `tamis make test`",
+                    file.display()
+                )
             }
             None => bail!(
                 "nothing to run: give a command (tamis ./check.sh), or let `tamis init` write a \

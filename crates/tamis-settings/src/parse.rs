@@ -13,7 +13,7 @@ use crate::remote;
 use crate::settings::{
     Contact, Each, Engine, Item, Jvm, Keep, Python, Rule, Settings, Suite, Treatment,
 };
-use crate::tools::{TOOL_STATE as TOOLS, ToolSettings};
+use crate::tools::{self, ToolSettings};
 use std::collections::BTreeMap;
 use std::path::{Component, Path};
 use tamis_core::Scheme;
@@ -353,7 +353,7 @@ fn read_tools(mut section: Section<'_>) -> ToolSettings {
     let default = section.boolean("default").unwrap_or(true);
     let mut except = Vec::new();
     for name in section.strings("except", "except = [\"npm\"]") {
-        if TOOLS.iter().any(|entry| entry.name == name.text) {
+        if tools::names().any(|known| known == name.text) {
             except.push(name.text.to_owned());
         } else {
             let hint = "`tamis help tool-state` lists the names";

@@ -21,7 +21,7 @@
 use crate::condition::{Condition, Looked};
 use crate::glob::{self, NameGlobs};
 use crate::settings::{Settings, Treatment};
-use crate::tools;
+use crate::tools::{self, ToolLook};
 use globset::{Candidate, Glob, GlobSet};
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -207,6 +207,7 @@ pub struct PathRules {
     absolute: Patterns,
     /// The state of everyday tools.
     tools: Vec<ToolPlace>,
+    looks: Vec<&'static ToolLook>,
 }
 
 impl PathRules {
@@ -245,6 +246,7 @@ impl PathRules {
             relative: Patterns::new(relative)?,
             absolute: Patterns::new(absolute)?,
             tools: ToolPlace::all(places),
+            looks: settings.tools.looks(),
         })
     }
 
@@ -320,6 +322,11 @@ impl PathRules {
             self.tools.iter().any(|place| place.holds(path))
         };
         matches(path) && !(below(path, &self.root).is_some() && matches(&self.root))
+    }
+
+    /// Whether this program looks at this path (`lstat`) only to know what kind of thing it is.
+    pub fn only_lists(&self, path: &Path, program: &Path) -> bool {
+        self.looks.iter().any(|look| look.takes(path, program))
     }
 
     /// The words of the command behind a scheme, `{}` stands for the path.

@@ -5,7 +5,7 @@ use crate::environment::EnvironmentPolicy;
 use crate::glob::NameGlobs;
 use crate::modules::ModuleSettings;
 use crate::remote::Remote;
-use crate::tools::ToolSettings;
+use crate::tools::{TOOL_LOOKS, ToolSettings};
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
@@ -352,6 +352,13 @@ impl Settings {
             list("environment only", sorted(only));
         }
         list("tool state", sorted(&self.tools.patterns()));
+        // With all of them a record knows less than without.
+        if self.tools.looks().len() < TOOL_LOOKS.len() {
+            list(
+                "tool looks",
+                self.tools.looks().iter().map(|look| look.name.to_owned()).collect(),
+            );
+        }
         if !self.jvm.debug_info.patterns().is_empty() {
             list("debug information", sorted(self.jvm.debug_info.patterns()));
         }
@@ -446,6 +453,7 @@ mod tests {
             "[jvm]\ndebug-info = 'counts'",
             "[jvm]\ndebug-info = ['a.*']",
             "[tamis.tool-state]\nexcept = ['npm']",
+            "[tamis.tool-state]\nexcept = ['go-listing']",
             "[tamis.tool-state]\nignore = ['~/.acme/log']",
             "[[rule]]\npath='a'\nas='raw'",
             "[[rule]]\npath='a'\nas='xml'",

@@ -3,8 +3,11 @@
 //! every other call of the tool; none of it decides how a test ends.
 //!
 //! The list is [`TOOL_STATE`]; `[tamis.tool-state]` extends it (`ignore`), leaves out entries
-//! (`except`) or all of it (`default = false`). Where a tool keeps its state is said by variables,
+//! (`except`) or all of it (`default = false`). Where a tool keeps its state shows in variables,
 //! as in a shell: `${CARGO_HOME:-~/.cargo}/.global-cache`. A pattern takes in everything below.
+//!
+//! [`TOOL_LOOKS`] is about files that do count: a tool that walks through folders looks at each entry,
+//! and takes nothing from it but its kind. `except` and `default` switch these off as well.
 //!
 //! A project that lies inside such a place counts as a whole: who tests a tool's log files keeps them
 //! in a project. What this does not see: a test that does act upon such a file of the user. `except`
@@ -12,10 +15,17 @@
 
 mod list;
 
-pub use list::{TOOL_STATE, ToolState};
+pub use list::{TOOL_LOOKS, TOOL_STATE, ToolLook, ToolState};
 
 use crate::glob;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
+
+/// The names that `except` takes.
+pub(crate) fn names() -> impl Iterator<Item = &'static str> {
+    TOOL_STATE.iter().map(|entry| entry.name).chain(TOOL_LOOKS.iter().map(|look| look.name))
+}
 
 /// What the settings say about the state of tools.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -41,6 +51,11 @@ impl ToolSettings {
         TOOL_STATE.iter().filter(holds)
     }
 
+    /// The looks of the built-in list that decide nothing.
+    pub fn looks(&self) -> Vec<&'static ToolLook> {
+        TOOL_LOOKS.iter().filter(|look| self.default && !self.is_except(look.name)).collect()
+    }
+
     fn is_except(&self, name: &str) -> bool {
         self.except.iter().any(|except| except == name)
     }
@@ -49,6 +64,21 @@ impl ToolSettings {
     pub fn patterns(&self) -> Vec<String> {
         let built_in = self.entries().flat_map(|entry| entry.paths).map(|p| (*p).to_owned());
         built_in.chain(self.ignore.iter().cloned()).collect()
+    }
+}
+
+impl ToolLook {
+    /// Whether this program looks at this entry of a folder only to know what kind of thing it is.
+    pub(crate) fn takes(&self, path: &Path, program: &Path) -> bool {
+        let is_source = || {
+            let ending = path.extension().map(OsStr::as_bytes);
+            ending.is_some_and(|ending| self.except.iter().any(|e| e.as_bytes() == ending))
+        };
+        let is_this = || {
+            let above = program.parent().and_then(Path::parent);
+            above.is_some_and(|above| above.join(self.beside).is_file())
+        };
+        program.file_name() == Some(OsStr::new(self.program)) && !is_source() && is_this()
     }
 }
 

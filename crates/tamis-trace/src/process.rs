@@ -274,6 +274,13 @@ impl Process {
                 Ok(target) => target,
                 // A process outside of the tree that is closed to us is closed to the tree.
                 Err(Unread::Unknown(_)) if whose.leader() != self.leader() => return Ok(path),
+                // What has no path, or no longer one, is known only where a process of the tree made it.
+                Err(Unread::Nothing | Unread::Gone) if !whose.is_ours() && whose.has(&link) => {
+                    let path = String::from_utf8_lossy(&path);
+                    let why =
+                        format!("{path} is something without a path that another process has");
+                    return Err(Unread::Unknown(why));
+                }
                 Err(unread) => return Err(unread.of_way(rest)),
             };
             if rest.is_empty() {
@@ -285,6 +292,17 @@ impl Process {
             return self.through_proc(target, last);
         }
         Ok(path)
+    }
+
+    /// Whether it is us, or was started, however indirectly, by us: the shepherd takes in what lost
+    /// its parent.
+    fn is_ours(self) -> bool {
+        let us = std::process::id();
+        self.leader() == us || crate::proc::ancestors(self.thread).any(|above| above == us)
+    }
+
+    fn has(self, link: &str) -> bool {
+        std::fs::symlink_metadata(format!("/proc/{}/{link}", self.thread)).is_ok()
     }
 
     /// Whether a path means to this process what it means to us, or the process is gone or closed

@@ -179,12 +179,42 @@ fn a_name_server_is_noted_and_another_one_at_its_port_is_not() {
 }
 
 #[test]
-fn addresses_of_this_machine_are_told_from_others() {
+fn addresses_of_this_machine_are_distinguished_from_others() {
     let mut network = Network::default();
     assert!(network.is_local("127.0.0.9".parse().unwrap()));
     assert!(network.is_local("::ffff:127.0.0.1".parse().unwrap()));
     assert!(network.is_local("0.0.0.0".parse().unwrap()));
-    for other in ["192.0.2.7", "224.0.0.251", "255.255.255.255", "ff02::fb"] {
-        assert!(!network.is_local(other.parse().unwrap()), "{other}");
+    assert!(!network.is_local("192.0.2.7".parse().unwrap()));
+    for (ip, many) in [
+        ("192.0.2.7", false),
+        ("224.0.0.251", true),
+        ("255.255.255.255", true),
+        ("ff02::fb", true),
+        ("::ffff:224.0.0.251", true),
+        ("127.0.0.1", false),
+    ] {
+        assert_eq!(is_to_many(ip.parse().unwrap()), many, "{ip}");
+    }
+}
+
+#[test]
+fn what_is_sent_to_many_is_noted_and_reaches_who_listens_here() {
+    let services = Services::default();
+    for timing in [Timing::Before, AFTER] {
+        let mut socket = caller(&services, timing, Reached::Unknown);
+        socket.socket.kind = SocketKind::Datagram;
+        let server = UdpSocket::bind("0.0.0.0:0").unwrap();
+        let many = format!("239.255.77.1:{}", server.local_addr().unwrap().port());
+        let mut network = Network::default();
+        let meaning = network.connects(&inet(&many), socket, [].into_iter());
+        let (_, late) = network.finish(&services, &[]);
+        let taint = Meaning::Taint(Taint::RunningService(many.clone()));
+        assert!(meaning == taint || late.contains(&taint), "{timing:?}: {meaning:?} {late:?}");
+        drop(server);
+        let mut network = Network::default();
+        let meaning = network.connects(&inet(&many), socket, [].into_iter());
+        assert_eq!(meaning, Meaning::Note(Note::TalksTo(many.clone())));
+        let (asked, late) = network.finish(&services, &[]);
+        assert_eq!((asked.len(), late.len()), (1, 0), "{timing:?}");
     }
 }

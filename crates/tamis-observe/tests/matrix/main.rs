@@ -6,12 +6,14 @@
 mod cases;
 mod moves;
 mod stage;
+mod strange;
 mod ways;
 
 use cases::{Answer, CONNECTIONS, Case, FILES, OWN_SERVERS};
 use moves::{KINDS, MOUNTS, MOVES, PLACES};
 use stage::{LATE, Streams};
 use std::fmt::Write;
+use strange::{MEANWHILE, NAMES, PROC, RARE, WALKS};
 use ways::WAYS;
 
 const ENGINES: [&str; 5] = ["ebpf", LATE, "notify", "patch", "ptrace"];
@@ -56,6 +58,31 @@ fn places() {
 #[test]
 fn kinds() {
     check("what is at a path", KINDS);
+}
+
+#[test]
+fn names() {
+    check("names", NAMES);
+}
+
+#[test]
+fn ways_through_proc() {
+    check("ways through /proc", PROC);
+}
+
+#[test]
+fn meanwhile() {
+    check("what somebody else changes meanwhile", MEANWHILE);
+}
+
+#[test]
+fn walks() {
+    check("tools that walk", WALKS);
+}
+
+#[test]
+fn rare() {
+    check("rare calls", RARE);
 }
 
 /// A path through a process that has mounts of its own leads elsewhere than it does for us.

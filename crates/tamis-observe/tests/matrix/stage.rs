@@ -22,7 +22,7 @@ pub(crate) const LATE: &str = "late";
 /// Tells [`LATE`] that the script is over.
 const AT_THE_END: &str = r#"trap ': >"$AWAY/over"' EXIT"#;
 
-/// Before each script: how programs and servers are started.
+/// Before each script: how programs and servers are started, and what others do `meanwhile`.
 const PRELUDE: &str = r#"
 t() { python3 "$AWAY/tools.py" "$@"; }
 serve() {
@@ -31,6 +31,14 @@ serve() {
     echo $! >>"$AWAY/servers"
     while ! [ -e "$AWAY/ready" ]; do sleep 0.02; kill -0 $! || exit 1; done
 }
+meanwhile() {
+    (for change; do
+        until [ -e "$AWAY/now" ]; do sleep 0.02; done
+        eval "$change"; rm "$AWAY/now"
+    done) >/dev/null 2>&1 &
+    echo $! >>"$AWAY/servers"
+}
+now() { : >"$AWAY/now"; while [ -e "$AWAY/now" ]; do sleep 0.02; done; }
 stop() { kill $(cat "$AWAY/servers"); while kill -0 $(cat "$AWAY/servers") 2>/dev/null; do sleep 0.02; done; }
 "#;
 
@@ -61,6 +69,11 @@ impl Rules for Filter<'_> {
         } else {
             Judgement::Ignore
         }
+    }
+
+    /// Any program, in the cases of tools that walk.
+    fn only_lists(&self, path: &Path, _: &str) -> bool {
+        path.ends_with("listed.md")
     }
 }
 

@@ -458,4 +458,155 @@ def ring(entries="4"):
     print(LIBC.syscall(425, int(entries), ctypes.create_string_buffer(256)))
 
 
+def long_name(content=None):
+    if content is None:
+        print(open("n" * 255).read())
+    else:
+        open("n" * 255, "w").write(content)
+
+
+def too_long_name():
+    attempt("stat", "n" * 256)
+
+
+def deep(count, name, content=None):
+    """A file below that many folders, step by step."""
+    name = name if name == "d" else name * 50
+    for _ in range(int(count)):
+        if content is not None and not os.path.isdir(name):
+            os.mkdir(name)
+        os.chdir(name)
+    if content is None:
+        print(open("f").read())
+    else:
+        open("f", "w").write(content)
+
+
+def by_map_files(path):
+    with open(path) as file:
+        memory = mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ)
+    for name in os.listdir("/proc/self/map_files"):
+        where = "/proc/self/map_files/" + name
+        if os.readlink(where).endswith("/" + path):
+            print(open(where).read(), memory[:])
+
+
+def holds_memory():
+    copy = os.memfd_create("copy")
+    os.write(copy, b"good")
+    with open(os.environ["AWAY"] + "/holds.new", "w") as file:
+        file.write(str(copy))
+    os.rename(file.name, file.name[:-4])
+    time.sleep(60)
+
+
+def reopened_to_write(path):
+    held = os.open(path, os.O_PATH)
+    file = os.open("/proc/self/fd/%d" % held, os.O_WRONLY)
+    os.pwrite(file, b"#", os.lseek(file, 0, os.SEEK_END))
+
+
+def named_by_number(path):
+    file = os.open(".", os.O_TMPFILE | os.O_RDWR)
+    os.write(file, b"own\n")
+    print(LIBC.linkat(file, b"", -100, path.encode(), 0x1000))
+
+
+def dial_in_folder(folder):
+    """A way to sockets whose path is too long."""
+    place = os.open(folder, os.O_PATH)
+    dial("unix", "/proc/self/fd/%d/s" % place)
+
+
+def run_at(folder, program):
+    place = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    arguments = (ctypes.c_char_p * 2)(program.encode(), None)
+    print(LIBC.syscall(322, place, program.encode(), arguments, arguments, 0))
+
+
+def in_users(path):
+    """In a name space of users of its own."""
+    print(LIBC.unshare(0x10000000))
+    print(open(path).read())
+
+
+def landlocked(path):
+    """Only reading is allowed from then on."""
+    LIBC.prctl(38, 1, 0, 0, 0)
+    rules = LIBC.syscall(444, ctypes.byref(ctypes.c_uint64(1 << 1)), 8, 0)
+    if rules >= 0:
+        print(LIBC.syscall(446, rules, 0))
+    print(open(path).read())
+    attempt("open", "new", os.O_CREAT | os.O_WRONLY)
+
+
+def from_memory_of_child(path):
+    ready, write = os.pipe()
+    child = os.fork()
+    if child == 0:
+        text = ctypes.create_string_buffer(open(path, "rb").read())
+        os.write(write, b"%d %d\n" % (ctypes.addressof(text), len(text)))
+        time.sleep(60)
+    address, length = map(int, os.read(ready, 100).split())
+    text = ctypes.create_string_buffer(length)
+    ours = (ctypes.c_uint64 * 2)(ctypes.addressof(text), length)
+    theirs = (ctypes.c_uint64 * 2)(address, length)
+    print(LIBC.process_vm_readv(child, ours, 1, theirs, 1, 0), text.raw)
+    os.kill(child, 9)
+    os.wait()
+
+
+def walked(folder):
+    for _, folders, files, _ in os.fwalk(folder):
+        print(folders, files)
+
+
+def marked(path):
+    queue = LIBC.fanotify_init(0x200, 0)
+    print(LIBC.fanotify_mark(queue, 1, 0x40000000 | 0x100, -100, path.encode()))
+
+
+def to_many(place):
+    host, port = place.rsplit(":", 1)
+    client = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    client.setsockopt(socket.IPPROTO_IP, socket.IP_MULTICAST_IF, socket.inet_aton("127.0.0.1"))
+    client.settimeout(0.2)
+    try:
+        client.sendto(b"hello", (host, int(port)))
+        print(client.recv(100))
+    except OSError as error:
+        print(error)
+
+
+def taking_part(place):
+    host, port = place.rsplit(":", 1)
+    server = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    server.bind(("", int(port)))
+    membership = socket.inet_aton(host) + socket.inet_aton("127.0.0.1")
+    server.setsockopt(socket.IPPROTO_IP, socket.IP_ADD_MEMBERSHIP, membership)
+    return server
+
+
+def join_many(place, ready):
+    server = taking_part(place)
+    open(ready, "w").close()
+    while True:
+        _, sender = server.recvfrom(100)
+        server.sendto(b"good", sender)
+
+
+def own_many_take_part(host):
+    server = taking_part(host + ":0")
+    to_many("%s:%d" % (host, server.getsockname()[1]))
+    print(server.recv(10))
+
+
+def dial_after_child(place):
+    if os.fork() == 0:
+        own("tcp", "127.0.0.1:0")
+        os._exit(0)
+    os.wait()
+    dial("tcp", place)
+
+
 globals()[sys.argv[1]](*sys.argv[2:])

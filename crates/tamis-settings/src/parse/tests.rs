@@ -105,6 +105,17 @@ fn every_state_of_a_tool_is_in_the_documentation() {
         let row = format!("| `{}` | {} | {} |", entry.name, entry.why, paths.join(", "));
         assert!(page.contains(&row), "{row} is missing");
     }
+    for look in crate::tools::TOOL_LOOKS {
+        let endings: Vec<String> = look.except.iter().map(|e| format!("`.{e}`")).collect();
+        let row = format!(
+            "| `{}` | `{}` | {} | {} |",
+            look.name,
+            look.program,
+            look.why,
+            endings.join(", ")
+        );
+        assert!(page.contains(&row), "{row} is missing");
+    }
 }
 
 #[test]

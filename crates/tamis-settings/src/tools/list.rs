@@ -1,5 +1,5 @@
-//! The built-in list of tools' own state, each entry with its reason. The same list is in
-//! `docs/settings.md` and in `tamis help tool-state`; a test compares them.
+//! The built-in lists: tools' own state, and the looks of tools that decide nothing, each entry with its
+//! reason. The same lists are in `docs/settings.md` and in `tamis help tool-state`; tests compare them.
 
 /// What one tool writes down for itself.
 #[derive(Debug, Clone, Copy)]
@@ -195,3 +195,33 @@ pub const TOOL_STATE: &[ToolState] = &[
         paths: &["${XDG_CACHE_HOME:-~/.cache}/mesa_shader_cache*"],
     },
 ];
+
+/// A tool that walks through folders and looks at each entry (`lstat`) only to know what kind of thing
+/// it is, and whether it can be executed.
+#[derive(Debug, Clone, Copy)]
+pub struct ToolLook {
+    /// By this name it is switched off (`except`).
+    pub name: &'static str,
+    /// Why the size and time that come with such a look cannot decide an outcome.
+    pub why: &'static str,
+    /// The file name of the program.
+    pub program: &'static str,
+    /// A file in the folder above that of the program, by which it is known to be this tool.
+    pub beside: &'static str,
+    /// Endings of files that count by their content all the same.
+    pub except: &'static [&'static str],
+}
+
+/// What belongs here: tools whose source shows that they take nothing else from such a look, whatever
+/// they are called for. What does not: programs that run other people's code (node, python), and those
+/// for which a time decides what is built (cargo, make, ninja).
+pub const TOOL_LOOKS: &[ToolLook] = &[ToolLook {
+    name: "go-listing",
+    why: "go lists folders so; where size and time decide, it follows links as well, or looks at a source",
+    program: "go",
+    beside: "VERSION",
+    except: &[
+        "go", "c", "cc", "cpp", "cxx", "m", "h", "hh", "hpp", "hxx", "f", "F", "for", "f90", "s",
+        "S", "sx", "swig", "swigcxx", "syso", "mod", "sum", "work",
+    ],
+}];

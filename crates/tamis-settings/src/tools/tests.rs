@@ -38,8 +38,8 @@ fn variables_and_home() {
 
 #[test]
 fn the_list_is_well_made() {
-    let names: HashSet<&str> = TOOL_STATE.iter().map(|entry| entry.name).collect();
-    assert_eq!(names.len(), TOOL_STATE.len(), "a name twice");
+    let all: HashSet<&str> = names().collect();
+    assert_eq!(all.len(), names().count(), "a name twice");
     let all: HashSet<&&str> = TOOL_STATE.iter().flat_map(|entry| entry.paths).collect();
     let count: usize = TOOL_STATE.iter().map(|entry| entry.paths.len()).sum();
     assert_eq!(all.len(), count, "a path twice");
@@ -226,6 +226,26 @@ fn each_entry_takes_in_state_and_leaves_the_rest() {
     cases.sort_unstable();
     entries.sort_unstable();
     assert_eq!(cases, entries, "each entry has its cases");
+}
+
+#[test]
+fn a_walk_is_one_of_the_real_tool_and_never_of_a_source() {
+    let folder = tempfile::tempdir().unwrap();
+    let go = folder.path().join("bin/go");
+    let on = rules("/home/ann/app", "", &[]);
+    let readme = Path::new("/home/ann/app/README.md");
+    assert!(!on.only_lists(readme, &go), "nothing says that it is go");
+    std::fs::write(folder.path().join("VERSION"), "go1").unwrap();
+    assert!(on.only_lists(readme, &go));
+    assert!(on.only_lists(Path::new("/home/ann/app/testdata/x.json"), &go));
+    for source in ["a.go", "a.s", "a.h", "go.mod", "x/a.syso"] {
+        assert!(!on.only_lists(&Path::new("/home/ann/app").join(source), &go), "{source}");
+    }
+    assert!(!on.only_lists(readme, &folder.path().join("bin/cargo")));
+    for off in ["default = false", "except = ['go-listing']"] {
+        let off = rules("/home/ann/app", &format!("[tamis.tool-state]\n{off}"), &[]);
+        assert!(!off.only_lists(readme, &go));
+    }
 }
 
 #[test]

@@ -5,7 +5,7 @@ use crate::terminal;
 use anyhow::{Result, bail};
 use clap::{Command, CommandFactory, ValueEnum};
 use tamis_report::exit;
-use tamis_settings::tools::{TOOL_STATE, ToolState};
+use tamis_settings::tools::{TOOL_LOOKS, TOOL_STATE, ToolLook, ToolState};
 
 /// A name and the text about it.
 type Topic = (&'static str, fn() -> String);
@@ -86,9 +86,12 @@ fn tool_state() -> String {
         let paths: String = entry.paths.iter().map(|path| format!("      {path}\n")).collect();
         format!("  {}: {}\n{paths}", entry.name, entry.why)
     };
+    let look = |look: &ToolLook| format!("  {}: {}\n", look.name, look.why);
     let entries: String = TOOL_STATE.iter().map(entry).collect();
+    let looks: String = TOOL_LOOKS.iter().map(look).collect();
     format!(
         "What everyday tools write down for themselves is no input of a test:\n\n{entries}\n\
+         Tools that walk through folders and take from a look at an entry (lstat) only what it is:\n\n{looks}\n\
          [tamis.tool-state] in tamis.toml: except = [\"npm\"] lets an entry count, ignore = [\"~/.acme/log\"]\n\
          adds paths, default = false switches the list off.\n"
     )
