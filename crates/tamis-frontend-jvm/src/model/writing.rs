@@ -28,7 +28,12 @@ impl JvmModel {
         seen: Seen,
     ) {
         let ledger = &mut *services.ledger;
-        let about = ClassReport { depends: Depends::default(), ..report.clone() };
+        let about = ClassReport {
+            class: report.class.clone(),
+            method: None,
+            depends: Depends::default(),
+            ..report
+        };
         if methods.partly && report.verdict == Verdict::Passed {
             // It did not run as a whole.
             if let Some(&at) = self.goals[report.goal].units.get(&report.class) {
