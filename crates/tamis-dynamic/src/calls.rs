@@ -4,6 +4,7 @@ use crate::class::{Class, Lambda, Method};
 use crate::shelves::Shelves;
 use roaring::RoaringBitmap;
 use rustc_hash::{FxHashMap, FxHashSet};
+use std::collections::hash_map::Entry;
 use tamis_classpath::names::{NameId, Names};
 
 /// Types by which no object is called, but for what every object has.
@@ -139,8 +140,8 @@ impl Calls {
                 self.lambdas.add(lambda, nest, probe);
             }
         }
-        if !self.by_name.contains_key(&class.name) {
-            self.by_name.insert(class.name, at);
+        if let Entry::Vacant(new) = self.by_name.entry(class.name) {
+            new.insert(at);
             let initialiser = class.methods.iter().position(|m| m.is_initialiser);
             self.initialisers.extend(initialiser.map(|n| (class.name, first + n as u32)));
         }

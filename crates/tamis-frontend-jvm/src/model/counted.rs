@@ -3,6 +3,7 @@
 //! Tests of one JVM share most of what counts for them: what was looked at outside of tests, the classes that all of
 //! them use, the environment. Each of these is numbered once, and what one test adds to that is small.
 
+use super::state::MethodBeside;
 use super::writing::{class_facts, given, lines_that_count};
 use super::{ClassReport, JvmModel, runner_scope};
 use crate::environment;
@@ -164,7 +165,7 @@ impl JvmModel {
         let pool = ledger.pool();
         numbering.add_facts(pool, &report.depends);
         numbering.add_list(pool, class_facts(facts, report, seen));
-        let beside = report.method.iter().flat_map(|method| method.beside());
+        let beside = report.method.iter().flat_map(MethodBeside::beside);
         numbering.joined.add(pool, beside);
         numbering.add_list(pool, lines_that_count(&project.settings.jvm, facts, report));
         for seen in seen {
