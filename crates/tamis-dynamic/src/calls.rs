@@ -4,6 +4,7 @@ use crate::class::{Class, Lambda, Method};
 use crate::shelves::Shelves;
 use roaring::RoaringBitmap;
 use rustc_hash::{FxHashMap, FxHashSet};
+use std::collections::hash_map::Entry;
 use tamis_classpath::names::{NameId, Names};
 
 /// Types by which no object is called, but for what every object has.
@@ -20,6 +21,7 @@ struct Lambdas {
     by_nest: FxHashMap<NameId, Vec<(Lambda, u32)>>,
     /// Who makes them, by what runs.
     makers: FxHashMap<(NameId, NameId), Vec<u32>>,
+    all_makers: RoaringBitmap,
 }
 
 impl Lambdas {
@@ -28,14 +30,56 @@ impl Lambdas {
         self.by_interface.entry(lambda.interface).or_default().push((lambda, maker));
         self.by_nest.entry(nest).or_default().push((lambda, maker));
         self.makers.entry(lambda.runs).or_default().push(maker);
+        self.all_makers.insert(maker);
     }
+}
+
+/// Probes to classes (their positions among all) and methods. They are asked for at each step of each search, and
+/// there is hardly a gap between them.
+#[derive(Debug, Default)]
+struct Methods {
+    low: Vec<Option<(u32, u32)>>,
+    /// Beyond what an agent gives out.
+    high: FxHashMap<u32, (u32, u32)>,
+}
+
+impl Methods {
+    const LOW: u32 = 1 << 20;
+
+    fn insert(&mut self, probe: u32, method: (u32, u32)) {
+        if probe >= Self::LOW {
+            self.high.insert(probe, method);
+            return;
+        }
+        let at = probe as usize;
+        if at >= self.low.len() {
+            self.low.resize(at + 1, None);
+        }
+        self.low[at] = Some(method);
+    }
+
+    fn get(&self, probe: u32) -> Option<(usize, usize)> {
+        let found = match probe < Self::LOW {
+            true => self.low.get(probe as usize).copied().flatten(),
+            false => self.high.get(&probe).copied(),
+        };
+        found.map(|(class, method)| (class as usize, method as usize))
+    }
+}
+
+/// Methods that have to do with shelves.
+#[derive(Debug, Default)]
+pub(crate) struct ByShelf {
+    /// Who puts something there.
+    pub(crate) setters: Vec<(u32, Shelves)>,
+    /// Who can get something from there.
+    pub(crate) askers: Vec<(u32, Shelves)>,
 }
 
 /// The loaded classes of the project as a graph of calls.
 #[derive(Debug, Default)]
 pub(crate) struct Calls {
-    /// Probe to class (position in `classes`) and method.
-    pub(crate) methods: FxHashMap<u32, (usize, usize)>,
+    methods: Methods,
     pub(crate) classes: Vec<(Class, u32)>,
     pub(crate) by_name: FxHashMap<NameId, usize>,
     pub(crate) by_signature: FxHashMap<NameId, Vec<u32>>,
@@ -45,14 +89,14 @@ pub(crate) struct Calls {
     /// Who uses static fields: their names to the class that is named, the user's probe, and whether it
     /// writes.
     users: FxHashMap<NameId, Vec<(NameId, u32, bool)>>,
-    /// Who puts something on shelves.
-    pub(crate) setters: Vec<(u32, Shelves)>,
+    pub(crate) by_shelf: ByShelf,
     /// Nests and the types of objects that they hand over, to the owners of the methods that get them.
     takers: FxHashMap<(NameId, NameId), Vec<NameId>>,
     /// Those who may write fields that they do not name.
     pub(crate) hidden_writers: Vec<u32>,
     /// Names of classes to those of their outermost classes.
     nests: FxHashMap<NameId, NameId>,
+    initialisers: FxHashMap<NameId, u32>,
 }
 
 impl Calls {
@@ -64,7 +108,7 @@ impl Calls {
         }
         for (n, method) in class.methods.iter().enumerate() {
             let probe = first + n as u32;
-            self.methods.insert(probe, (at, n));
+            self.methods.insert(probe, (at as u32, n as u32));
             self.by_signature.entry(method.signature).or_default().push(probe);
             for &(owner, signature) in &method.calls {
                 self.callers.entry(signature).or_default().push((owner, probe));
@@ -77,7 +121,10 @@ impl Calls {
                 self.users.entry(field).or_default().push((owner, probe, writes));
             }
             if method.links.sets != 0 {
-                self.setters.push((probe, method.links.sets));
+                self.by_shelf.setters.push((probe, method.links.sets));
+            }
+            if method.links.asks != 0 {
+                self.by_shelf.askers.push((probe, method.links.asks));
             }
             let nest = self.nest(class.name);
             for &(owner, kind) in &method.links.hands {
@@ -93,7 +140,11 @@ impl Calls {
                 self.lambdas.add(lambda, nest, probe);
             }
         }
-        self.by_name.entry(class.name).or_insert(at);
+        if let Entry::Vacant(new) = self.by_name.entry(class.name) {
+            new.insert(at);
+            let initialiser = class.methods.iter().position(|m| m.is_initialiser);
+            self.initialisers.extend(initialiser.map(|n| (class.name, first + n as u32)));
+        }
         self.classes.push((class, first));
     }
 
@@ -160,6 +211,11 @@ impl Calls {
         })
     }
 
+    /// Of these, the methods that make lambdas.
+    pub(crate) fn making_lambdas(&self, probes: &RoaringBitmap) -> RoaringBitmap {
+        probes & &self.lambdas.all_makers
+    }
+
     /// The constructors of the class at this position.
     pub(crate) fn made_at(&self, at: usize) -> impl Iterator<Item = u32> + '_ {
         self.constructors(self.classes[at].0.name)
@@ -186,17 +242,20 @@ impl Calls {
         self.by_name.get(&name).map(|&at| &self.classes[at].0)
     }
 
+    /// The positions of a method's class and of the method in it.
+    pub(crate) fn place(&self, probe: u32) -> Option<(usize, usize)> {
+        self.methods.get(probe)
+    }
+
     pub(crate) fn method(&self, probe: u32) -> Option<(&Class, &Method)> {
-        let &(class, method) = self.methods.get(&probe)?;
+        let (class, method) = self.methods.get(probe)?;
         let class = &self.classes[class].0;
         Some((class, &class.methods[method]))
     }
 
     /// The probe of a class's static initialiser.
     pub(crate) fn initialiser(&self, class: NameId) -> Option<u32> {
-        let (class, first) = &self.classes[*self.by_name.get(&class)?];
-        let at = class.methods.iter().position(|m| m.is_initialiser)?;
-        Some(first + at as u32)
+        self.initialisers.get(&class).copied()
     }
 
     /// The probes of a class's constructors.
@@ -217,5 +276,24 @@ impl Calls {
             todo.extend(new.filter_map(|parent| self.by_name.get(parent)));
         }
         all
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn probes_lead_to_their_methods_wherever_they_are() {
+        let mut methods = Methods::default();
+        let probes = [0, 7, 4_000, Methods::LOW - 1, Methods::LOW, u32::MAX];
+        for (n, probe) in probes.into_iter().enumerate() {
+            methods.insert(probe, (n as u32, 1));
+        }
+        methods.insert(7, (9, 2));
+        let found = probes.map(|probe| methods.get(probe));
+        let expected = [(0, 1), (9, 2), (2, 1), (3, 1), (4, 1), (5, 1)].map(Some);
+        assert_eq!(found, expected);
+        assert_eq!([1, 6, 8, Methods::LOW + 1].map(|probe| methods.get(probe)), [None; 4]);
     }
 }

@@ -142,7 +142,8 @@ impl Elsewhere {
                 add_object(at, view, &mut roots);
             }
         }
-        for (_, _, method) in view.calls.methods_in(hits) {
+        let makers = view.calls.making_lambdas(hits);
+        for (_, _, method) in view.calls.methods_in(&makers) {
             for lambda in &method.links.lambdas {
                 let mut takers =
                     method.links.hands.iter().filter(|(_, kind)| *kind == lambda.interface);
@@ -162,8 +163,7 @@ impl Elsewhere {
         tests: &TestsSeen,
         own_class: &str,
     ) -> RoaringBitmap {
-        let asks =
-            calls.methods_in(hits).fold(self.asks, |all, (_, _, method)| all | method.links.asks);
+        let asks = shelves_of(&calls.by_shelf.askers, hits, self.asks);
         let mut found = RoaringBitmap::new();
         if asks != 0 {
             for did in tests.ended.iter().filter(|did| did.sets & asks != 0) {
@@ -260,8 +260,13 @@ fn add_object(at: usize, view: &View<'_>, found: &mut Vec<u32>) {
 
 /// The shelves that methods put something on.
 pub(crate) fn sets(hits: &RoaringBitmap, calls: &Calls) -> Shelves {
-    let setters = calls.setters.iter().filter(|(probe, _)| hits.contains(*probe));
-    setters.fold(0, |all, (_, shelves)| all | shelves)
+    shelves_of(&calls.by_shelf.setters, hits, 0)
+}
+
+/// The shelves of those methods that are among these, and some more.
+fn shelves_of(methods: &[(u32, Shelves)], hits: &RoaringBitmap, more: Shelves) -> Shelves {
+    let among = methods.iter().filter(|(probe, _)| hits.contains(*probe));
+    among.fold(more, |all, (_, shelves)| all | shelves)
 }
 
 /// Who can have left something in static fields: the methods that name them, and those that gave them what

@@ -94,7 +94,7 @@ impl Calls {
 
     /// Whether a call that names this class can arrive at a method of the same signature.
     pub(crate) fn can_arrive(&self, kinds: &LoadedTypes, owner: NameId, target: u32) -> bool {
-        let Some(&(at, method)) = self.methods.get(&target) else { return false };
+        let Some((at, method)) = self.place(target) else { return false };
         let (class, _) = &self.classes[at];
         let method = &class.methods[method];
         if method.is_constructor {

@@ -59,6 +59,11 @@ impl CoveredClasses {
         paths.own.push(folder.as_os_str().as_encoded_bytes().to_vec());
     }
 
+    /// How many places are known that tools write for themselves; they are never fewer than before.
+    pub(crate) fn own_places(&self) -> usize {
+        self.0.read().unwrap_or_else(PoisonError::into_inner).own.len()
+    }
+
     /// Whether a build tool or runner writes this for itself.
     pub(crate) fn is_own(&self, path: &Path) -> bool {
         let paths = self.0.read().unwrap_or_else(PoisonError::into_inner);

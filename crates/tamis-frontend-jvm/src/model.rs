@@ -6,6 +6,7 @@
 //! when both are there.
 
 mod children;
+mod counted;
 mod deciding;
 mod finishing;
 mod left_out;
@@ -21,6 +22,7 @@ use crate::goal::{GoalFacts, refusal};
 use crate::launch;
 use crate::saved_goals;
 use anyhow::Result;
+use counted::Numbering;
 use left_out::{JvmCover, LeftOut};
 use state::{
     Build, ClassReport, Division, GoalState, Host, Jvms, MethodReport, MethodReports, Unit,
@@ -52,8 +54,9 @@ pub(crate) struct JvmModel {
     /// What the tracer saw of each host and is not taken yet.
     windows: HashMap<u32, VecDeque<WindowEnded>>,
     /// What each JVM read as classes before it was known which of them its agent reports about.
-    undecided: HashMap<u32, Vec<Observations>>,
+    undecided: HashMap<u32, Vec<Arc<Observations>>>,
     joiner: Joiner<(ClassReport, MethodReports)>,
+    numbering: Numbering,
     began: SystemTime,
     /// Modules whose sources are kept as they are in this build.
     built: BTreeSet<PathBuf>,
@@ -77,6 +80,7 @@ impl JvmModel {
             windows: HashMap::new(),
             undecided: HashMap::new(),
             joiner: Joiner::default(),
+            numbering: Numbering::default(),
             began: SystemTime::now(),
             built: BTreeSet::new(),
         }
@@ -411,6 +415,7 @@ impl JvmModel {
                 Ok(reports) => {
                     methods.methods = reports;
                     methods.between = unit.division.between;
+                    methods.listed = unit.division.listed.unwrap_or_default();
                 }
                 // A class that failed before its methods is red anyway, and what is no class has none.
                 Err(why) if passed && self.is_class(goal, &unit.class) => {
@@ -464,7 +469,7 @@ impl JvmModel {
             blind: true,
         };
         let why = Taint::Unobserved(NOT_COLLECTED.into());
-        self.write(services.ledger, pid, report, &writing::nothing_seen(), Some(why));
+        self.write(services.ledger, pid, report, &[&writing::nothing_seen()], Some(why));
     }
 
     fn report_outcome(

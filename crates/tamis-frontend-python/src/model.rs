@@ -501,7 +501,7 @@ impl PytestModel {
 
     fn hand_over(&self, ledger: &mut Ledger<'_>, run: Run, numbers: Numbers, test: &TestEnded) {
         let place = self.units.place(&run.test);
-        ledger.record_shared(run, numbers, place.map_or(Place::Nowhere, Place::At));
+        ledger.record_shared(run, numbers, place.map_or(Place::Nowhere, Place::At), None, false);
         let message = test.outcome.message.as_ref().filter(|_| !test.outcome.passed);
         if let (Some(at), Some(message)) = (place, message) {
             ledger.report_mut(at).output = Some(message.clone().into_bytes());

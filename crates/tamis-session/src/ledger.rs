@@ -303,9 +303,16 @@ impl<'e> Ledger<'e> {
         self.record_run(Ran { run, numbers: None }, place, own, retries);
     }
 
-    /// Records a run of a unit whose observations are in the pool, no two of one question; its own list is empty.
-    pub fn record_shared(&mut self, run: Run, numbers: Numbers, place: Place) {
-        self.record_run(Ran { run, numbers: Some(numbers) }, place, None, false);
+    /// The same where the observations are in the pool, no two of one question; the run's own list is empty.
+    pub fn record_shared(
+        &mut self,
+        run: Run,
+        numbers: Numbers,
+        place: Place,
+        own: Option<TestReport>,
+        retries: bool,
+    ) {
+        self.record_run(Ran { run, numbers: Some(numbers) }, place, own, retries);
     }
 
     fn record_run(&mut self, ran: Ran, place: Place, own: Option<TestReport>, retries: bool) {

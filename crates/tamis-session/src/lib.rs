@@ -36,7 +36,7 @@ mod usual;
 pub use command::{CommandContext, Invocation, Start};
 pub use frontend::{Ability, Claim, Frontend, Frontends, ScopeUnits};
 pub use join::{Joiner, Seen};
-pub use joined::{JoinedObservations, together};
+pub use joined::{JoinedNumbers, JoinedObservations, together};
 pub use ledger::{Collected, Ledger, NOT_COLLECTED, Place, proof_of};
 pub use model::{Model, Services};
 pub use options::{Earlier, SessionOptions, Trial, mark_flaky, names, runs_of};

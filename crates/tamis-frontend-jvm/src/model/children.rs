@@ -111,7 +111,7 @@ impl JvmModel {
             match window {
                 WindowEnded::Outside { host, observations, undecided } => {
                     self.joiner.add_outside(host, observations);
-                    self.undecided.entry(host).or_default().push(undecided);
+                    self.undecided.entry(host).or_default().push(Arc::new(undecided));
                 }
                 WindowEnded::Unit { host, test, mut observations, openings, children } => {
                     for child in children {

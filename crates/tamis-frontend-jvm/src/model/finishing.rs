@@ -13,7 +13,7 @@ impl JvmModel {
         let ledger = &mut *services.ledger;
         for (pid, (report, _)) in self.joiner.without_files() {
             let taint = Taint::Unobserved("the tracer did not see where it began and ended".into());
-            self.write(ledger, pid, report, &writing::nothing_seen(), Some(taint));
+            self.write(ledger, pid, report, &[&writing::nothing_seen()], Some(taint));
         }
         self.record_classes_without_tests(ledger);
         ledger.write_records();

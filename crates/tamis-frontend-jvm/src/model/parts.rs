@@ -5,12 +5,15 @@
 //! out and it passed, and each method that ran by itself, unless they could not be distinguished: then
 //! only the class counts, and that is remarked.
 
-use super::{ClassReport, Division, Host, JvmModel, MethodReport, Unit};
+use super::state::MethodBeside;
+use super::{ClassReport, Division, Host, JvmModel, MethodReport, MethodReports, Unit, writing};
 use crate::methods;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
 use std::time::SystemTime;
 use tamis_core::record::Access;
 use tamis_core::{PortablePath, Question, Scheme};
+use tamis_dynamic::FactKind;
 use tamis_jvm_wire::{Ended, Methods, Stretch, ToJvm, Verdict};
 use tamis_observe::Observations;
 use tamis_report::TestReport;
@@ -153,12 +156,10 @@ impl JvmModel {
             let Some((began, verdict, wall_us)) = division.ran.remove(&method.method) else {
                 return Err(format!("{} was not listed", method.method));
             };
-            let beside = listed.iter().filter(|name| **name != method.method).cloned().collect();
             reports.push(MethodReport {
                 name: method.method,
                 depends: method.depends,
                 own: method.stretches,
-                beside,
                 began,
                 verdict,
                 wall_us,
@@ -173,11 +174,10 @@ impl JvmModel {
         ledger: &mut Ledger<'_>,
         pid: u32,
         class: &ClassReport,
-        methods: Vec<MethodReport>,
-        between: &[u32],
+        MethodReports { methods, between, listed, .. }: MethodReports,
     ) {
         let mut pieces: HashMap<u32, Seen> = HashMap::new();
-        let stretches = methods.iter().flat_map(|m| &m.own).chain(between);
+        let stretches = methods.iter().flat_map(|m| &m.own).chain(&between);
         for &stretch in stretches {
             match self.joiner.take_seen(pid, stretch) {
                 Some(seen) => drop(pieces.insert(stretch, seen)),
@@ -194,14 +194,22 @@ impl JvmModel {
         }
         let failed_by_itself = class.verdict == Verdict::Failed
             && methods.iter().all(|method| method.verdict == Verdict::Passed);
+        let beside = |name: String| {
+            let (fact, value) = facts.fact(FactKind::Beside(name.clone()));
+            let given = writing::given(Question::Fact(fact.to_string().into()), value);
+            (name, ledger.pool().number(given))
+        };
+        let all: Arc<[(String, u32)]> = listed.into_iter().map(beside).collect();
+        // Once for all methods: there can be as many pieces of it as methods.
+        let around: Vec<&Seen> = between.iter().filter_map(|s| pieces.get(s)).collect();
+        let around = writing::joined(&around);
         for method in methods {
-            let parts: Vec<&Seen> =
-                between.iter().chain(&method.own).filter_map(|s| pieces.get(s)).collect();
-            let seen = super::writing::joined(&parts);
+            let own = method.own.iter().filter_map(|s| pieces.get(s));
+            let seen: Vec<&Seen> = std::iter::once(&around).chain(own).collect();
             let report = ClassReport {
                 goal: class.goal,
                 class: class.class.clone(),
-                method: Some((method.name, method.beside)),
+                method: Some(MethodBeside { name: method.name, all: Arc::clone(&all) }),
                 began: method.began,
                 depends: method.depends,
                 verdict: method.verdict,

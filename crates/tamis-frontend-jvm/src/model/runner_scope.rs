@@ -396,7 +396,7 @@ impl JvmModel {
         path: &PortablePath,
     ) -> bool {
         let path = project.paths.to_absolute(path);
-        self.covered.is_own(&path) || facts.scope.tool == commands::ANT && is_of_ant(&path)
+        self.covered.is_own(&path) || is_ants(facts) && is_of_ant(&path)
     }
 
     /// Whether something that was looked at outside of tests counts for a test. What a runner writes for
@@ -419,6 +419,11 @@ impl JvmModel {
             _ => true,
         }
     }
+}
+
+/// Whether Ant started its tests.
+pub(super) fn is_ants(facts: &GoalFacts) -> bool {
+    facts.scope.tool == commands::ANT
 }
 
 /// What a JVM reported before it was a goal. Nothing that began so far is a test of its own.

@@ -6,6 +6,7 @@ use crate::goal::GoalFacts;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::SystemTime;
 use tamis_dynamic::{Depends, Jvm};
 use tamis_jvm_wire::Verdict;
@@ -141,6 +142,8 @@ pub(super) struct Division {
 pub(super) struct MethodReports {
     pub(super) methods: Vec<MethodReport>,
     pub(super) between: Vec<u32>,
+    /// All of the class.
+    pub(super) listed: BTreeSet<String>,
     /// Whether some were left out.
     pub(super) partly: bool,
 }
@@ -149,7 +152,6 @@ pub(super) struct MethodReport {
     pub(super) name: String,
     pub(super) depends: Depends,
     pub(super) own: Vec<u32>,
-    pub(super) beside: Vec<String>,
     pub(super) began: SystemTime,
     pub(super) verdict: Verdict,
     pub(super) wall_us: u64,
@@ -160,11 +162,25 @@ pub(super) struct MethodReport {
 pub(super) struct ClassReport {
     pub(super) goal: usize,
     pub(super) class: String,
-    /// Of a method only: its name, and those of the others.
-    pub(super) method: Option<(String, Vec<String>)>,
+    /// Of a method only.
+    pub(super) method: Option<MethodBeside>,
     pub(super) began: SystemTime,
     pub(super) depends: Depends,
     pub(super) verdict: Verdict,
     pub(super) wall_us: u64,
     pub(super) blind: bool,
+}
+
+/// A method, and all methods of its class with the numbers of the facts that they are there.
+#[derive(Clone)]
+pub(super) struct MethodBeside {
+    pub(super) name: String,
+    pub(super) all: Arc<[(String, u32)]>,
+}
+
+impl MethodBeside {
+    /// The facts about the others.
+    pub(super) fn beside(&self) -> impl Iterator<Item = u32> {
+        self.all.iter().filter(|(name, _)| *name != self.name).map(|&(_, number)| number)
+    }
 }

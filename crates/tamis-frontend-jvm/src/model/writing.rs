@@ -1,15 +1,14 @@
 //! Makes the records of test classes and methods from their two halves.
 
-use super::{ClassReport, JvmModel, MethodReports, runner_scope};
+use super::{ClassReport, JvmModel, MethodReports};
 use crate::configuration::counts_if_asked_for;
-use crate::environment;
 use crate::goal::GoalFacts;
 use crate::methods;
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
-use tamis_core::record::{Observed, Run};
-use tamis_core::{Outcome, PortablePath, Question, Taint, Unit};
+use tamis_core::record::{Numbers, Observed, Run};
+use tamis_core::{Outcome, Question, Taint, Unit};
 use tamis_dynamic::{Answered, AskedNames, Depends, FactKind as Kind, outermost};
 use tamis_jvm_wire::Verdict;
 use tamis_observe::{Observations, Openings};
@@ -29,9 +28,13 @@ impl JvmModel {
         seen: Seen,
     ) {
         let ledger = &mut *services.ledger;
-        let MethodReports { methods, between, partly } = methods;
-        let about = ClassReport { depends: Depends::default(), ..report.clone() };
-        if partly && report.verdict == Verdict::Passed {
+        let about = ClassReport {
+            class: report.class.clone(),
+            method: None,
+            depends: Depends::default(),
+            ..report
+        };
+        if methods.partly && report.verdict == Verdict::Passed {
             // It did not run as a whole.
             if let Some(&at) = self.goals[report.goal].units.get(&report.class) {
                 ledger.report_mut(at).outcome = Some(Outcome::Passed);
@@ -39,9 +42,9 @@ impl JvmModel {
                     std::time::Duration::from_micros(report.wall_us);
             }
         } else {
-            self.write(ledger, pid, report, &seen, None);
+            self.write(ledger, pid, report, &[&seen], None);
         }
-        self.write_methods(ledger, pid, &about, methods, &between);
+        self.write_methods(ledger, pid, &about, methods);
     }
 
     pub(super) fn write(
@@ -49,29 +52,18 @@ impl JvmModel {
         ledger: &mut Ledger<'_>,
         pid: u32,
         report: ClassReport,
-        seen: &Seen,
+        seen: &[&Seen],
         taint: Option<Taint>,
     ) {
-        let facts = self.goals[report.goal].facts.clone();
         let unit = match &report.method {
-            Some((name, _)) => methods::unit(name),
+            Some(method) => methods::unit(&method.name),
             None => Unit::Class(report.class.clone()),
         };
-        let mut joined = JoinedObservations::default();
-        joined.add(environment::counting(ledger.surroundings(), asked(&report)));
-        joined.add(class_facts(&facts, &report, &seen.openings));
-        joined.add(lines_that_count(&ledger.project().settings.jvm, &facts, &report));
-        joined.add(seen.observations.observed.iter().cloned());
-        self.add_outside(ledger, pid, &facts, &report, &mut joined);
-        self.add_earlier(pid, &report, &mut joined);
-        joined.taints.extend(self.goals[report.goal].taint_of(&report.class));
-        joined.taints.extend(seen.observations.taints.iter().cloned());
-        joined.taints.extend(report.depends.incomplete.clone().map(Taint::Unobserved));
-        joined.forget(|path| self.is_tools_own(ledger.project(), &facts, path));
-        joined.taints.extend(taint);
+        let (numbers, mut taints) = self.counting(ledger, pid, &report, seen);
+        taints.extend(taint);
         let started = report.began.duration_since(UNIX_EPOCH).unwrap_or_default();
         let run = Run {
-            test: facts.key(unit),
+            test: self.goals[report.goal].facts.key(unit),
             outcome: match report.verdict {
                 Verdict::Passed => Outcome::Passed,
                 Verdict::Failed => Outcome::Failed(1),
@@ -80,66 +72,30 @@ impl JvmModel {
             wall_us: report.wall_us,
             cpu_us: 0,
             engine: "jvm".into(),
-            observed: joined.observed,
-            taints: joined.taints.into_iter().collect(),
-            notes: seen.observations.notes.clone(),
-            left_behind: seen.observations.left_behind.clone(),
+            observed: Vec::new(),
+            taints: taints.into_iter().collect(),
+            notes: merged(seen, |files| &files.notes),
+            left_behind: merged(seen, |files| &files.left_behind),
         };
-        self.hand_over(ledger, &report, run);
+        self.hand_over(ledger, &report, run, numbers);
     }
 
-    fn hand_over(&mut self, ledger: &mut Ledger<'_>, report: &ClassReport, run: Run) {
+    fn hand_over(
+        &mut self,
+        ledger: &mut Ledger<'_>,
+        report: &ClassReport,
+        run: Run,
+        numbers: Numbers,
+    ) {
         let goal = &mut self.goals[report.goal];
-        let own = report.method.as_ref().and_then(|(name, _)| goal.methods.reports.remove(name));
-        let place = match (goal.units.get(&report.class), &report.method) {
+        let method = report.method.as_ref();
+        let own = method.and_then(|method| goal.methods.reports.remove(&method.name));
+        let place = match (goal.units.get(&report.class), method) {
             (None, _) => Place::Nowhere,
             (Some(&at), None) => Place::At(at),
             (Some(&at), Some(_)) => Place::PartOf(at),
         };
-        ledger.record(run, place, own, goal.retries);
-    }
-
-    /// What the JVM looked at outside of its tests.
-    fn add_outside(
-        &self,
-        ledger: &Ledger<'_>,
-        pid: u32,
-        facts: &GoalFacts,
-        report: &ClassReport,
-        joined: &mut JoinedObservations,
-    ) {
-        let project = ledger.project();
-        for piece in self.joiner.outside(pid) {
-            let counts = |o: &&Observed| self.counts_outside(project, facts, report, o);
-            joined.add(piece.observed.iter().filter(counts).cloned());
-            let taints = piece.taints.iter().filter(|t| !runner_scope::is_channel(facts, t));
-            joined.taints.extend(taints.cloned());
-        }
-        for piece in self.undecided.get(&pid).into_iter().flatten() {
-            let counts = |o: &&Observed| !runner_scope::is_reported(project, facts, o);
-            joined.add(piece.observed.iter().filter(counts).cloned());
-            let taints = piece.taints.iter().filter(|t| !runner_scope::is_channel(facts, t));
-            joined.taints.extend(taints.cloned());
-        }
-    }
-
-    /// What earlier tests of the JVM looked at, where this one relies on them.
-    fn add_earlier(&self, pid: u32, report: &ClassReport, joined: &mut JoinedObservations) {
-        if report.depends.uses_bundles {
-            let is_bundle = |o: &&Observed| {
-                let path = o.question.path().map(PortablePath::as_bytes);
-                path.is_some_and(|p| p.ends_with(b".properties"))
-            };
-            for earlier in self.joiner.files_of_host(pid) {
-                joined.add(earlier.observed.iter().filter(is_bundle).cloned());
-            }
-        }
-        for earlier in &report.depends.relies_on {
-            if let Some(earlier) = self.joiner.files_of(pid, *earlier) {
-                joined.add(earlier.observed.iter().cloned());
-                joined.taints.extend(earlier.taints.iter().cloned());
-            }
-        }
+        ledger.record_shared(run, numbers, place, own, goal.retries);
     }
 
     /// Classes that look like tests by their names and have none: abstract ones, helpers. Whether a
@@ -181,7 +137,7 @@ impl JvmModel {
             for class in silent {
                 self.goals[number].left_out.silent.push(class.clone());
                 let report = without_tests(&self.goals[number].facts, number, class);
-                self.write(ledger, 0, report, &nothing_seen(), None);
+                self.write(ledger, 0, report, &[&nothing_seen()], None);
             }
         }
     }
@@ -212,11 +168,13 @@ pub(super) fn given(question: Question, before: tamis_core::Value) -> Observed {
     Observed { program: "java".into(), ..tamis_project::given(question, before) }
 }
 
-/// What the JVM reported, as observations.
-fn class_facts(facts: &GoalFacts, report: &ClassReport, openings: &Openings) -> Vec<Observed> {
-    let known = report.depends.facts.iter();
-    let mut observed: Vec<Observed> =
-        known.map(|fact| given(Question::Fact(Arc::clone(&fact.text)), fact.value)).collect();
+/// What the JVM reported besides what its test depends on, as observations.
+pub(super) fn class_facts(
+    facts: &GoalFacts,
+    report: &ClassReport,
+    seen: &[&Seen],
+) -> Vec<Observed> {
+    let mut observed: Vec<Observed> = Vec::new();
     let mut add = |kind: Kind| {
         let (fact, value) = facts.fact(kind);
         observed.push(given(Question::Fact(fact.to_string().into()), value));
@@ -232,29 +190,39 @@ fn class_facts(facts: &GoalFacts, report: &ClassReport, openings: &Openings) -> 
     if facts.choices.contains_key(&report.class) {
         add(Kind::Choice(report.class.clone()));
     }
-    for beside in report.method.iter().flat_map(|(_, beside)| beside) {
-        add(Kind::Beside(beside.clone()));
-    }
     if report.blind {
         add(Kind::Jars);
     }
     // Who looks at a class file without loading it depends on all of it.
-    for (path, times) in openings {
+    for (path, times) in openings(seen) {
         let class = facts.index.class_at(path);
-        if let Some(class) = class.filter(|c| *times > 1 || !report.depends.loaded.contains(c)) {
+        if let Some(class) = class.filter(|c| times > 1 || !report.depends.loaded.contains(c)) {
             add(Kind::Whole(class));
         }
     }
     observed
 }
 
+/// How often each counted file was opened in all of these windows.
+fn openings<'s>(seen: &[&'s Seen]) -> HashMap<&'s [u8], u32> {
+    let mut all: HashMap<&[u8], u32> = HashMap::new();
+    for (path, times) in seen.iter().flat_map(|seen| &seen.openings) {
+        *all.entry(path).or_default() += times;
+    }
+    all
+}
+
 /// Variables and system properties that were asked for before the test ended, if all that ask are seen.
-fn asked(report: &ClassReport) -> Option<&AskedNames> {
+pub(super) fn asked(report: &ClassReport) -> Option<&AskedNames> {
     report.depends.asked.as_ref().filter(|_| !report.blind)
 }
 
 /// The lines of classes that count by the settings, of those that the test depends on.
-fn lines_that_count(settings: &Jvm, facts: &GoalFacts, report: &ClassReport) -> Vec<Observed> {
+pub(super) fn lines_that_count(
+    settings: &Jvm,
+    facts: &GoalFacts,
+    report: &ClassReport,
+) -> Vec<Observed> {
     if settings.debug_info.patterns().is_empty() {
         return Vec::new();
     }
@@ -278,23 +246,24 @@ fn lines_that_count(settings: &Jvm, facts: &GoalFacts, report: &ClassReport) -> 
 /// What was looked at in several windows.
 pub(super) fn joined(parts: &[&Seen]) -> Seen {
     let mut joined = JoinedObservations::default();
-    let mut all = Observations::default();
-    let mut openings = Openings::new();
-    for seen in parts {
-        let files = &seen.observations;
+    for files in parts.iter().map(|seen| &seen.observations) {
         joined.add(files.observed.iter().cloned());
         joined.taints.extend(files.taints.iter().cloned());
-        all.notes.extend(files.notes.iter().cloned());
-        all.left_behind.extend(files.left_behind.iter().cloned());
-        for (path, times) in &seen.openings {
-            *openings.entry(path.clone()).or_default() += times;
-        }
     }
-    all.observed = joined.observed;
-    all.taints = joined.taints.into_iter().collect();
-    all.notes.sort_unstable();
-    all.notes.dedup();
-    all.left_behind.sort_unstable();
-    all.left_behind.dedup();
-    Seen { observations: Arc::new(all), openings }
+    let observations = Observations {
+        observed: joined.observed,
+        taints: joined.taints.into_iter().collect(),
+        notes: merged(parts, |files| &files.notes),
+        left_behind: merged(parts, |files| &files.left_behind),
+    };
+    let openings = openings(parts).into_iter().map(|(path, times)| (path.to_vec(), times));
+    Seen { observations: Arc::new(observations), openings: openings.collect() }
+}
+
+/// Something of several windows, without order.
+fn merged<T: Clone + Ord>(parts: &[&Seen], what: impl Fn(&Observations) -> &Vec<T>) -> Vec<T> {
+    let mut all: Vec<T> = parts.iter().flat_map(|seen| what(&seen.observations)).cloned().collect();
+    all.sort_unstable();
+    all.dedup();
+    all
 }
