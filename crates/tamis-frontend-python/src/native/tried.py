@@ -224,10 +224,10 @@ files, changed = [Named(Kept()) for _ in range(20)], []
 names = {"files": list(files[:10])}
 fast.roots = {}
 fast.add("files", names)
-for edit in (lambda: None, lambda: files[3].write("x"), lambda: names["files"].extend(files[10:]), lambda: files[15].write("x"), files[15].close, files[4].close, lambda: None):
+for edit in (lambda: None, lambda: files[3].write("x"), lambda: names["files"].extend(files[10:]), lambda: files[15].write("x"), files[15].close, files[4].close, lambda: None, lambda: files[5].__init__(Kept()), files[5].close):
     edit()
     changed.append(bool(fast.changes()))
-if changed != [False, False, True, False, True, True, False]:
+if changed != [False, False, True, False, True, True, False, False, True]:
     wrong.append("files in memory: %r" % changed)
 
 # Many roots at once: as each by itself.

@@ -187,10 +187,18 @@ impl Look {
             // It stays as it was: the next look asks again.
             return false;
         }
-        let start = special.words as usize;
+        let (start, size) = (special.words as usize, special.sizes[0] as usize);
+        let mut is_itself = true;
         if let Some(was) = self.words.get_mut(start..start + memory.len()) {
+            is_itself = was.get(..size) == memory.get(..size);
             was.copy_from_slice(&memory);
         }
+        // It may have got another buffer: until all is looked at again the digest is asked for.
+        let gone = match self.special.get_mut(at) {
+            Some(special) if !is_itself => special.decided_by.take(),
+            _ => None,
+        };
+        drop(gone);
         true
     }
 
