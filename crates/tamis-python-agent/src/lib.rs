@@ -30,7 +30,7 @@ const fn method(name: &'static CStr, call: Fast) -> MethodDef {
     MethodDef { name: name.as_ptr(), call: Some(call), flags: METH_FASTCALL, doc: std::ptr::null() }
 }
 
-struct Methods([MethodDef; 20]);
+struct Methods([MethodDef; 22]);
 // SAFETY: never written.
 unsafe impl Sync for Methods {}
 
@@ -49,10 +49,12 @@ static METHODS: Methods = Methods([
     method(c"environment", content::environment),
     method(c"spaces", spaces::set),
     method(c"changed_spaces", spaces::changed),
+    method(c"same_items", spaces::same_items),
     method(c"state", state::begin),
     method(c"namespaces", state::namespaces),
     method(c"root", state::root),
     method(c"changes", state::changes),
+    method(c"changes_of", state::changes_of),
     method(c"forget", state::forget),
     MethodDef { name: std::ptr::null(), call: None, flags: 0, doc: std::ptr::null() },
 ]);

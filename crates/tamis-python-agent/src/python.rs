@@ -97,6 +97,8 @@ unsafe extern "C" {
     pub(crate) fn PyList_Append(list: Obj, item: Obj) -> c_int;
     pub(crate) fn PyList_Size(list: Obj) -> isize;
     pub(crate) fn PyList_GetItem(list: Obj, at: isize) -> Obj;
+    pub(crate) fn PyTuple_New(size: isize) -> Obj;
+    pub(crate) fn PyTuple_SetItem(tuple: Obj, at: isize, item: Obj) -> c_int;
     pub(crate) fn PyTuple_Size(tuple: Obj) -> isize;
     pub(crate) fn PyTuple_GetItem(tuple: Obj, at: isize) -> Obj;
     pub(crate) fn PyLong_FromLong(value: c_long) -> Obj;

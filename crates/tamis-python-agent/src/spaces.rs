@@ -104,3 +104,27 @@ pub(crate) unsafe extern "C" fn changed(_: Obj, _: *const Obj, _: isize) -> Obj 
         list
     }
 }
+
+/// `same_items(one, other)`: whether two dictionaries have the same keys and values in the same order, by address. Where they
+/// do not, they may still have the same in another order.
+pub(crate) unsafe extern "C" fn same_items(_: Obj, arguments: *const Obj, count: isize) -> Obj {
+    if count != 2 {
+        return raise(c"same_items takes two dictionaries");
+    }
+    // SAFETY: two dictionaries; nothing of Python runs here.
+    unsafe {
+        let (one, other) = (*arguments, *arguments.add(1));
+        let mut same = PyDict_Size(one) == PyDict_Size(other);
+        let (mut at, mut beside) = (0, 0);
+        let null = std::ptr::null_mut();
+        let (mut key, mut value, mut key_beside, mut value_beside) = (null, null, null, null);
+        while same && PyDict_Next(one, &raw mut at, &raw mut key, &raw mut value) != 0 {
+            let there =
+                PyDict_Next(other, &raw mut beside, &raw mut key_beside, &raw mut value_beside)
+                    != 0;
+            same = there && key == key_beside && value == value_beside;
+        }
+        PyErr_Clear();
+        PyLong_FromLong(same.into())
+    }
+}

@@ -95,7 +95,39 @@ pub(crate) unsafe extern "C" fn root(_: Obj, arguments: *const Obj, count: isize
 /// `changes(number)`: a list with the labels of everything that changed since the last look, as frozen sets.
 pub(crate) unsafe extern "C" fn changes(_: Obj, arguments: *const Obj, count: isize) -> Obj {
     // SAFETY: as Python calls it.
-    let number = unsafe { number_in(arguments, count) };
+    changes_in(unsafe { number_in(arguments, count) })
+}
+
+/// `changes_of(numbers)`: of each root in which something changed its place in the list, and what `changes` says of it.
+pub(crate) unsafe extern "C" fn changes_of(_: Obj, arguments: *const Obj, count: isize) -> Obj {
+    if count != 1 {
+        return raise(c"changes_of takes a list");
+    }
+    // SAFETY: a list, which is counted while Python may run; lists and pairs of ours.
+    unsafe {
+        let numbers = Strong::borrowed(*arguments);
+        let found = PyList_New(0);
+        for at in 0..PyList_Size(numbers.get()).max(0) {
+            let number = PyList_GetItem(numbers.get(), at);
+            let Some(changed) = Strong::owned(changes_in(number_in(&raw const number, 1))) else {
+                Py_DecRef(found);
+                return raise(c"no memory");
+            };
+            if PyList_Size(changed.get()) == 0 {
+                continue;
+            }
+            let pair = Strong::owned(PyTuple_New(2));
+            if let (Some(pair), Some(at)) = (pair, Strong::owned(PyLong_FromLong(at as i64))) {
+                PyTuple_SetItem(pair.get(), 0, at.into_raw());
+                PyTuple_SetItem(pair.get(), 1, changed.into_raw());
+                PyList_Append(found, pair.get());
+            }
+        }
+        found
+    }
+}
+
+fn changes_in(number: u64) -> Obj {
     let Some(mut state) = take() else { return unknown() };
     let Some(root) = state.roots.get_mut(number as usize).and_then(Option::take) else {
         put(state);

@@ -1,6 +1,6 @@
 """Tries the native part of the plugin in this interpreter: tried.py FOLDER. Prints what is wrong, or "as in Python"."""
 
-import abc, collections, functools, io, itertools, random, sys, threading, types, weakref  # noqa: E401
+import abc, collections, functools, io, itertools, os, random, sys, tempfile, threading, types, weakref  # noqa: E401
 
 here = sys.argv[1]
 sys.path.insert(0, here)
@@ -69,6 +69,38 @@ class Key:
     pass
 
 
+class Named(io.TextIOWrapper):
+    name = "named"
+
+
+class Kept(io.BytesIO):
+    pass
+
+
+class Asks(io.TextIOWrapper):
+    """One that has an answer of its own."""
+
+    is_closed = False
+
+    @property
+    def closed(self):
+        return self.is_closed
+
+
+class Numbered(io.BytesIO):
+    """One in memory that says it is a file."""
+
+    def fileno(self):
+        return self.number
+
+
+def numbered():
+    text = io.TextIOWrapper(Numbered())
+    text.buffer.number, text.path = tempfile.mkstemp()
+    os.unlink(text.path)
+    return text
+
+
 def world():
     key, local = Key(), threading.local()
     local.v = 1
@@ -84,6 +116,7 @@ def world():
         "function": types.FunctionType(Plain.method.__code__, {}, "f", ([],)), "dear": Dear(), "tuple": ([], {}),
         "iterator": iter([1, 2, 3]), "frozen": frozenset([1]), "method": Plain().method, "closed": memoryview(b"x"),
         "Abstract": abc.ABCMeta("Abstract", (), {"__module__": "w"}),
+        "file": io.TextIOWrapper(io.BytesIO()), "named": Named(Kept()), "asks": Asks(io.BytesIO()), "numbered": numbered(),
     }  # fmt: skip
     names["plain"].inner = Plain()
     return names
@@ -145,7 +178,23 @@ EDITS = [
     lambda w: w["tuple"][0].append(1),
     lambda w: next(w["iterator"]),
     lambda w: setattr(w["method"].__self__, "v", 1),
+    lambda w: w["file"].close(),
+    lambda w: w["file"].buffer.close(),
+    lambda w: w["file"].detach(),
+    lambda w: (w["file"].write("x"), w["file"].flush(), w["file"].close()),
+    lambda w: (setattr(w["file"], "mode", "w"), w["file"].close()),
+    lambda w: w["named"].close(),
+    lambda w: w["named"].buffer.close(),
+    lambda w: setattr(w["asks"], "is_closed", True),
+    lambda w: os.write(w["numbered"].buffer.number, b"x"),
+    lambda w: w["numbered"].close(),
     lambda w: w.clear(),
+]
+#: What changes nothing: the content of a file in memory, as long as it is open.
+IN_MEMORY = [
+    lambda w: w["file"].write("x"),
+    lambda w: (w["file"].write("x"), w["file"].flush()),
+    lambda w: w["named"].buffer.write(b"x" * 10_000),
 ]
 
 
@@ -164,6 +213,30 @@ for number, edit in enumerate(EDITS):
         wrong.append("edit %d changes nothing in Python" % number)
     if got[0] != expected[0] or got[2] != expected[2] or not expected[1] <= got[1]:
         wrong.append("edit %d: %r instead of %r" % (number, got, expected))
+
+for number, edit in enumerate(IN_MEMORY):
+    expected, got = all_changes(slow, edit), all_changes(fast, edit)
+    if not expected[0] == expected[1] == got[1] == got[2]:
+        wrong.append("in memory, edit %d: %r instead of %r" % (number, got, expected))
+
+# One that is open stays known as that while others come, and until it is closed.
+files, changed = [Named(Kept()) for _ in range(20)], []
+names = {"files": list(files[:10])}
+fast.roots = {}
+fast.add("files", names)
+for edit in (lambda: None, lambda: files[3].write("x"), lambda: names["files"].extend(files[10:]), lambda: files[15].write("x"), files[15].close, files[4].close, lambda: None, lambda: files[5].__init__(Kept()), files[5].close):
+    edit()
+    changed.append(bool(fast.changes()))
+if changed != [False, False, True, False, True, True, False, False, True]:
+    wrong.append("files in memory: %r" % changed)
+
+# Many roots at once: as each by itself.
+fast.roots, several = {}, [{"x": number} for number in range(5)]
+for number, names in enumerate(several):
+    fast.add(number, names)
+several[1]["x"] = several[3]["y"] = []
+if set(fast.changes()) != {1, 3} or fast.changes():
+    wrong.append("not those of several roots that changed")
 
 # Where the numbers of chance are: also where only what `gauss` keeps for its next call is another one.
 chance = _chance(native)
@@ -200,6 +273,13 @@ for number, (edit, expected) in enumerate([
     found = native.changed_spaces()
     if found != expected or native.changed_spaces():
         wrong.append("names, edit %d: %r changed" % (number, found))
+
+
+# Two dictionaries with the same in them.
+shared = []
+for one, other, expected in (({}, {}, 1), ({"a": shared}, {"a": shared}, 1), ({"a": shared}, {"a": []}, 0), ({"a": 1}, {}, 0), ({"a": 1, "b": 2}, {"b": 2, "a": 1}, 0)):
+    if native.same_items(one, other) != expected:
+        wrong.append("same items: %r and %r" % (one, other))
 
 
 # What ran, in which window.

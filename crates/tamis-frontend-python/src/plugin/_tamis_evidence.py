@@ -31,20 +31,16 @@ class Evidence:
 class Writers:
     """Who changed one thing: tests as the sum of what counts for them, and others by themselves."""
 
-    __slots__ = ("labels", "tests", "others", "only", "matters", "_gate", "_asked_at")
+    __slots__ = ("labels", "tests", "others", "only", "matters", "gate")
 
-    def __init__(self, labels):
+    def __init__(self, labels, watch):
         self.labels = labels
         self.tests, self.others, self.only = None, [], None
         #: Where coverage is measured: what is covered can depend on it.
         self.matters = False
-        self._gate, self._asked_at = -1, -1
-
-    def gate(self, watch):
-        """The bodies that have a name on the way to it, as bits."""
-        if self.labels and self._asked_at != len(watch.known):
-            self._gate, self._asked_at = watch.mention(self.labels), len(watch.known)
-        return self._gate
+        #: The bodies that have a name on the way to it, as bits; all where there is none. Those that come are added.
+        self.gate = 0
+        self.gate = watch.gate_of(self)
 
     def add(self, owner):
         if owner.kind != "test":
@@ -58,7 +54,7 @@ class Writers:
 class Test(Owner):
     def __init__(self, item):
         super().__init__("test")
-        self.item = item
+        self.item, self.path, self.module = item, None, None
         self.uses = set()
         self.passed = False
         self.failed = False
@@ -155,9 +151,10 @@ class Gathering(Evidence):
         before = None
         while before != self.size():
             before = self.size()
-            names, owners = self.plugin.imports.closure(self.names)
+            names, owners, places = self.plugin.imports.closure(self.names)
             self.names |= names
-            self.visit(*owners)
+            if not places <= self.owners.keys():
+                self.visit(*owners)
         self.closed = len(self.names)
         files = self.plugin.imports.files
         self.files.update(files[name] for name in self.names if name in files)
@@ -182,7 +179,7 @@ class Gathering(Evidence):
 
     def add_state(self):
         """Adds who changed what this test can see: where something that ran for it has a name on the way there."""
-        watch, kept, groups, owners = self.plugin.watch, self.test.kept, self.test.groups, self.owners
+        watch, kept, groups, owners, added = self.plugin.watch, self.test.kept, self.test.groups, self.owners, self.added
         by_tests, by_others = self.own_bodies(), self.bodies
         for root, known in self.plugin.writers.items():
             if not self._sees(root):
@@ -191,12 +188,13 @@ class Gathering(Evidence):
             # Who imports a library names it in the code of a module.
             who = by_others if root == "in libraries" else by_tests
             for writers in known.values():
-                if writers.tests is None and writers.only in owners:
+                tests = writers.tests
+                if tests is None and writers.only in owners:
                     continue
-                gate = writers.gate(watch) if gated else -1
-                if writers.tests is not None and writers not in self.added and (gate == -1 or gate & who):
-                    self.added.add(writers)
-                    kept.add(writers.tests)
+                gate = writers.gate if gated else -1
+                if tests is not None and (gate == -1 or gate & who) and writers not in added:
+                    added.add(writers)
+                    kept.add(tests)
                     self.test.meets = self.test.meets or writers.matters
                 if writers.others and (gate == -1 or gate & by_others):
                     groups.update(writers.others)
@@ -204,10 +202,10 @@ class Gathering(Evidence):
         self.visit(*groups)
 
 
-def _base(plugin, item):
+def _base(plugin, test):
     """What counts for every test of a file: mostly the same as for the last one of it."""
     everybody, imports = plugin.watch.everybody, plugin.imports
-    path, module = str(item.path), getattr(item, "module", None)
+    path, module = test.path, test.module
     collected = plugin.collected.get(path, ())
     what_is_known = (len(everybody.inner), everybody.windows, everybody.bodies, len(everybody.modules))
     state = (*what_is_known, imports.generation, len(imports.files), len(collected))
@@ -216,7 +214,7 @@ def _base(plugin, item):
     if known is not None and known[0] == state:
         return known[1]
     base = Gathering(plugin, None)
-    base.names.update(conftests(plugin, item))
+    base.names.update(conftests(plugin, test.item))
     if module is not None:
         base.names.add(module.__name__)
     base.visit(everybody, *collected)
@@ -227,13 +225,13 @@ def _base(plugin, item):
     return base
 
 
-def reach(plugin, item):
+def reach(plugin, test):
     """The modules that a test can reach as far as that is known before it runs."""
-    return _base(plugin, item).names
+    return _base(plugin, test).names
 
 
 def gather(plugin, test):
-    gathering = Gathering(plugin, test, _base(plugin, test.item))
+    gathering = Gathering(plugin, test, _base(plugin, test))
     gathering.visit(test)
     before = None
     while before != gathering.size():
@@ -297,10 +295,10 @@ def _asks_for_lines(watch, gathering):
     if not watch.by_function:
         return False
     ran = gathering.own_bodies()
-    if watch.mention(_LINES) & ran:
+    if watch.naming(_LINES) & ran:
         return True
     # Of warnings and records of a log that the test looks at.
-    path, some = watch.file(str(gathering.test.item.path)), watch.mention(_LINE) & ran
+    path, some = watch.file(gathering.test.path), watch.naming(_LINE) & ran
     while some:
         if watch.known[(some & -some).bit_length() - 1][0] == path:
             return True
@@ -346,7 +344,7 @@ def _message(plugin, test, wall, why):
         "time": {"wall": wall, "ended": int(_now() * 1e6)},
         "windows": "",
         "modules": frozenset(),
-        "looks": _looks(plugin, str(test.item.path)),
+        "looks": _looks(plugin, test.path),
         "counts": "parts" if plugin.watch.by_function else "whole",
         "incomplete": why,
     }
@@ -361,7 +359,7 @@ def _reach(plugin, gathering):
     for owner in gathering.owners.values():
         if owner.kind in ("test", "fixture", "collect"):
             names |= owner.modules
-    names, owners = plugin.imports.closure(names)
+    names, owners, _ = plugin.imports.closure(names)
     files = {plugin.imports.files[name] for name in names if name in plugin.imports.files}
     return sorted(files | {owner.file for owner in owners if owner.kind == "import"})
 

@@ -224,7 +224,7 @@ class Imports:
     # What a module needs.
 
     def closure(self, names):
-        """All modules of the project that these import, and the owners of their windows."""
+        """All modules of the project that these import, the owners of their windows, and the addresses of these."""
         key = frozenset(names)
         known = self.closures.get(key)
         if known is None:
@@ -247,7 +247,7 @@ class Imports:
             for owner in self.owners.get(name, ()):
                 owners.append(owner)
                 todo.extend(owner.modules)
-        return seen, owners
+        return seen, owners, frozenset(map(id, owners))
 
 
 class _NoWindow:

@@ -106,19 +106,19 @@ def settings():
 
 
 def _dialects(csv):
-    kinds = [(name, csv.get_dialect(name)) for name in csv.list_dialects()]
-    return [
-        (name, d.delimiter, d.doublequote, d.escapechar, d.lineterminator, d.quotechar, d.quoting, d.skipinitialspace, d.strict)
-        for name, d in kinds
-    ]
+    """Their names, and they themselves: one that was registered stays as it is."""
+    names = csv.list_dialects()
+    return names, list(map(csv.get_dialect, names))
 
 
 def _csv(csv):
     return _dialects(csv), csv.field_size_limit()
 
 
-def _limits(resource):
-    return [resource.getrlimit(value) for name, value in vars(resource).items() if name.startswith("RLIMIT_")]
+def _limits(resource, known=[]):
+    if not known:
+        known.extend(value for name, value in vars(resource).items() if name.startswith("RLIMIT_"))
+    return list(map(resource.getrlimit, known))
 
 
 def _timers(signal):

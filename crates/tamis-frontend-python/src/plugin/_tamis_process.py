@@ -149,7 +149,7 @@ class ProcessState:
         #: Whether the garbage collector was on at the end of the last test; while we compare it is off.
         self.collects = gc.isenabled()
         self.known = [name for name in modules if name in sys.modules]
-        self.seen, self.holds = {}, {}
+        self.seen, self.holds, self.names_of_python = {}, {}, {}
         self.seen = self.look(None)
 
     def look(self, touched):
@@ -185,7 +185,9 @@ class ProcessState:
         if modules:
             found["modules"] = list(map(sys.modules.get, self.known))
             found["put in"] = [(name, id(one)) for name, one in list(sys.modules.items()) if _is_put_in(one)]
-        if of_python:
+        if of_python and not (self.native is not None and self.native.same_items(vars(sys), self.names_of_python)):
+            # What a test that failed left there, with all of its frames, is not held.
+            self.names_of_python = {} if "last_value" in vars(sys) else dict.copy(vars(sys))
             found["interpreter"] = _without(vars(sys), _OF_PYTHON)
         if of_builtins:
             found["builtins"] = self._builtins()
@@ -343,6 +345,8 @@ class ForeignState:
             if at < len(_FIRST):
                 continue
             space, before = self.spaces[at], self.copies[at]
+            if self.native is not None and self.native.same_items(space, before):
+                continue  # What was set in it was taken back.
             self.copies[at] = dict.copy(space)
             for name, is_hidden in differences(before, self.copies[at], at in self.within):
                 if is_hidden:

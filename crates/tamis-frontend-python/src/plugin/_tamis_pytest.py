@@ -354,12 +354,12 @@ class Plugin:
 
     @guarded
     def before_test(self, test):
-        path = str(test.item.path)
-        if self.state.late and path != self.path:
+        test.path, test.module = str(test.item.path), getattr(test.item, "module", None)
+        if self.state.late and test.path != self.path:
             self.catch_up()
-        self.path = path
+        self.path = test.path
         if self.cover is None and self.process is not None:
-            test.reach = reach(self, test.item)
+            test.reach = reach(self, test)
 
     def catch_up(self, names=None):
         """Compares modules that were left out."""
@@ -414,7 +414,7 @@ class Plugin:
             if labels <= _ASKED_BY_PYTHON:
                 labels = frozenset()
             if labels not in known:
-                known[labels] = Writers(labels)
+                known[labels] = Writers(labels, self.watch)
             known[labels].add(owner)
             if owner.kind == "test" and self.watch.cover is not None and self.matters(root, labels, owner, process):
                 known[labels].matters = owner.leaves = True

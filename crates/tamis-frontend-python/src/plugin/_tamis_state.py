@@ -31,6 +31,8 @@ _referents = gc.get_referents
 _lseek, _fstat, _fileno = os.lseek, os.fstat, operator.methodcaller("fileno")
 _token, _dump = _abc.get_cache_token, _abc._get_dump
 _is = operator.is_
+#: What is asked of a file, and of the buffer of one, to know whether it is open.
+_ASKED_OF_FILES, _ASKED_OF_BUFFERS = ("closed", "buffer", "__getattribute__"), ("closed", "fileno", "__getattribute__")
 _ABC = type(vars(collections.abc.Sized)["_abc_impl"])
 _HEAP, _IMMUTABLE = 1 << 9, 1 << 8
 #: More objects than this are not looked at one by one before each test.
@@ -111,6 +113,23 @@ def _of_file(file):
         return _fstat(number).st_size, below.tell()
     except (OSError, ValueError, AttributeError):
         return True
+
+
+def _is_text(kind):
+    """Whether text files of this type ask only their buffer whether they are open."""
+    text = _io.TextIOWrapper
+    return issubclass(kind, text) and all(getattr(kind, name) is getattr(text, name) for name in _ASKED_OF_FILES)
+
+
+def _in_memory(file):
+    """The buffer of a text file, where it is in memory: `_of_file` says then only whether it is open.
+
+    That is in the memory of these two objects: an open one has a buffer, and an open buffer has bytes.
+    """
+    below = file.buffer
+    kind = type(below)
+    is_usual = issubclass(kind, io.BytesIO) and all(getattr(kind, name) is getattr(io.BytesIO, name) for name in _ASKED_OF_BUFFERS)
+    return below if is_usual and "fileno" not in below.__dict__ else None
 
 
 class Kinds:
@@ -365,19 +384,23 @@ class State:
     def changes(self, besides=(), among=None):
         """What changed in each root since the last look. Of the modules only some are compared, where these are given."""
         self.note_modules()
-        found, modules, late = {}, self.modules, self.late
+        compared, modules, late = [], self.modules, self.late
         for name, root in list(self.roots.items()):
             if name in besides:
                 continue
             if among is not None and name not in among and name in modules:
                 late.setdefault(name, self.moment)
-                continue
-            changed = root.changes()
-            if changed:
-                found[name] = changed
-            if late:
+            else:
+                compared.append((name, root))
+        if late:
+            for name, _ in compared:
                 late.pop(name, None)
-        return found
+        if self.native is None:
+            found = [(name, root.changes()) for name, root in compared]
+            return {name: changed for name, changed in found if changed}
+        # A root without a number was asked for in the middle of a look.
+        found = self.native.changes_of([root.number for _, root in compared])
+        return {compared[at][0]: changed for at, changed in found}
 
     def late_changes(self, names):
         """What changed in some roots that were left out, and since which moment."""
@@ -390,13 +413,14 @@ class State:
         return found
 
     def describe(self, kind):
-        """What the native part has to know of a type: what to do, whether to go on, the way, the digest, slots."""
+        """What the native part has to know of a type: what to do, whether to go on, the way, the digest, slots, what decides it."""
         what = self.kinds.of(kind)
         digest = self.kinds.digests.get(kind) if what == 2 else None
         way, slots = self._way(kind), ()
         if way in (5, 6):
             slots = tuple(part for name, member in _members(kind) for part in (name, member.__get__))
-        return what, int(what == 1 or kind in _RESUMED), way, digest, slots
+        decided_by = _in_memory if digest is _of_file and _is_text(kind) else None
+        return what, int(what == 1 or kind in _RESUMED), way, digest, slots, decided_by
 
     @staticmethod
     def _way(kind):

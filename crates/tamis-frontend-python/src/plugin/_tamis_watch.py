@@ -49,6 +49,14 @@ class Owner:
         self.forked = False
 
 
+class Naming:
+    """The bodies that have one of some names, as bits (`gate`)."""
+
+    def __init__(self, labels, watch):
+        self.labels, self.gate = labels, 0
+        self.gate = watch.gate_of(self)
+
+
 class Watch:
     def __init__(self, link, root, native=None):
         self.link = link
@@ -60,6 +68,8 @@ class Watch:
         self.told = 0
         #: Which bodies have a name, as bits.
         self.mentioned = {}
+        #: Who has to know of bodies that have a name.
+        self.gates, self.always_asked = {}, {}
         self.bodies = set()
         self.everybody = Owner("everybody")
         self.stack = [self.everybody]
@@ -339,8 +349,23 @@ class Watch:
             self.known.append((file, getattr(code, "co_qualname", code.co_name)))
             for name in mentions(code):
                 self.mentioned[name] = self.mentioned.get(name, 0) | 1 << number
+                for waiting in self.gates.get(name, ()):
+                    waiting.gate |= 1 << number
         self.codes[id(code)] = (number, code)
         return number
+
+    def gate_of(self, waiting):
+        """The bodies that have one of its labels, as bits; those that are found later are added to its `gate`."""
+        for label in waiting.labels:
+            self.gates.setdefault(label, []).append(waiting)
+        return self.mention(waiting.labels) if waiting.labels else -1
+
+    def naming(self, labels):
+        """As `mention`, for the same names again and again."""
+        known = self.always_asked.get(labels)
+        if known is None:
+            known = self.always_asked[labels] = Naming(labels, self)
+        return known.gate
 
     def mention(self, labels):
         """The bodies that have one of these names, as bits."""
@@ -354,12 +379,14 @@ class Watch:
 
         For all later tests: their names; for those that have one of some names: these.
         """
-        for_all, by_name = [], []
+        for_all, by_name, ran = [], [], _all_bodies(owner)
+        if not self.naming(_SETTERS) & ran:
+            return for_all, by_name
         for name, others, asked_by in _OUT_OF_SIGHT:
             some = self.mentioned.get(name, 0)
             for other in others:
                 some &= self.mentioned.get(other, 0)
-            if some and some & _all_bodies(owner):
+            if some & ran:
                 (by_name if asked_by else for_all).append(asked_by or "by " + name)
         return for_all, by_name
 
@@ -379,6 +406,8 @@ _OUT_OF_SIGHT = (
         "setns", "sethostname", "dup2", "closerange",
     )),
 )  # fmt: skip
+
+_SETTERS = frozenset(name for name, _, _ in _OUT_OF_SIGHT)
 
 
 def _all_bodies(owner):

@@ -110,7 +110,7 @@ impl State {
             root.look.nodes.get(at + AHEAD).inspect(|node| fetch(node));
             root.look.is_same_at(at)
         });
-        if is_same && is_same_content(&root.look) {
+        if is_same && (0..root.look.special.len()).all(|at| root.look.is_same_special(at)) {
             return (root, changed.list(), None);
         }
         let now = self.look(&root.names, Some(&root.look));
@@ -205,15 +205,7 @@ fn is_module(thing: Obj) -> bool {
     unsafe { PyType_IsSubtype(type_of(thing), &raw mut PyModule_Type) != 0 }
 }
 
-fn is_same_content(look: &Look) -> bool {
-    look.special.iter().all(|special| {
-        // SAFETY: both are held.
-        let now = unsafe { call(special.digest.get(), &[special.thing.get()]) };
-        is_equal(special.was.as_ref(), now.as_ref())
-    })
-}
-
-fn is_equal(a: Option<&Strong>, b: Option<&Strong>) -> bool {
+pub(super) fn is_equal(a: Option<&Strong>, b: Option<&Strong>) -> bool {
     let (Some(a), Some(b)) = (a, b) else { return false };
     // SAFETY: both are held; an error is a difference.
     unsafe {

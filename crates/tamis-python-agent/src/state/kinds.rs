@@ -44,12 +44,22 @@ pub(super) struct Kind {
     pub(super) traverse: Option<Traverse>,
     /// Whether only some of its objects can be traversed: classes, of which static ones cannot.
     pub(super) asks: bool,
-    pub(super) digest: Option<Strong>,
+    pub(super) digest: Option<Digest>,
     /// How many words behind the head say all that it refers to; 0 where they do not.
     pub(super) words: u16,
+    /// How many words an object of it has behind the head, by its type.
+    pub(super) size: u16,
     /// Names and functions that get the value.
     pub(super) slots: Vec<(Strong, Strong)>,
     _type: Strong,
+}
+
+/// How the content of an object is compared.
+#[derive(Debug)]
+pub(super) struct Digest {
+    pub(super) of: Strong,
+    /// Says for an object which other one decides its digest together with it, both by their memory; None where none does.
+    pub(super) decided_by: Option<Strong>,
 }
 
 impl Kind {
@@ -59,11 +69,11 @@ impl Kind {
 }
 
 /// Functions, cells and methods hold what they refer to in themselves: as long as their memory is the same, so is that.
-unsafe fn words_of(kind: Obj, way: Way) -> u16 {
-    let is_small = kind == &raw mut PyCell_Type || kind == &raw mut PyMethod_Type;
-    if way != Way::Function && !is_small {
-        return 0;
-    }
+fn says_all(kind: Obj, way: Way) -> bool {
+    way == Way::Function || kind == &raw mut PyCell_Type || kind == &raw mut PyMethod_Type
+}
+
+unsafe fn size_of(kind: Obj) -> u16 {
     // SAFETY: a type; what is no number is an error, which is cleared.
     unsafe {
         let size = Strong::owned(PyObject_GetAttrString(kind, c"__basicsize__".as_ptr()));
@@ -109,7 +119,7 @@ impl Kinds {
         self.known.get(&kind).is_some_and(|known| known.is_leaf)
     }
 
-    /// `describe` gives (what, way, digest or None, names and functions of slots).
+    /// `describe` gives (what, whether to go on, way, digest or None, names and functions of slots, what decides the digest or None).
     unsafe fn find(&self, kind: Obj) -> Kind {
         // SAFETY: a type, and what Python says of it; an answer that is not understood makes it closed.
         unsafe {
@@ -128,11 +138,12 @@ impl Kinds {
                     .then(|| std::mem::transmute::<*mut std::ffi::c_void, Traverse>(traverse)),
                 digest: None,
                 words: 0,
+                size: size_of(kind),
                 slots: Vec::new(),
                 _type: Strong::borrowed(kind),
             };
             let Some(answer) = call(self.describe.get(), &[kind]) else { return found };
-            if PyTuple_Size(answer.get()) != 5 {
+            if PyTuple_Size(answer.get()) != 6 {
                 PyErr_Clear();
                 return found;
             }
@@ -143,9 +154,10 @@ impl Kinds {
             found.goes_on = PyLong_AsLong(at(1)) != 0;
             found.way = *WAYS.get(PyLong_AsLong(at(2)) as usize).unwrap_or(&Way::Referents);
             if what == 2 {
-                found.digest = Some(Strong::borrowed(at(3)));
+                let decided_by = (!is_none(at(5))).then(|| Strong::borrowed(at(5)));
+                found.digest = Some(Digest { of: Strong::borrowed(at(3)), decided_by });
             }
-            found.words = words_of(kind, found.way);
+            found.words = if says_all(kind, found.way) { found.size } else { 0 };
             let slots = at(4);
             for n in (0..PyTuple_Size(slots).max(0) - 1).step_by(2) {
                 let part = |n| Strong::borrowed(PyTuple_GetItem(slots, n));

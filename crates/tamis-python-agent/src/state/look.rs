@@ -1,10 +1,11 @@
 //! One look: every object that can be reached from a root, and what each refers to.
 
 use super::State;
+use super::compare::is_equal;
 use super::kinds::{HEAD_WORDS, Kind, Way};
 use crate::layout::{subclasses_of, tag_of};
 use crate::python::*;
-use crate::table::Set;
+use crate::table::{Map, Set};
 use std::ffi::{c_int, c_void};
 use std::rc::Rc;
 use std::sync::OnceLock;
@@ -43,6 +44,21 @@ pub(super) struct Special {
     /// None where it could not be made.
     pub(super) was: Option<Strong>,
     pub(super) label: u32,
+    /// As long as its memory and that of this object are the same, the digest is.
+    decided_by: Option<Strong>,
+    /// How long both are, and where their memory is among the words of the look.
+    sizes: [u16; 2],
+    words: u32,
+}
+
+impl Special {
+    /// What decides the digest.
+    fn memory(&self) -> Option<[&[u64]; 2]> {
+        let other = self.decided_by.as_ref()?;
+        let [size, size_of_other] = self.sizes;
+        // SAFETY: both are held, and as long as their types say.
+        unsafe { Some([words(self.thing.get(), size), words(other.get(), size_of_other)]) }
+    }
 }
 
 /// A name on the way to an object.
@@ -86,8 +102,13 @@ unsafe extern "C" fn collect(thing: Obj, into: *mut c_void) -> c_int {
 
 /// The memory of an object that is held, behind its head, as far as its kind says.
 unsafe fn memory(thing: Obj, kind: &Kind) -> &[u64] {
-    // SAFETY: an object of this kind is as long; nothing writes to it while this is used.
-    unsafe { std::slice::from_raw_parts(thing.cast::<u64>().add(HEAD_WORDS), kind.words as usize) }
+    // SAFETY: an object of this kind is as long.
+    unsafe { words(thing, kind.words) }
+}
+
+unsafe fn words<'a>(thing: Obj, size: u16) -> &'a [u64] {
+    // SAFETY: the object is as long; nothing writes to it while this is used.
+    unsafe { std::slice::from_raw_parts(thing.cast::<u64>().add(HEAD_WORDS), size as usize) }
 }
 
 /// Whether the collector can go through an object; a static type, for one, cannot be traversed.
@@ -115,7 +136,14 @@ pub(super) unsafe fn traverse(thing: Obj, kind: &Kind, visit: Visit, data: *mut 
     }
 }
 
+/// The look before, and what is compared by its content in it, by address.
+type Before<'a> = (&'a Look, Map<&'a Special>);
+
 impl Look {
+    fn specials(&self) -> Map<&Special> {
+        self.special.iter().map(|special| (special.thing.get() as usize, special)).collect()
+    }
+
     /// With room for as much as there was before, if there was a look before.
     fn new(before: Option<&Self>) -> Self {
         let room = |of: fn(&Self) -> usize| before.map_or(0, |look| of(look) + of(look) / 8);
@@ -132,6 +160,46 @@ impl Look {
 
     pub(super) fn edges(&self, node: &Node) -> &[Obj] {
         self.edges.get(node.start as usize..node.end as usize).unwrap_or_default()
+    }
+
+    /// Whether the digest has to be what it was.
+    fn is_decided(&self, special: &Special) -> bool {
+        let Some(memory) = special.memory() else { return false };
+        let mut at = special.words as usize;
+        memory.iter().all(|part| {
+            let was = self.words.get(at..at + part.len());
+            at += part.len();
+            was == Some(*part)
+        })
+    }
+
+    /// Whether what is compared by its content is as it was.
+    pub(super) fn is_same_special(&mut self, at: usize) -> bool {
+        let Some(special) = self.special.get(at) else { return false };
+        if self.is_decided(special) {
+            return true;
+        }
+        // From before the digest: what another thread changes meanwhile is found next time.
+        let memory: Vec<u64> = special.memory().into_iter().flatten().flatten().copied().collect();
+        // SAFETY: both are held.
+        let now = unsafe { call(special.digest.get(), &[special.thing.get()]) };
+        if !is_equal(special.was.as_ref(), now.as_ref()) {
+            // It stays as it was: the next look asks again.
+            return false;
+        }
+        let (start, size) = (special.words as usize, special.sizes[0] as usize);
+        let mut is_itself = true;
+        if let Some(was) = self.words.get_mut(start..start + memory.len()) {
+            is_itself = was.get(..size) == memory.get(..size);
+            was.copy_from_slice(&memory);
+        }
+        // It may have got another buffer: until all is looked at again the digest is asked for.
+        let gone = match self.special.get_mut(at) {
+            Some(special) if !is_itself => special.decided_by.take(),
+            _ => None,
+        };
+        drop(gone);
+        true
     }
 
     fn label(&mut self, before: u32, name: Obj) -> u32 {
@@ -253,6 +321,7 @@ impl State {
         // SAFETY: the dictionary is held by the root.
         let mut todo = vec![(unsafe { Strong::borrowed(names.get()) }, 0)];
         let mut children = Vec::new();
+        let known = before.map(|look| (look, look.specials()));
         while let Some((thing, label)) = todo.pop() {
             if seen.len() > MOST {
                 look.closed.push(0);
@@ -263,7 +332,14 @@ impl State {
             for (name, child) in children.drain(..) {
                 // SAFETY: the look holds it.
                 unsafe {
-                    self.add(&mut look, &mut todo, &mut seen, (names.get(), label), (name, child))
+                    self.add(
+                        &mut look,
+                        &mut todo,
+                        &mut seen,
+                        (names.get(), label),
+                        (name, child),
+                        known.as_ref(),
+                    )
                 };
             }
         }
@@ -277,6 +353,7 @@ impl State {
         seen: &mut Set,
         (names, label): (Obj, u32),
         (name, child): (Obj, Obj),
+        before: Option<&Before<'_>>,
     ) {
         let number = child as usize;
         if self.kinds.is_leaf(child) || seen.contains(&number) || self.namespaces.contains(&number)
@@ -303,17 +380,53 @@ impl State {
                 look.closed.push(label);
                 return;
             }
-            if let Some(digest) = &kind.digest {
-                let digest = Strong::borrowed(digest.get());
-                let was = call(digest.get(), &[child]);
-                look.special.push(Special { thing: Strong::borrowed(child), digest, was, label });
-            }
+            self.keep_special(look, child, (&kind, label), before);
             if is_class {
                 look.keep_subclasses(child);
             }
             if kind.goes_on {
                 todo.push((Strong::borrowed(child), label));
             }
+        }
+    }
+
+    /// Keeps something that is compared by its content. It is asked for only where it may be another one than before.
+    unsafe fn keep_special(
+        &mut self,
+        look: &mut Look,
+        thing: Obj,
+        (kind, label): (&Kind, u32),
+        before: Option<&Before<'_>>,
+    ) {
+        let Some(digest) = &kind.digest else { return };
+        let was = before.and_then(|(look, known)| Some((look, *known.get(&(thing as usize))?)));
+        let was =
+            was.filter(|(look, special)| look.is_decided(special)).map(|(_, special)| special);
+        // SAFETY: objects that are held.
+        unsafe {
+            let copy = |o: &Strong| Strong::borrowed(o.get());
+            let decided_by = match (was, &digest.decided_by) {
+                (Some(was), _) => was.decided_by.as_ref().map(copy),
+                (None, Some(asks)) => {
+                    call(asks.get(), &[thing]).filter(|other| !is_none(other.get()))
+                }
+                (None, None) => None,
+            };
+            let size_of_other =
+                decided_by.as_ref().map_or(0, |other| self.kinds.of(other.get()).size);
+            let words = look.words.len() as u32;
+            let (sizes, digest) = ([kind.size, size_of_other], copy(&digest.of));
+            let thing = Strong::borrowed(thing);
+            let mut special = Special { thing, digest, was: None, label, decided_by, sizes, words };
+            for part in special.memory().into_iter().flatten() {
+                look.words.extend(part);
+            }
+            // After its memory: what another thread changes meanwhile is found next time.
+            special.was = match was {
+                Some(was) => was.was.as_ref().map(copy),
+                None => call(special.digest.get(), &[special.thing.get()]),
+            };
+            look.special.push(special);
         }
     }
 
