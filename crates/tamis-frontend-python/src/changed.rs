@@ -57,6 +57,11 @@ impl SourceStamps {
         names.min().cloned()
     }
 
+    /// Whether one of these sources changed since the command was prepared.
+    pub(crate) fn are_new<'s>(&self, mut sources: impl Iterator<Item = &'s str>) -> bool {
+        sources.any(|name| is_new(&self.root.join(name), self.began))
+    }
+
     /// Code may name a file of another kind as its own, such as a template: the tracer itself sees who reads that,
     /// and what was in it then.
     fn source(&mut self, observed: &Observed) -> Option<u32> {
@@ -75,12 +80,15 @@ impl SourceStamps {
         let Some(source) = self.sources.get_mut(source as usize) else { return true };
         if source.looked.is_none_or(|looked| looked < ended) {
             source.looked = Some(Instant::now());
-            let there = std::fs::symlink_metadata(self.root.join(&source.name));
-            let is_new = there.is_ok_and(|there| (there.ctime(), there.ctime_nsec()) >= self.began);
-            source.has_changed |= is_new;
+            source.has_changed |= is_new(&self.root.join(&source.name), self.began);
         }
         source.has_changed
     }
+}
+
+fn is_new(path: &Path, began: (i64, i64)) -> bool {
+    let there = std::fs::symlink_metadata(path);
+    there.is_ok_and(|there| (there.ctime(), there.ctime_nsec()) >= began)
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! What the plugin sends: one JSON text per payload.
 
 use crate::kept_coverage::CoveredLines;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// How a process says that it is there.
@@ -26,6 +26,8 @@ pub(crate) enum Message {
     Test(Box<TestEnded>),
     Window(WindowClosed),
     Back(AskedBack),
+    Files(AskedFiles),
+    Collected(CollectedFiles),
     Deselected {
         #[allow(dead_code)]
         deselected: bool,
@@ -47,6 +49,9 @@ pub(crate) struct Ask {
     pub(crate) coverage: Option<AskedCoverage>,
     /// Which run of pytest asks: all workers of one have the same.
     pub(crate) run: String,
+    /// How many test files were not imported, and how many there are.
+    pub(crate) out: usize,
+    pub(crate) of: usize,
 }
 
 /// A test leaves something that it did not leave when it was recorded: do those that were left out and can see it run?
@@ -61,6 +66,55 @@ pub(crate) struct AskedBack {
 pub(crate) struct SeesLeft {
     pub(crate) test: String,
     pub(crate) left: String,
+}
+
+/// Before pytest collects: which files need not be imported?
+#[derive(Debug, Deserialize)]
+pub(crate) struct AskedFiles {
+    /// By what pytest chooses among the tests that it collects.
+    pub(crate) files: String,
+    pub(crate) scope: String,
+    pub(crate) folder: String,
+}
+
+/// The files that pytest imported to collect their tests.
+#[derive(Debug, Deserialize)]
+pub(crate) struct CollectedFiles {
+    pub(crate) collected: Vec<CollectedFile>,
+    pub(crate) selection: String,
+    pub(crate) scope: String,
+    pub(crate) folder: String,
+    pub(crate) commons: CommonCode,
+}
+
+/// What was imported before the first file, or had effects when it was.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct CommonCode {
+    pub(crate) modules: Vec<String>,
+    /// Functions that ran meanwhile: file and qualified name of each.
+    pub(crate) bodies: Vec<(String, String)>,
+}
+
+/// One file, and what pytest collected from it.
+#[derive(Debug, Deserialize)]
+pub(crate) struct CollectedFile {
+    pub(crate) file: String,
+    pub(crate) ids: Vec<String>,
+    /// How many tests, with those that other options deselect.
+    pub(crate) all: usize,
+    pub(crate) module: String,
+    /// The folder that is put on the path for it.
+    pub(crate) path: String,
+    /// What it imports: names, and what is taken of each.
+    pub(crate) imports: Vec<(String, Vec<String>)>,
+    /// Modules that its tests reach.
+    pub(crate) names: Vec<String>,
+    pub(crate) fixtures: Vec<String>,
+    /// In which it was imported and collected itself.
+    #[serde(deserialize_with = "numbers")]
+    pub(crate) windows: Vec<u32>,
+    /// What it did outside of itself.
+    pub(crate) effects: Vec<String>,
 }
 
 /// How coverage is measured.

@@ -7,13 +7,15 @@
 //! since the command was prepared may not be what was imported: the tests that use it are not recorded as complete.
 
 use crate::changed::SourceStamps;
+use crate::collection::{self, Collection};
 use crate::kept_coverage::{Covered, CoveredLines, KeptCover, Measurement};
 use crate::left::{self, LeftByTest};
 use crate::messages::{
-    Ask, AskedBack, Greeting, Message, OfModules, SeesLeft, TestCoverage, TestEnded, WindowClosed,
+    Ask, AskedBack, AskedFiles, Greeting, Message, OfModules, SeesLeft, TestCoverage, TestEnded,
+    WindowClosed,
 };
 use crate::plugin_files;
-use crate::scope::{Kind, PytestScope, Sources};
+use crate::scope::{Kind, PytestScope, Sources, body_fact};
 use crate::windows::Windows;
 use crate::words::runs_pytest;
 use anyhow::Result;
@@ -27,7 +29,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use tamis_core::record::{Numbers, Observed, Run};
-use tamis_core::{Decision, Outcome, PathMap, PortablePath, Question, Taint, TestKey, Unit, Value};
+use tamis_core::{
+    Decision, Hash, Outcome, PathMap, PortablePath, Question, Taint, TestKey, Unit, Value,
+};
 use tamis_observe::{Cover, CoveredPaths, Observations, Openings, WindowEnded};
 use tamis_project::given;
 use tamis_session::{
@@ -61,6 +65,10 @@ struct BesideRecords {
     covers: Vec<TestCover>,
     /// What they left in their process.
     left: Vec<LeftByTest>,
+    /// What their files were.
+    collected: Vec<(TestKey, Hash)>,
+    /// The files that each process imported.
+    collections: FxHashMap<u32, Collection>,
 }
 
 /// Tests that are recorded together, and how long one waits for others at most.
@@ -255,15 +263,6 @@ fn relative(root: &Path, path: &[u8]) -> Option<String> {
     path.strip_prefix(root).ok()?.to_str().map(str::to_owned)
 }
 
-/// The function that ran, or its module where the code belongs to no function.
-fn body_fact(scope: &PytestScope, file: &str, name: &str) -> (Arc<str>, Value) {
-    let facts = scope.sources.facts(file);
-    match facts.as_ref().and_then(|facts| facts.function(name)) {
-        Some(function) => scope.fact(Kind::Function, &format!("{file}::{function}")),
-        None => scope.fact(Kind::Module, file),
-    }
-}
-
 impl PytestModel {
     pub(crate) fn new(by_files: bool) -> Self {
         Self { by_files, ..Self::default() }
@@ -295,6 +294,10 @@ impl PytestModel {
             }
             Err(error) => self.remark(services, format!("nothing was decided: {error:#}")),
         }
+        if ask.out > 0 {
+            let (out, of) = (ask.out, ask.of);
+            self.remark(services, format!("{out} of {of} test files are not imported"));
+        }
         if let Some(why) = ask.everything {
             self.remark(services, format!("all tests run: {why}"));
         }
@@ -314,6 +317,42 @@ impl PytestModel {
             let covered = covered.unwrap_or_default().into_lines();
             let all = serde_json::json!({ "run": run, "covered": covered, "left": left });
             answer(&mut host.answers, &all);
+        }
+    }
+
+    /// The files that pytest need not import. A second run of pytest in one command imports all.
+    fn ask_files(&mut self, ledger: &mut Ledger<'_>, pid: u32, asked: &AskedFiles) {
+        let scope = PytestScope::new(Arc::clone(&self.sources), &asked.folder, &asked.scope);
+        let scope = Arc::new(scope.keeping_files(self.by_files));
+        let nothing = || serde_json::json!({ "texts": [], "files": [] });
+        let files = match self.answers.is_empty() {
+            true => collection::may_stay_out(ledger, &scope, asked),
+            false => nothing(),
+        };
+        if let Some(host) = self.hosts.get_mut(&pid) {
+            answer(&mut host.answers, &files);
+        }
+    }
+
+    /// Keeps what is known of the files that were imported.
+    fn keep_collections(&mut self, ledger: &mut Ledger<'_>) {
+        collection::keep_names(ledger, &self.beside.collected);
+        if ledger.is_trial() || !ledger.options().collect {
+            return;
+        }
+        let (session, project) = (self.session.clone(), ledger.project());
+        for (pid, collection) in std::mem::take(&mut self.beside.collections) {
+            let Some(host) = self.hosts.get(&pid) else { continue };
+            if host.trouble.is_some() || self.stamps.are_new(collection.sources()) {
+                continue;
+            }
+            let (pool, paths) = (ledger.pool(), &project.paths);
+            let is_own = |path: &PortablePath| is_own(&session, &paths.to_absolute(path));
+            let windows = collection.windows();
+            let quiet = windows.map(|w| host.windows.are_quiet(pool, w, is_own)).collect();
+            if let Some(store) = ledger.opened_store() {
+                collection.keep(store, quiet);
+            }
         }
     }
 
@@ -416,6 +455,13 @@ impl PytestModel {
                 self.record_finished(services.ledger, pid, false);
             }
             Ok(Message::Back(asked)) => self.put_back(services.ledger, pid, asked),
+            Ok(Message::Files(asked)) => self.ask_files(services.ledger, pid, &asked),
+            Ok(Message::Collected(collected)) => {
+                let sources = Arc::clone(&self.sources);
+                let scope = PytestScope::new(sources, &collected.folder, &collected.scope);
+                let collection = Collection::new(Arc::new(scope), collected);
+                self.beside.collections.insert(pid, collection);
+            }
             Ok(Message::Deselected { .. }) => {
                 let deselected = self.answers.values().any(|run| !run);
                 answer(&mut host.answers, &deselected);
@@ -458,6 +504,10 @@ impl PytestModel {
             self.beside.left.push((run.test.clone(), test.left.clone()));
         }
         let session = self.session.clone();
+        let collection = self.beside.collections.get(&pid);
+        if let Some(name) = collection.and_then(|known| known.name_of(&test.test)) {
+            self.beside.collected.push((run.test.clone(), name));
+        }
         let Some(host) = self.hosts.get_mut(&pid) else { return };
         let data = host.data.clone();
         let paths = &ledger.project().paths;
@@ -678,6 +728,7 @@ impl Model for PytestModel {
         services.ledger.keep_messages();
         self.keep_covers(services.ledger);
         left::keep(services.ledger, &self.beside.left);
+        self.keep_collections(services.ledger);
     }
 }
 

@@ -4,9 +4,10 @@ use anyhow::{Context as _, Result};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-const FILES: [(&str, &str); 12] = [
+const FILES: [(&str, &str); 13] = [
     ("sitecustomize.py", include_str!("plugin/sitecustomize.py")),
     ("_tamis_agent.py", include_str!("plugin/_tamis_agent.py")),
+    ("_tamis_collect.py", include_str!("plugin/_tamis_collect.py")),
     ("_tamis_coverage.py", include_str!("plugin/_tamis_coverage.py")),
     ("_tamis_evidence.py", include_str!("plugin/_tamis_evidence.py")),
     ("_tamis_imports.py", include_str!("plugin/_tamis_imports.py")),

@@ -154,6 +154,15 @@ impl PytestScope {
     }
 }
 
+/// The function that ran, or its module where the code belongs to no function.
+pub(crate) fn body_fact(scope: &PytestScope, file: &str, name: &str) -> (Arc<str>, Value) {
+    let facts = scope.sources.facts(file);
+    match facts.as_ref().and_then(|facts| facts.function(name)) {
+        Some(function) => scope.fact(Kind::Function, &format!("{file}::{function}")),
+        None => scope.fact(Kind::Module, file),
+    }
+}
+
 /// The file of a test.
 fn file_of(unit: &Unit) -> String {
     unit.name().split("::").next().unwrap_or_default().to_owned()

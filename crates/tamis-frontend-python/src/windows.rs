@@ -73,6 +73,28 @@ impl Windows {
         self.windows.get(&number)
     }
 
+    /// Whether nothing was changed in these windows but by the tool for itself, and all of it was seen.
+    pub(crate) fn are_quiet(
+        &self,
+        pool: &Pool,
+        windows: &[u32],
+        is_own: impl Fn(&PortablePath) -> bool,
+    ) -> bool {
+        let is_quiet = |number: &u32| {
+            let observed = pool.at(*number);
+            observed.after.is_none() || observed.question.path().is_some_and(&is_own)
+        };
+        let quiet = |window: &u32| {
+            let window = self.windows.get(window);
+            window.is_some_and(|window| {
+                window.taints.is_empty()
+                    && window.observed.iter().all(is_quiet)
+                    && window.left_behind.iter().all(&is_own)
+            })
+        };
+        windows.iter().all(quiet)
+    }
+
     /// These windows as one, in their order, and facts besides; a window that was not seen is a taint.
     pub(crate) fn together(&mut self, pool: &mut Pool, windows: &[u32], facts: &[u32]) -> Together {
         let Self { own, windows: all, outside, joining, .. } = self;

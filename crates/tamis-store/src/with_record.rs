@@ -12,16 +12,19 @@ pub enum WithRecord {
     Coverage,
     /// What it left in the process that it ran in.
     Left,
+    /// What its file was when it was collected.
+    Collected,
 }
 
 impl WithRecord {
-    const ALL: [Self; 3] = [Self::Reports, Self::Coverage, Self::Left];
+    const ALL: [Self; 4] = [Self::Reports, Self::Coverage, Self::Left, Self::Collected];
 
     pub(crate) fn kind(self) -> &'static str {
         match self {
             Self::Reports => "reports of record",
             Self::Coverage => "coverage of record",
             Self::Left => "left by record",
+            Self::Collected => "collected for record",
         }
     }
 }

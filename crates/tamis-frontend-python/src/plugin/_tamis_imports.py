@@ -34,6 +34,8 @@ class Imports:
         self.generation = 0
         self.named_at, self.named = None, {}
         self.on_imported = self.on_library = None
+        #: While pytest collects: what test files do (_tamis_collect).
+        self.watcher = None
         #: How many imports of libraries are under way, one inside of the other.
         self.libraries = 0
 
@@ -93,6 +95,8 @@ class Imports:
     def imported(self, name, globals, fromlist, level):
         """Links the importing module, or who is at work, with the modules of the project that it names."""
         try:
+            if self.watcher is not None:
+                self.watcher.statement(name, globals, fromlist, level)
             importer = globals.get("__name__") if globals else None
             if level:
                 package = globals.get("__package__") or importer or ""
@@ -262,6 +266,7 @@ class _Foreign:
     def __init__(self, imports):
         self.imports, self.watch = imports, imports.watch
         self.owner = Owner("foreign")
+        self.watcher = imports.watcher if imports.watcher is not None and imports.watcher.begins(None) else None
         imports.libraries += 1
         self.watch.push(self.owner)
 
@@ -271,11 +276,14 @@ class _Foreign:
         self.imports.libraries -= 1
         if self.imports.libraries == 0 and self.imports.on_library is not None:
             self.imports.on_library()
+        if self.watcher is not None:
+            self.watcher.ends(None)
 
 
 class _Module:
     def __init__(self, imports, name, file):
         self.imports, self.name = imports, name
+        self.watcher = imports.watcher if imports.watcher is not None and imports.watcher.begins(file) else None
         owner = Owner("import")
         owner.name, owner.file = name, file
         imports.owners.setdefault(name, []).append(owner)
@@ -290,6 +298,8 @@ class _Module:
         self.imports.changed()
         if self.imports.on_imported is not None:
             self.imports.on_imported(self.name, self.owner)
+        if self.watcher is not None:
+            self.watcher.ends(self.name)
 
 
 class _Threaded:
@@ -303,6 +313,8 @@ class _Threaded:
         imports.changed()
         imports.depth += 1
         owner.inner.append(imports.watch.owner)
+        if imports.watcher is not None:
+            imports.watcher.in_thread()
 
     def close(self):
         self.owner.inner.append(self.imports.watch.owner)

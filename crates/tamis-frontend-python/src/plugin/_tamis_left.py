@@ -81,6 +81,8 @@ class Left:
 
     def _sees(self, item, root, labels):
         if type(root) is int:
+            if hasattr(item, "is_out"):
+                return getattr(self.plugin.fixtures.get(root, (None,))[0], "argname", None) in item.fixtures
             definitions = getattr(getattr(item, "_fixtureinfo", None), "name2fixturedefs", {}).values()
             return any(id(one) == root for all_of_name in definitions for one in all_of_name)
         if root not in self.plugin.imports.files and root not in ("libraries", "in libraries"):
@@ -88,13 +90,16 @@ class Left:
         names = self._reach(item)
         if root in names:
             return True
+        if hasattr(item, "is_out"):
+            # Its own code is not here.
+            return root in ("libraries", "in libraries")
         if root not in ("libraries", "in libraries"):
             return False
         return not labels or any(not labels.isdisjoint(self._names_in(name)) for name in names)
 
     def _reach(self, item):
         module = getattr(item, "module", None)
-        names = set() if module is None else {module.__name__}
+        names = set(getattr(item, "reach", ())) if module is None else {module.__name__}
         names.update(conftests(self.plugin, item))
         return self.plugin.imports.closure(names)[0]
 

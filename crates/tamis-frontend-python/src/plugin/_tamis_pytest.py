@@ -13,6 +13,7 @@ import time
 
 import pluggy
 from _tamis_agent import load
+from _tamis_collect import Collecting
 from _tamis_coverage import measured
 from _tamis_evidence import Gathering, Lists, Since, Test, Writers, reach
 from _tamis_evidence import report as report_test
@@ -85,6 +86,7 @@ class Plugin:
         self.deselected = 0
         self.cover, self.covered = None, {}
         self.left = None
+        self.files = Collecting(self)
         self.asked = False
         self.is_complete = self.is_over = False
         self.began, self.spent, self.is_too_slow = _cpu(), 0.0, False
@@ -173,6 +175,8 @@ class Plugin:
                 return
             if self.test is not None and isinstance(args[2], int):
                 self.opened(path, bool(args[2] & _WRITES))
+            elif self.files.now is not None and isinstance(args[2], int) and args[2] & _WRITES:
+                self.files.writes(path)
             if path.endswith(".py") and not _is_import():
                 file = self.watch.file(_abspath(path))
                 if file is not None:
@@ -239,38 +243,44 @@ class Plugin:
 
     # Collection.
 
+    def folder(self):
+        """Where the tests' ids begin, relative to the project; None where that is not inside."""
+        folder = os.path.realpath(str(self.config.rootpath)) + os.sep
+        return folder[len(self.watch.root) :].rstrip(os.sep) or "." if folder.startswith(self.watch.root) else None
+
     @guarded
     def selected(self, session, items):
         option = self.config.option
         if any(getattr(option, name, False) for name in OTHER_PURPOSE):
             return
         self.asked = True
+        self.files.tell(items)
+        everyone = self.files.with_left_out(items)
         everything, self.cover = None, measured(option)
         if self.cover is not None and self.cover.why is not None:
             everything = "coverage is measured, and cannot be kept: " + self.cover.why
             self.cover = None
-        folder = os.path.realpath(str(self.config.rootpath)) + os.sep
-        inside = folder.startswith(self.watch.root)
         question = {
-            "ask": [item.nodeid for item in items],
+            "ask": [item.nodeid for item in everyone],
             "scope": self.scope(),
-            "folder": folder[len(self.watch.root) :].rstrip(os.sep) or "." if inside else ".",
+            "folder": self.folder() or ".",
             "everything": everything,
             "coverage": self.cover and self.cover.describe(self.link.root),
             "run": os.environ.get("PYTEST_XDIST_TESTRUNUID") or str(self.link.pid),
+            **self.files.counts(),
         }
         answer, left = self.link.ask(question), None
         if isinstance(answer, dict):
             answer, self.covered, left = answer["run"], answer["covered"], answer["left"]
-        if not isinstance(answer, list) or len(answer) != len(items):
-            answer = [True] * len(items)
-        self.left = Left(self, items, answer, left)
+        if not isinstance(answer, list) or len(answer) != len(everyone):
+            answer = [True] * len(everyone)
+        everyone, answer = self.files.with_late(everyone, answer)
+        self.left = Left(self, everyone, answer, left)
         proven = self.left.out
         if proven:
             self.deselected += len(proven)
-            proven = list(proven)
-            items[:] = [item for item, runs in zip(items, answer) if runs]
-            self.config.hook.pytest_deselected(items=proven)
+            items[:] = [item for item, runs in zip(everyone, answer) if runs]
+            self.config.hook.pytest_deselected(items=self.files.with_unchosen(proven))
 
     @guarded
     def collects(self, collector):
@@ -289,9 +299,11 @@ class Plugin:
 
         What it keeps in the functions that it finds is no state of the project.
         """
-        for root, changed in self.state.changes().items():
+        found = self.state.changes()
+        for root, changed in found.items():
             if owner.ran:
                 self.write(root, changed, owner)
+        self.files.changed(found)
         if owner.kind == "walk" and owner.ran:
             self.watch.for_everybody(owner)
         elif owner.kind == "walk":
@@ -397,7 +409,9 @@ class Plugin:
         if name in self.state.late:
             self.compare_late(self.test, {name})
         among = self.test.reach if self.test is not None else None
-        for root, changed in self.state.changes(besides=(name,), among=among).items():
+        found = self.state.changes(besides=(name,), among=among)
+        self.files.changed(found)
+        for root, changed in found.items():
             self.write(root, changed, owner)
             if self.test is not None:
                 # Without this test it may not have been imported. What counts for it is known at its end.
@@ -543,6 +557,7 @@ class Plugin:
         back = [item for (item, _), runs in zip(seeing, answer) if runs]
         self.left.taken_back(back)
         self.deselected -= len(back)
+        gone, back = set(map(id, back)), self.files.imported(back, self.left.order)
         items = session.items
         at = next((at for at, item in enumerate(items) if item is test.item), len(items))
         rest = sorted([*items[at + 2 :], *back], key=lambda item: self.left.order.get(id(item), 0))
@@ -551,7 +566,6 @@ class Plugin:
         terminal = self.config.pluginmanager.get_plugin("terminalreporter")
         deselected = getattr(terminal, "stats", {}).get("deselected")
         if deselected:
-            gone = set(map(id, back))
             deselected[:] = [item for item in deselected if id(item) not in gone]
 
 
@@ -580,9 +594,17 @@ def _text(path):
         return None
 
 
+def _opener():
+    """The code that looks at a file; None where the interpreter itself does, to show a line of a traceback."""
+    try:
+        return _frame(4)
+    except ValueError:
+        return None
+
+
 def _is_import():
     """Whether a file is opened to be compiled, by the import system or by pytest for its rewriting."""
-    frame = _frame(3)
+    frame = _opener()
     for _ in range(5):
         if frame is None:
             return False
@@ -602,7 +624,7 @@ def _is_search():
 
     A fact says what counts of such a list.
     """
-    frame = _frame(3)
+    frame = _opener()
     for _ in range(12):
         if frame is None:
             return False
@@ -636,6 +658,20 @@ def pytest_load_initial_conftests(early_config):
         the.configured(early_config)
 
 
+@hookimpl(tryfirst=True)
+def pytest_configure(config):
+    if _is_ours(config):
+        config.pluginmanager.register(Reports(), "_tamis_reports")
+
+
+class Reports:
+    """The reports of files that are not imported; the wrapper of this hook is below."""
+
+    @hookimpl(tryfirst=True)
+    def pytest_make_collect_report(self, collector):
+        return the.files.instead(collector)
+
+
 @hookimpl(hookwrapper=True, tryfirst=True)
 def pytest_make_collect_report(collector):
     if not _is_ours(collector.config):
@@ -644,6 +680,7 @@ def pytest_make_collect_report(collector):
     owner = the.collects(collector) or Owner("walk")
     the.watch.push(owner)
     try:
+        the.files.opens(collector, owner)
         yield
     finally:
         the.watch.pop()
@@ -652,6 +689,8 @@ def pytest_make_collect_report(collector):
 
 @hookimpl(hookwrapper=True, tryfirst=True)
 def pytest_collection_modifyitems(session, config, items):
+    if the is not None and the.config is config:
+        the.files.before_hooks(config, items)
     yield
     if _is_ours(config):
         the.selected(session, items)

@@ -17,6 +17,7 @@ mod modules;
 mod paper_cases;
 mod property;
 mod pytest;
+mod pytest_collect;
 mod pytest_coverage;
 mod pytest_kept;
 mod pytest_kinds;
