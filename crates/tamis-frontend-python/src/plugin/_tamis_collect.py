@@ -328,7 +328,7 @@ class Collecting:
 
     def _is_common(self, names):
         """These and all that they import have to be as they are."""
-        names, owners = self.plugin.imports.closure(names)
+        names, owners, _ = self.plugin.imports.closure(names)
         files = self.plugin.imports.files
         self.commons.update(files[name] for name in names if name in files)
         seen, todo = set(), list(owners)
@@ -551,7 +551,7 @@ class Collecting:
         bodies = windows = 0
         for owner in self._owners(seen):
             bodies, windows = bodies | owner.bodies, windows | owner.windows
-        names, _ = self.plugin.imports.closure({seen.module, *conftests(self.plugin, chosen[0])})
+        names = self.plugin.imports.closure({seen.module, *conftests(self.plugin, chosen[0])})[0]
         for root, labels in seen.maybe:
             is_seen = root in names or root not in self.plugin.imports.files
             if is_seen and (not labels or self.watch.mention(labels) & bodies):
