@@ -322,7 +322,7 @@ def _asks_for_code(watch, gathering):
     """Whether code that ran for a test looks at the code of functions: then all of its modules count as a whole."""
     if not watch.by_function:
         return False
-    asks = watch.mention(_CODE) | watch.mention(_OBJECT) & ~watch.mention(_HEAD)
+    asks = watch.naming(_CODE) | watch.naming(_OBJECT) & ~watch.naming(_HEAD)
     return bool(asks & gathering.own_bodies())
 
 
