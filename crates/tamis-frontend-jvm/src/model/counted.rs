@@ -227,3 +227,59 @@ impl JvmModel {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tamis_core::{Scheme, Value};
+    use tamis_dynamic::Answered;
+
+    fn looked_at(path: &str) -> Arc<Observations> {
+        let question = Question::Path(PortablePath::from_stored(path), Scheme::Raw);
+        let observed = vec![given(question, Value::Absent)];
+        Arc::new(Observations { observed, ..Observations::default() })
+    }
+
+    /// The files of these windows that count.
+    fn counted(
+        (numbering, pool): &mut (Numbering, Pool),
+        windows: &[Arc<Observations>],
+        own_for: usize,
+        own: &dyn Fn(&PortablePath) -> bool,
+    ) -> Vec<String> {
+        numbering.joined.begin();
+        windows.iter().for_each(|seen| numbering.add_files(pool, seen));
+        numbering.forget(pool, (own_for, false), own);
+        let joined = pool.observed(&numbering.joined.numbers());
+        joined.iter().filter_map(|o| Some(o.question.path()?.to_string())).collect()
+    }
+
+    #[test]
+    fn what_tools_write_is_asked_again_when_more_of_them_are_known() {
+        let mut known = (Numbering::default(), Pool::default());
+        let windows = [looked_at("reports/a"), looked_at("data")];
+        let is_report = |path: &PortablePath| path.as_bytes().starts_with(b"reports/");
+        assert_eq!(counted(&mut known, &windows, 0, &|_| false), ["reports/a", "data"]);
+        assert_eq!(counted(&mut known, &windows, 1, &is_report), ["data"]);
+        assert_eq!(counted(&mut known, &windows, 1, &|_| panic!("it is known")), ["data"]);
+    }
+
+    /// One that went could leave its place in memory to another one, which would get its numbers.
+    #[test]
+    fn what_is_known_by_its_place_in_memory_stays() {
+        let (mut numbering, mut pool) = (Numbering::default(), Pool::default());
+        let window = looked_at("file");
+        let seen = Arc::downgrade(&window);
+        numbering.joined.begin();
+        numbering.add_files(&mut pool, &window);
+        drop(window);
+        assert!(seen.upgrade().is_some());
+        let text: Arc<str> = "mvn:core: class a.B".into();
+        let fact = Arc::downgrade(&text);
+        let kind = tamis_dynamic::FactKind::Header("a.B".into());
+        let facts = [Answered { kind, text, value: Value::Absent }].into_iter().collect();
+        numbering.add_facts(&mut pool, &Depends { facts, ..Depends::default() });
+        assert!(fact.upgrade().is_some());
+        assert_eq!(numbering.joined.numbers().len(), 2);
+    }
+}
