@@ -16,6 +16,9 @@ use tamis_observe::{Observations, Openings};
 use tamis_session::{JoinedObservations, Ledger, Place, Seen, Services};
 use tamis_settings::Jvm;
 
+/// Behind it stands through what a method counts that others ran.
+const THROUGH: &str = "java, through ";
+
 /// So many classes without tests may be asked for alone.
 const HELPERS: usize = 3;
 
@@ -214,9 +217,13 @@ pub(super) fn given(question: Question, before: tamis_core::Value) -> Observed {
 
 /// What the JVM reported, as observations.
 fn class_facts(facts: &GoalFacts, report: &ClassReport, openings: &Openings) -> Vec<Observed> {
-    let known = report.depends.facts.iter();
-    let mut observed: Vec<Observed> =
-        known.map(|fact| given(Question::Fact(Arc::clone(&fact.text)), fact.value)).collect();
+    let because = &report.depends.because;
+    let known = report.depends.facts.iter().map(|fact| {
+        let observed = given(Question::Fact(Arc::clone(&fact.text)), fact.value);
+        let through = because.get(&fact.text).map(|what| format!("{THROUGH}{what}").into());
+        Observed { program: through.unwrap_or(observed.program.clone()), ..observed }
+    });
+    let mut observed: Vec<Observed> = known.collect();
     let mut add = |kind: Kind| {
         let (fact, value) = facts.fact(kind);
         observed.push(given(Question::Fact(fact.to_string().into()), value));
