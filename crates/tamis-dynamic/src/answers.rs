@@ -4,7 +4,8 @@
 //! together from numbers, and texts are made when a fact is met for the first time.
 
 use crate::facts::{Fact, FactKind, answer};
-use crate::shelves::{Shelves, asked_with};
+use crate::library_calls;
+use crate::shelves::Shelves;
 use roaring::RoaringBitmap;
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
@@ -111,6 +112,11 @@ impl Answers {
         })
     }
 
+    /// A fact as a text.
+    pub(crate) fn text(&self, number: u32) -> Arc<str> {
+        Arc::clone(&self.all[number as usize].text)
+    }
+
     pub(crate) fn facts(&self, numbers: impl IntoIterator<Item = u32>) -> Facts {
         Facts(numbers.into_iter().map(|number| Arc::clone(&self.all[number as usize])).collect())
     }
@@ -139,15 +145,10 @@ impl Answers {
             header_names: index.header_names(name).iter().map(|n| class_id(n, names)).collect(),
             uses_bundles: is_bundle(name)
                 || in_library && index.uses(name).iter().any(|name| is_bundle(name)),
-            asks: if in_library { asked_with_all(&index.uses(name)) } else { 0 },
+            asks: if in_library { library_calls::asks(&index, name, &index.uses(name)) } else { 0 },
             fact: self.number(kind(name.to_owned())),
         }
     }
-}
-
-fn asked_with_all(uses: &[String]) -> Shelves {
-    let names = uses.iter().map(|name| name.replace('.', "/"));
-    names.fold(0, |all, name| all | asked_with(name.as_bytes()))
 }
 
 /// The number of a class's name, `com.acme.Thing`.

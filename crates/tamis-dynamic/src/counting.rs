@@ -6,12 +6,15 @@ use crate::elsewhere::{Elsewhere, View, handed_by, made_by_others, writers_of};
 use crate::facts::FactKind;
 use crate::headers::{Loaded, own_classes};
 use crate::jvm::Jvm;
-use crate::retained_state::RetainedState;
-use crate::seen::{Counted, Depends, Place, Seen};
+use crate::retained_state::{Met, RetainedState};
+use crate::seen::{Because, Counted, Depends, Place, Seen};
+use crate::statics::Initialised;
 use crate::tests_seen::TestsSeen;
+use crate::trail::{From, Rule, Trail};
 use roaring::RoaringBitmap;
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeSet;
+use std::sync::Arc;
 use tamis_classfile::mutf8;
 use tamis_classpath::names::{NameId, Names};
 
@@ -30,12 +33,14 @@ struct Closed {
     objects: FxHashSet<NameId>,
     /// A class of which it uses objects that only others made.
     stranger: Option<NameId>,
+    /// How what others ran came to count.
+    trail: Trail,
 }
 
 impl Jvm {
     /// What follows from what was seen. Objects of the `made` classes count as held by a static field.
     pub(crate) fn depends_on(&mut self, seen: &Seen, made: &FxHashSet<NameId>) -> Counted {
-        let Closed { hits, mut touched, left, mut asked, others, objects, stranger } =
+        let Closed { hits, mut touched, left, mut asked, others, objects, stranger, trail } =
             self.close(seen, made);
         let mut depends = Depends {
             incomplete: self.incomplete.clone(),
@@ -71,7 +76,28 @@ impl Jvm {
             facts |= self.lines_of(&hits);
         }
         depends.facts = self.answers.facts(facts);
+        depends.because = self.because(seen, &hits, &trail);
         Counted { depends, hits, objects, stranger }
+    }
+
+    /// Why what the test did not run itself counts.
+    fn because(&self, seen: &Seen, hits: &RoaringBitmap, trail: &Trail) -> Because {
+        let tells = tracing::enabled!(tracing::Level::DEBUG);
+        let mut because = Because::default();
+        let mut texts: FxHashMap<(Rule, From), Arc<str>> = FxHashMap::default();
+        for probe in hits - &seen.hits {
+            if tells {
+                let chain = trail.text(probe, &self.calls, &self.names);
+                tracing::debug!(test = seen.own_class, "counts though it ran for others: {chain}");
+            }
+            if let Some(&Some(body)) = self.answers.bodies.get(&probe) {
+                let text = texts
+                    .entry(trail.end(probe))
+                    .or_insert_with_key(|&end| Trail::left(end, &self.names).into());
+                because.insert(self.answers.text(body), Arc::clone(text));
+            }
+        }
+        because
     }
 
     /// The static initialisers of these classes of which it is known what they did.
@@ -123,7 +149,9 @@ impl Jvm {
         };
         let mut view = View { calls, kinds, answers, names, ran: &self.ran };
         let kept = Elsewhere::of(&seen.hits, &self.loaded, &mut view);
+        let mut trail = Trail::of(&seen.hits);
         let mut left = self.tests.changed_by_others(seen);
+        trail.steps(&left, Rule::Globals, From::Nothing);
         let mut hits = &seen.hits | &left;
         let mut touched: FxHashSet<NameId> = FxHashSet::default();
         let mut new_classes: Vec<NameId> =
@@ -147,55 +175,53 @@ impl Jvm {
                 touched.iter().filter_map(|&c| calls.initialiser(c)).collect();
             // With each round there may be more: what was no matter at first may be now.
             let met = fields.met(&hits, made, &can_be_left, (calls, kinds), index, names);
+            trail.steps(roots.iter().copied(), Rule::Initialiser, From::Nothing);
             for &class in met.objects.intersection(&touched) {
                 roots.extend(calls.constructors(class));
             }
+            trail.steps(roots.iter().copied(), Rule::Maker, From::Nothing);
+            met.because.iter().for_each(|&(probe, from)| trail.concerned(probe, from));
             // What a static initialiser used belongs to everybody who touches the class, and what made
             // an object that is kept to everybody who can meet it.
             roots.retain(|&probe| self.ran.contains(probe));
             let makers: RoaringBitmap = roots.iter().copied().collect();
             // Of most static initialisers it is known what ran in them.
-            let mut ran_in_them = RoaringBitmap::new();
-            roots.retain(|probe| match self.statics.initialised.get(probe) {
-                Some(initialised) => {
-                    ran_in_them |= &initialised.hits;
-                    asked |= &initialised.classes;
-                    others |= &initialised.others;
-                    false
-                }
-                None => true,
-            });
+            let told = take_told(&mut roots, &self.statics.initialised, &mut trail);
+            asked |= told.classes;
+            others |= told.others;
             let mut view = View { calls, kinds, answers, names, ran: &self.ran };
             left.extend(&roots);
             let mut outside: Vec<u32> = kept.roots(&hits, &touched, &mut view);
-            outside.extend(writers_of(&met.fields, &view));
-            outside.extend(handed_by(&met.concerned, &view));
+            trail.steps(outside.iter().copied(), Rule::CalledBack, From::Nothing);
+            outside.extend(given_by_state(&met, &view, &mut trail));
             roots.extend(&outside);
+            trail.steps(&seen.running, Rule::Running, From::Nothing);
             roots.extend(&seen.running);
             let is_told = |probe: &u32| self.statics.initialised.contains_key(probe);
             roots.extend(met.concerned.iter().filter(|probe| !is_told(probe)));
             roots.retain(|&probe| roots_done.insert(probe));
-            let mut more = calls.reach(roots.iter().copied(), &self.ran, kinds);
+            let mut more = calls.reach(roots.iter().copied(), &self.ran, kinds, &mut trail);
             let reflective: Vec<u32> = more.iter().chain(roots).collect();
-            more |= with_reflection(&reflective, calls, &self.tests);
+            more |= with_reflection(&reflective, calls, &self.tests, &mut trail);
             more.extend(outside);
             left |= &more;
             more |= makers;
-            more |= ran_in_them;
-            let shelved = kept.left_on_shelves(&hits, calls, &self.tests, &seen.own_class);
+            more |= told.hits;
+            let shelved = shelved(&kept, &hits, (calls, &self.tests), seen, &mut trail);
             left |= &shelved;
             more |= shelved;
             more -= &hits;
             if more.is_empty() {
                 let made = made_by_others(seen, &hits, &met.objects, calls, &self.tests);
+                let of = made.class.map_or(From::Nothing, From::Class);
+                trail.steps(&made.ran, Rule::Stranger, of);
                 left |= &made.ran;
-                more = made.ran;
-                more -= &hits;
+                more = made.ran - &hits;
                 stranger = stranger.or(made.class);
             }
             if more.is_empty() {
                 let objects = met.objects;
-                return Closed { hits, touched, left, asked, others, objects, stranger };
+                return Closed { hits, touched, left, asked, others, objects, stranger, trail };
             }
             hits |= &more;
             new_hits = more.iter().collect();
@@ -265,6 +291,54 @@ impl Jvm {
     }
 }
 
+/// What ran in static initialisers, by their probes.
+type InInitialisers = FxHashMap<u32, Initialised>;
+
+/// Takes out the static initialisers of which it is known what ran in them: all of that.
+fn take_told(roots: &mut Vec<u32>, ran: &InInitialisers, trail: &mut Trail) -> Initialised {
+    let mut told = Initialised::default();
+    roots.retain(|probe| match ran.get(probe) {
+        Some(initialised) => {
+            told.hits |= &initialised.hits;
+            trail.steps(&initialised.hits, Rule::Initialiser, From::Method(*probe));
+            told.classes |= &initialised.classes;
+            told.others |= &initialised.others;
+            false
+        }
+        None => true,
+    });
+    told
+}
+
+/// What ran in tests that left something where this one can have got it.
+fn shelved(
+    kept: &Elsewhere,
+    hits: &RoaringBitmap,
+    (calls, tests): (&Calls, &TestsSeen),
+    seen: &Seen,
+    trail: &mut Trail,
+) -> RoaringBitmap {
+    let mut found = RoaringBitmap::new();
+    for (left, asker) in kept.left_on_shelves(hits, calls, tests, &seen.own_class) {
+        trail.steps(&left - hits, Rule::Shelf, asker);
+        found |= left;
+    }
+    found
+}
+
+/// Who can have left something in static fields, and what classes with such fields let others call.
+fn given_by_state(met: &Met, view: &View<'_>, trail: &mut Trail) -> Vec<u32> {
+    let mut found = Vec::new();
+    for (writer, field) in writers_of(&met.fields, view) {
+        trail.step(writer, Rule::Writer, field);
+        found.push(writer);
+    }
+    let handed = handed_by(&met.concerned, view);
+    trail.steps(handed.iter().copied(), Rule::Handed, From::Nothing);
+    found.extend(handed);
+    found
+}
+
 /// Adds classes, and what their headers lead to.
 fn touch(
     new: &mut Vec<NameId>,
@@ -280,12 +354,20 @@ fn touch(
 }
 
 /// What was called by reflection is not known: anything that ran together with it.
-fn with_reflection(methods: &[u32], calls: &Calls, tests: &TestsSeen) -> RoaringBitmap {
+fn with_reflection(
+    methods: &[u32],
+    calls: &Calls,
+    tests: &TestsSeen,
+    trail: &mut Trail,
+) -> RoaringBitmap {
     let mut found = RoaringBitmap::new();
     for &probe in methods {
         if calls.method(probe).is_some_and(|(_, method)| method.links.is_reflective) {
             let with_it = tests.ended.iter().filter(|did| did.hits.contains(probe));
-            with_it.for_each(|did| found |= &did.hits);
+            for did in with_it {
+                trail.steps(&did.hits, Rule::Reflection, From::Method(probe));
+                found |= &did.hits;
+            }
         }
     }
     found

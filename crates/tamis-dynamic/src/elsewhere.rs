@@ -22,6 +22,7 @@ use crate::loaded_types::LoadedTypes;
 use crate::seen::{Place, Seen};
 use crate::shelves::Shelves;
 use crate::tests_seen::TestsSeen;
+use crate::trail::From;
 use roaring::RoaringBitmap;
 use rustc_hash::FxHashSet;
 use tamis_classpath::names::{NameId, Names};
@@ -66,8 +67,8 @@ pub(crate) struct View<'v> {
 pub(crate) struct Elsewhere {
     /// Libraries whose code ran for it.
     libraries: FxHashSet<u32>,
-    /// Shelves that their classes can get something from.
-    asks: Shelves,
+    /// Shelves that their classes can get something from, and which class can.
+    asks: Vec<(Shelves, NameId)>,
     /// Callbacks of libraries, which do not depend on what else counts.
     called_back: Vec<u32>,
 }
@@ -83,7 +84,8 @@ impl Elsewhere {
                 continue;
             }
             found.libraries.insert(entry);
-            found.asks |= view.answers.class(class.id, view.names).asks;
+            let asks = view.answers.class(class.id, view.names).asks;
+            found.asks.extend((asks != 0).then_some((asks, class.id)));
         }
         if !found.libraries.is_empty() {
             found.called_back = found.callbacks(view);
@@ -155,25 +157,29 @@ impl Elsewhere {
         roots
     }
 
-    /// What ran in earlier tests which put something where the test can have got it.
+    /// What ran in earlier tests which put something where the test can have got it, and who can have got it.
     pub(crate) fn left_on_shelves(
         &self,
         hits: &RoaringBitmap,
         calls: &Calls,
         tests: &TestsSeen,
         own_class: &str,
-    ) -> RoaringBitmap {
-        let asks = shelves_of(&calls.by_shelf.askers, hits, self.asks);
-        let mut found = RoaringBitmap::new();
-        if asks != 0 {
-            for did in tests.ended.iter().filter(|did| did.sets & asks != 0) {
-                found |= &did.hits;
-            }
-            for open in tests.others_open(own_class).filter(|open| sets(open, calls) & asks != 0) {
-                found |= open;
+    ) -> Vec<(RoaringBitmap, From)> {
+        let of_libraries = self.asks.iter().map(|&(asks, class)| (asks, From::Class(class)));
+        let own = calls.by_shelf.askers.iter().filter(|(probe, _)| hits.contains(*probe));
+        let own = own.map(|&(probe, asks)| (asks, From::Method(probe)));
+        let mut askers: Vec<(Shelves, From)> = Vec::new();
+        for (asks, from) in of_libraries.chain(own) {
+            let before = askers.iter().fold(0, |all, (asks, _)| all | asks);
+            if asks & !before != 0 {
+                askers.push((asks, from));
             }
         }
-        found
+        let asker = |sets: Shelves| askers.iter().find(|(asks, _)| asks & sets != 0).map(|a| a.1);
+        let ended = tests.ended.iter().map(|did| (did.sets, &did.hits));
+        let open = tests.others_open(own_class).map(|open| (sets(open, calls), open));
+        let left = ended.chain(open);
+        left.filter_map(|(sets, hits)| Some((hits.clone(), asker(sets)?))).collect()
     }
 }
 
@@ -260,21 +266,17 @@ fn add_object(at: usize, view: &View<'_>, found: &mut Vec<u32>) {
 
 /// The shelves that methods put something on.
 pub(crate) fn sets(hits: &RoaringBitmap, calls: &Calls) -> Shelves {
-    shelves_of(&calls.by_shelf.setters, hits, 0)
-}
-
-/// The shelves of those methods that are among these, and some more.
-fn shelves_of(methods: &[(u32, Shelves)], hits: &RoaringBitmap, more: Shelves) -> Shelves {
-    let among = methods.iter().filter(|(probe, _)| hits.contains(*probe));
-    among.fold(more, |all, (_, shelves)| all | shelves)
+    let setters = calls.by_shelf.setters.iter().filter(|(probe, _)| hits.contains(*probe));
+    setters.fold(0, |all, (_, shelves)| all | shelves)
 }
 
 /// Who can have left something in static fields: the methods that name them, and those that gave them what
 /// they wrote.
-pub(crate) fn writers_of(fields: &[(NameId, NameId)], view: &View<'_>) -> Vec<u32> {
+pub(crate) fn writers_of(fields: &[(NameId, NameId)], view: &View<'_>) -> Vec<(u32, From)> {
     let View { calls, kinds, ran, names, .. } = view;
     let mut found = Vec::new();
     for &(class, field) in fields {
+        let left = From::Field(class, field);
         for &(owner, user, writes) in calls.users(field) {
             let mut declaring = calls.parents_of(kinds, owner);
             // What ran in static initialisers is known otherwise.
@@ -284,14 +286,15 @@ pub(crate) fn writers_of(fields: &[(NameId, NameId)], view: &View<'_>) -> Vec<u3
             if !ran.contains(user) || (owner != class && declaring.all(|above| above != class)) {
                 continue;
             }
-            found.push(user);
+            found.push((user, left));
             if writes {
-                found.extend(givers(user, calls, kinds, names).filter(|&p| ran.contains(p)));
+                let givers = givers(user, calls, kinds, names).filter(|&p| ran.contains(p));
+                found.extend(givers.map(|giver| (giver, From::Method(user))));
             }
         }
         for &writer in calls.hidden_writers.iter().filter(|&&writer| ran.contains(writer)) {
             let mentions = calls.method(writer).is_some_and(|(_, m)| m.mentions.contains(&class));
-            found.extend(mentions.then_some(writer));
+            found.extend(mentions.then_some((writer, left)));
         }
     }
     found

@@ -16,6 +16,7 @@
 use crate::calls::Calls;
 use crate::class::Method;
 use crate::loaded_types::LoadedTypes;
+use crate::trail::{From, Rule, Trail};
 use roaring::RoaringBitmap;
 use rustc_hash::FxHashSet;
 use tamis_classpath::names::NameId;
@@ -38,10 +39,12 @@ impl Calls {
         roots: impl Iterator<Item = u32>,
         ran: &RoaringBitmap,
         kinds: &LoadedTypes,
+        trail: &mut Trail,
     ) -> RoaringBitmap {
-        let mut search = Reach::new(self, kinds, ran, roots.collect());
+        let mut search = Reach::new((self, kinds, ran), roots.collect(), trail);
         while let Some(probe) = search.todo.pop() {
             let Some((_, method)) = self.method(probe) else { continue };
+            search.from = From::Method(probe);
             search.follow(method);
         }
         search.reached
@@ -122,14 +125,16 @@ struct Reach<'c> {
     called_by_interface: FxHashSet<(NameId, NameId)>,
     handed: FxHashSet<NameId>,
     made: FxHashSet<usize>,
+    trail: &'c mut Trail,
+    /// The method that is being followed.
+    from: From,
 }
 
 impl<'c> Reach<'c> {
     fn new(
-        calls: &'c Calls,
-        kinds: &'c LoadedTypes,
-        ran: &'c RoaringBitmap,
+        (calls, kinds, ran): (&'c Calls, &'c LoadedTypes, &'c RoaringBitmap),
         todo: Vec<u32>,
+        trail: &'c mut Trail,
     ) -> Self {
         Self {
             calls,
@@ -141,12 +146,14 @@ impl<'c> Reach<'c> {
             called_by_interface: FxHashSet::default(),
             handed: FxHashSet::default(),
             made: FxHashSet::default(),
+            trail,
+            from: From::Nothing,
         }
     }
 
     fn follow(&mut self, method: &Method) {
         for &(owner, signature) in &method.calls {
-            self.call(owner, signature);
+            self.call(owner, signature, Rule::Called);
             // What is called there can call other methods of the same object.
             if self.calls.position(owner).is_none() && self.handed.insert(owner) {
                 self.hand(owner);
@@ -158,7 +165,7 @@ impl<'c> Reach<'c> {
                     if self.ran.contains(*maker)
                         && self.calls.can_be_called_by(self.kinds, owner, lambda.interface)
                     {
-                        self.call(lambda.runs.0, lambda.runs.1);
+                        self.call(lambda.runs.0, lambda.runs.1, Rule::CalledAsLambda);
                     }
                 }
             }
@@ -175,11 +182,11 @@ impl<'c> Reach<'c> {
         }
     }
 
-    fn call(&mut self, owner: NameId, signature: NameId) {
+    fn call(&mut self, owner: NameId, signature: NameId, rule: Rule) {
         if self.called.insert((owner, signature)) {
             for &target in self.calls.by_signature.get(&signature).into_iter().flatten() {
                 if self.ran.contains(target) && self.calls.can_arrive(self.kinds, owner, target) {
-                    self.arrive(target);
+                    self.arrive(target, rule);
                 }
             }
         }
@@ -189,7 +196,7 @@ impl<'c> Reach<'c> {
     fn hand(&mut self, interface: NameId) {
         for (lambda, maker) in self.calls.lambdas_of(interface) {
             if self.ran.contains(*maker) {
-                self.call(lambda.runs.0, lambda.runs.1);
+                self.call(lambda.runs.0, lambda.runs.1, Rule::CalledAsLambda);
             }
         }
         if self.calls.position(interface).is_none() && self.kinds.is_interface_of_others(interface)
@@ -204,14 +211,15 @@ impl<'c> Reach<'c> {
         if self.made.insert(at) {
             for target in self.calls.called_back(self.kinds, at) {
                 if self.ran.contains(target) {
-                    self.arrive(target);
+                    self.arrive(target, Rule::OfObject);
                 }
             }
         }
     }
 
-    fn arrive(&mut self, target: u32) {
+    fn arrive(&mut self, target: u32, rule: Rule) {
         if self.reached.insert(target) {
+            self.trail.step(target, rule, self.from);
             self.todo.push(target);
         }
     }

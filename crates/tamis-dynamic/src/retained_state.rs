@@ -7,7 +7,8 @@
 //! not the project's (a map, a list, `Object`) can hold its type arguments; where those are not all given,
 //! anything that the class which declares it refers to, but for types that it only inherits from. In any
 //! case it can hold what that class refers to and extends a type that is not the project's: a map of one's
-//! own. Numbers, texts and compile-time constants hold nothing, nor do fields that never change
+//! own. Of a few types of the JDK it is known what they hold ([`SIMPLE`], [`REFERENCES`]): only what extends
+//! one of these. Numbers, texts and compile-time constants hold nothing, nor do fields that never change
 //! ([`Fixed`]).
 //!
 //! A test can get at a static field only by code that it runs: of the nest that has the field, or that
@@ -24,6 +25,7 @@ use crate::calls::{Calls, MARKERS};
 use crate::class::{Field, takes_objects};
 use crate::fixed::Fixed;
 use crate::loaded_types::LoadedTypes;
+use crate::trail::From;
 use roaring::RoaringBitmap;
 use rustc_hash::{FxHashMap, FxHashSet};
 use tamis_classpath::ClassIndex;
@@ -60,25 +62,66 @@ const INERT: &[&[u8]] = &[
     b"org/slf4j/Logger",
 ];
 
-/// JDK types whose objects can change, and hold nothing that a project could have put there.
-const HOLDS_NOTHING: &[&[u8]] = &[
-    b"java/lang/StringBuffer",
-    b"java/lang/StringBuilder",
-    b"java/security/MessageDigest",
-    b"java/security/SecureRandom",
-    b"java/text/DateFormat",
-    b"java/text/DecimalFormat",
-    b"java/text/NumberFormat",
-    b"java/text/SimpleDateFormat",
-    b"java/util/BitSet",
-    b"java/util/Calendar",
-    b"java/util/Date",
-    b"java/util/Random",
-    b"java/util/TimeZone",
-    b"java/util/concurrent/atomic/AtomicBoolean",
-    b"java/util/concurrent/atomic/AtomicInteger",
-    b"java/util/concurrent/atomic/AtomicLong",
+/// JDK types of which it is known what their objects hold that a project could have put there: nothing but
+/// objects of these types.
+const SIMPLE: &[(&[u8], &[&[u8]])] = &[
+    (b"java/lang/StringBuffer", &[]),
+    (b"java/lang/StringBuilder", &[]),
+    (b"java/net/Proxy", &[b"java/net/SocketAddress"]),
+    (b"java/nio/charset/CharsetDecoder", ENCODED),
+    (b"java/nio/charset/CharsetEncoder", ENCODED),
+    (b"java/security/MessageDigest", SERVICE),
+    (b"java/security/SecureRandom", SERVICE),
+    (b"java/text/DateFormat", FORMAT),
+    (b"java/text/DecimalFormat", FORMAT),
+    (b"java/text/NumberFormat", FORMAT),
+    (b"java/text/SimpleDateFormat", FORMAT),
+    (b"java/util/BitSet", &[]),
+    (b"java/util/Calendar", &[b"java/util/TimeZone"]),
+    (b"java/util/Date", &[]),
+    (b"java/util/Random", &[b"java/util/random/RandomGenerator"]),
+    (b"java/util/TimeZone", &[]),
+    (b"java/util/concurrent/atomic/AtomicBoolean", &[]),
+    (b"java/util/concurrent/atomic/AtomicInteger", &[]),
+    (b"java/util/concurrent/atomic/AtomicLong", &[]),
 ];
+
+const ENCODED: &[&[u8]] = &[b"java/nio/charset/Charset"];
+const SERVICE: &[&[u8]] = &[
+    b"java/security/MessageDigestSpi",
+    b"java/security/Provider",
+    b"java/security/SecureRandomSpi",
+];
+const FORMAT: &[&[u8]] = &[
+    b"java/text/Format",
+    b"java/text/DateFormatSymbols",
+    b"java/text/DecimalFormatSymbols",
+    b"java/util/Calendar",
+    b"java/util/TimeZone",
+];
+
+/// JDK types whose objects hold one object of their type argument, and what else they can hold.
+const REFERENCES: &[(&[u8], &[&[u8]])] = &[
+    (b"java/lang/InheritableThreadLocal", &[b"java/util/function/Supplier"]),
+    (b"java/lang/ThreadLocal", &[b"java/util/function/Supplier"]),
+    (b"java/lang/ref/SoftReference", QUEUE),
+    (b"java/lang/ref/WeakReference", QUEUE),
+    (b"java/util/concurrent/atomic/AtomicReference", &[]),
+];
+
+/// Collections of the JDK that hold what their type arguments say and nothing else. A class that extends one
+/// may hold more: only for fields that get one of just this class.
+const COLLECTIONS: &[&[u8]] = &[
+    b"java/util/ArrayDeque",
+    b"java/util/ArrayList",
+    b"java/util/HashMap",
+    b"java/util/HashSet",
+    b"java/util/LinkedHashMap",
+    b"java/util/LinkedHashSet",
+    b"java/util/LinkedList",
+];
+
+const QUEUE: &[&[u8]] = &[b"java/lang/ref/ReferenceQueue"];
 
 /// The static fields of a JVM's classes.
 #[derive(Debug, Default)]
@@ -89,7 +132,10 @@ pub(crate) struct RetainedState {
     holders: FxHashSet<NameId>,
     subtypes: FxHashMap<NameId, Vec<NameId>>,
     inert: FxHashSet<NameId>,
-    holds_nothing: FxHashSet<NameId>,
+    /// What the objects of some types hold, the type itself included.
+    simple: FxHashMap<NameId, Vec<NameId>>,
+    references: FxHashMap<NameId, Vec<NameId>>,
+    collections: FxHashSet<NameId>,
 }
 
 /// What of it one test can meet.
@@ -99,6 +145,8 @@ pub(crate) struct Met {
     pub(crate) objects: FxHashSet<NameId>,
     /// Methods that ran for it and can depend on what an earlier test left.
     pub(crate) concerned: RoaringBitmap,
+    /// Why each of them can.
+    pub(crate) because: Vec<(u32, From)>,
     /// Static fields that it can get at and in which something can have been left: class and name.
     pub(crate) fields: Vec<(NameId, NameId)>,
 }
@@ -107,7 +155,9 @@ impl RetainedState {
     pub(crate) fn of(calls: &Calls, names: &mut Names) -> Self {
         let mut kept = Self {
             inert: INERT.iter().map(|name| names.intern(name)).collect(),
-            holds_nothing: HOLDS_NOTHING.iter().map(|name| names.intern(name)).collect(),
+            simple: interned(SIMPLE, names),
+            references: interned(REFERENCES, names),
+            collections: COLLECTIONS.iter().map(|name| names.intern(name)).collect(),
             ..Self::default()
         };
         for class in calls.classes() {
@@ -156,20 +206,21 @@ impl RetainedState {
     ) -> Met {
         let holders = self.holders_with(can_be_left, calls);
         let nests = nests_of(hits, calls, kinds);
-        let todo = made.iter().map(|&class| (class, Held::AsParent)).collect();
-        let mut search = Search { kept: self, calls, index, opened: FxHashSet::default(), todo };
+        let todo = made.iter().map(|&class| (class, Held::AsParent, From::Nothing)).collect();
+        let opened = FxHashSet::default();
+        let mut search = Search { kept: self, calls, kinds, index, opened, todo };
         let mut fields = Vec::new();
         for (class, field) in nests.iter().filter_map(|nest| self.statics.get(nest)).flatten() {
             if let Some(field) = calls.class(*class).and_then(|c| c.fields.get(*field))
                 && can_be_left(*class, field.name)
             {
                 fields.push((*class, field.name));
-                search.hold(*class, field, names);
+                search.hold(*class, field, From::Field(*class, field.name), names);
             }
         }
         let objects = search.objects(names);
-        let concerned = self.concerned(hits, &objects, &holders, (calls, kinds), names);
-        Met { objects, concerned, fields }
+        let (concerned, because) = self.concerned(hits, &objects, &holders, (calls, kinds), names);
+        Met { objects: objects.into_keys().collect(), concerned, because, fields }
     }
 
     /// The nests with a static field in which something can have been left.
@@ -177,15 +228,16 @@ impl RetainedState {
         &self,
         can_be_left: &dyn Fn(NameId, NameId) -> bool,
         calls: &Calls,
-    ) -> FxHashSet<NameId> {
+    ) -> FxHashMap<NameId, From> {
         let holds = |fields: &[(NameId, usize)]| {
-            fields.iter().any(|&(class, at)| {
-                let field = calls.class(class).and_then(|c| c.fields.get(at));
-                field.is_some_and(|field| self.is_state(field) && can_be_left(class, field.name))
+            fields.iter().find_map(|&(class, at)| {
+                let field = calls.class(class).and_then(|c| c.fields.get(at))?;
+                let can = self.is_state(field) && can_be_left(class, field.name);
+                can.then_some(From::Field(class, field.name))
             })
         };
-        let nests = self.statics.iter().filter(|(_, fields)| holds(fields));
-        nests.map(|(&nest, _)| nest).collect()
+        let nests = self.statics.iter();
+        nests.filter_map(|(&nest, fields)| holds(fields).map(|field| (nest, field))).collect()
     }
 
     /// Whether a static field, or what it holds, can change.
@@ -196,26 +248,28 @@ impl RetainedState {
     fn concerned(
         &self,
         hits: &RoaringBitmap,
-        objects: &FxHashSet<NameId>,
-        holders: &FxHashSet<NameId>,
+        objects: &FxHashMap<NameId, From>,
+        holders: &FxHashMap<NameId, From>,
         (calls, kinds): (&Calls, &LoadedTypes),
         names: &Names,
-    ) -> RoaringBitmap {
-        let is_holder = |class: NameId| holders.contains(&calls.nest(class));
-        let has_state = |class: NameId| calls.parents_of(kinds, class).any(is_holder);
-        let mut concerned = RoaringBitmap::new();
+    ) -> (RoaringBitmap, Vec<(u32, From)>) {
+        let held_by = |class: NameId| holders.get(&calls.nest(class)).copied();
+        let is_holder = |class: NameId| held_by(class).is_some();
+        let state_of = |class: NameId| calls.parents_of(kinds, class).find_map(held_by);
+        let mut because = Vec::new();
         let mut givers = Vec::new();
         for probe in hits {
             let Some((class, method)) = calls.method(probe) else { continue };
-            if (!method.is_static && objects.contains(&class.name))
-                || is_holder(class.name)
-                || method.links.gets_at_any_field
-                || method.statics.iter().any(|&owner| has_state(owner))
-            {
-                concerned.insert(probe);
+            let of_object = || objects.get(&class.name).filter(|_| !method.is_static).copied();
+            let named = || method.statics.iter().find_map(|&owner| state_of(owner));
+            let any = || method.links.gets_at_any_field.then_some(From::Nothing);
+            let from = of_object().or_else(|| held_by(class.name)).or_else(any).or_else(named);
+            if let Some(from) = from {
+                because.push((probe, from));
                 givers.push(probe);
             }
         }
+        let mut concerned: RoaringBitmap = givers.iter().copied().collect();
         // What a method gets from another one it can change, or pass on.
         let mut passes_on = concerned.clone();
         while let Some(giver) = givers.pop() {
@@ -230,19 +284,19 @@ impl RetainedState {
                 let Some((_, method)) = calls.method(caller) else { continue };
                 let puts = || {
                     method.calls.iter().any(|&(owner, signature)| {
-                        (objects.contains(&owner) || is_holder(owner))
+                        (objects.contains_key(&owner) || is_holder(owner))
                             && takes_objects(names.get(signature))
                     })
                 };
-                if method.is_writer || puts() {
-                    concerned.insert(caller);
+                if (method.is_writer || puts()) && concerned.insert(caller) {
+                    because.push((caller, From::Method(giver)));
                 }
                 if passes_on.insert(caller) {
                     givers.push(caller);
                 }
             }
         }
-        concerned
+        (concerned, because)
     }
 }
 
@@ -250,10 +304,22 @@ impl RetainedState {
 struct Search<'c> {
     kept: &'c RetainedState,
     calls: &'c Calls,
+    kinds: &'c LoadedTypes,
     index: &'c ClassIndex,
-    /// Classes with a field that can hold things they refer to: all, or maps and the like of one's own.
-    opened: FxHashSet<(NameId, bool)>,
-    todo: Vec<(NameId, Held)>,
+    /// Classes with a field that can hold things they refer to, and which.
+    opened: FxHashSet<(NameId, Open)>,
+    /// What is held, how, and by which static field at the end.
+    todo: Vec<(NameId, Held, From)>,
+}
+
+/// What of the things that a class refers to a field of it can hold.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+enum Open {
+    All,
+    /// What extends a type that is not the project's: maps and the like of one's own.
+    Foreign,
+    /// What extends one of these.
+    Only(Vec<NameId>),
 }
 
 /// Why a class belongs to what is held.
@@ -266,39 +332,38 @@ enum Held {
 }
 
 impl Search<'_> {
-    fn objects(mut self, names: &mut Names) -> FxHashSet<NameId> {
-        let mut objects = FxHashSet::default();
+    fn objects(mut self, names: &mut Names) -> FxHashMap<NameId, From> {
+        let mut objects = FxHashMap::default();
         let mut held = FxHashSet::default();
-        while let Some((name, how)) = self.todo.pop() {
+        while let Some((name, how, root)) = self.todo.pop() {
             let Some(class) = self.calls.class(name) else { continue };
             // A field of this type can hold any subtype.
             if how == Held::Itself && held.insert(name) {
                 let below = self.kept.subtypes.get(&name).into_iter().flatten();
-                self.todo.extend(below.map(|&below| (below, Held::Itself)));
+                self.todo.extend(below.map(|&below| (below, Held::Itself, root)));
             }
-            if !objects.insert(name) {
+            if objects.contains_key(&name) {
                 continue;
             }
-            self.todo.extend(class.inherits.iter().map(|&above| (above, Held::AsParent)));
+            objects.insert(name, root);
+            self.todo.extend(class.inherits.iter().map(|&above| (above, Held::AsParent, root)));
             for field in class.fields.iter().filter(|f| !f.is_static) {
-                self.hold(class.name, field, names);
+                self.hold(class.name, field, root, names);
             }
         }
         objects
     }
 
-    fn hold(&mut self, declaring: NameId, field: &Field, names: &mut Names) {
+    fn hold(&mut self, declaring: NameId, field: &Field, root: From, names: &mut Names) {
         let inert = &self.kept.inert;
         let Some(held) = field.holds.filter(|held| !inert.contains(held)) else { return };
         let named = field.arguments.iter().chain(&field.generic_arguments).chain([&held]);
-        self.todo.extend(named.map(|&class| (class, Held::Itself)));
+        self.todo.extend(named.map(|&class| (class, Held::Itself, root)));
         if self.is_project(held, names) {
             return;
         }
-        let is_known = |&class: &NameId| inert.contains(&class) || self.is_project(class, names);
-        let closed = self.kept.holds_nothing.contains(&held)
-            || field.is_closed && field.arguments.iter().all(is_known);
-        if !self.opened.insert((declaring, closed)) {
+        let open = self.open(declaring, field, held, names);
+        if !self.opened.insert((declaring, open.clone())) {
             return;
         }
         let class = self.calls.class(declaring);
@@ -306,10 +371,50 @@ impl Search<'_> {
             let name = class_id(&name, names);
             let only_parent =
                 class.is_some_and(|c| c.inherits.contains(&name) && !c.handles.contains(&name));
-            if !only_parent && (!closed || self.extends_foreign(name, names)) {
-                self.todo.push((name, Held::Itself));
+            let fits = match &open {
+                Open::All => true,
+                Open::Foreign => self.extends_foreign(name, names),
+                Open::Only(types) => self.extends_one_of(name, types),
+            };
+            if !only_parent && fits {
+                self.todo.push((name, Held::Itself, root));
             }
         }
+    }
+
+    /// What a field of this type, which is not the project's, can hold besides of what it names.
+    fn open(&self, declaring: NameId, field: &Field, held: NameId, names: &Names) -> Open {
+        let RetainedState { inert, simple, references, collections, .. } = self.kept;
+        if let Some(types) = simple.get(&held) {
+            return Open::Only(types.clone());
+        }
+        let is_known = |class: &NameId| inert.contains(class) || self.is_project(*class, names);
+        let is_plain = |class: &NameId| simple.contains_key(class) || is_known(class);
+        let (all, generic) = (&field.arguments, &field.generic_arguments);
+        let is_one = collections.contains(&held) && self.is_made_there(declaring, field);
+        let types = references.get(&held).map(Vec::as_slice).or(is_one.then_some(&[]));
+        if let Some(types) = types
+            && field.is_closed
+            && generic.is_empty()
+            && all.iter().all(is_plain)
+        {
+            let of_arguments = all.iter().filter_map(|class| simple.get(class)).flatten();
+            return Open::Only(types.iter().chain(of_arguments).copied().collect());
+        }
+        if field.is_closed && all.iter().all(is_known) { Open::Foreign } else { Open::All }
+    }
+
+    /// Whether a field gets its only value by the static initialiser, which makes it.
+    fn is_made_there(&self, declaring: NameId, field: &Field) -> bool {
+        let fresh = self.calls.class(declaring).map(|class| &class.fresh);
+        let is_fresh = || fresh.is_some_and(|fresh| fresh.iter().any(|(f, _)| *f == field.name));
+        field.is_static && field.is_final && is_fresh()
+    }
+
+    /// Whether an object of this class can be seen as one of these types, which are not the project's.
+    fn extends_one_of(&self, class: NameId, types: &[NameId]) -> bool {
+        let Some(at) = self.calls.position(class) else { return false };
+        types.iter().any(|&of| self.kinds.can_be_foreign(at, of))
     }
 
     fn is_project(&self, class: NameId, names: &Names) -> bool {
@@ -338,4 +443,14 @@ fn nests_of(hits: &RoaringBitmap, calls: &Calls, kinds: &LoadedTypes) -> FxHashS
         }
     }
     nests
+}
+
+/// A table by the numbers of its names; each type is among those that stand with it.
+fn interned(table: &[(&[u8], &[&[u8]])], names: &mut Names) -> FxHashMap<NameId, Vec<NameId>> {
+    let mut number = |name: &[u8]| names.intern(name);
+    let entries = table.iter().map(|(of, held)| {
+        let of = number(of);
+        (of, held.iter().map(|held| number(held)).chain([of]).collect())
+    });
+    entries.collect()
 }

@@ -5,7 +5,7 @@ use crate::asked_names::AskedNames;
 use crate::globals::Changed;
 use crate::shelves::Shelves;
 use roaring::RoaringBitmap;
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use tamis_classpath::names::NameId;
@@ -30,9 +30,14 @@ pub struct Depends {
     pub asked: Option<AskedNames>,
     /// Nothing of the project ran outside of tests before it began, but for finding tests.
     pub found_only: bool,
+    /// Of methods that only others ran: through what they count, in words.
+    pub because: Because,
     /// Why the set is not complete.
     pub incomplete: Option<String>,
 }
+
+/// Facts, by their texts, to words.
+pub type Because = FxHashMap<Arc<str>, Arc<str>>;
 
 /// What is known to hold nothing of earlier tests when a test begins.
 #[derive(Debug, Default, Clone)]

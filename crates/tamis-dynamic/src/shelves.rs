@@ -19,9 +19,61 @@ type Pattern = (&'static str, &'static [&'static str]);
 struct Shelf {
     sets: &'static [Pattern],
     asks: &'static [Pattern],
+    /// Whole names of classes and methods that ask for nothing of this, although `asks` says so. Of a
+    /// library's class it is not known which methods it calls.
+    but: &'static [Pattern],
 }
 
 const ANY: &[&str] = &[""];
+
+const NONE: &[Pattern] = &[];
+
+/// Addresses as texts and numbers: nothing is opened, and no proxy, cookie or key is asked for.
+const NAMES_ALONE: &[Pattern] = &[
+    (
+        "java/net/URL",
+        &[
+            "<init>",
+            "equals",
+            "getAuthority",
+            "getDefaultPort",
+            "getFile",
+            "getHost",
+            "getPath",
+            "getPort",
+            "getProtocol",
+            "getQuery",
+            "getRef",
+            "getUserInfo",
+            "hashCode",
+            "of",
+            "sameFile",
+            "toExternalForm",
+            "toString",
+            "toURI",
+        ],
+    ),
+    ("java/net/BindException", ANY),
+    ("java/net/ConnectException", ANY),
+    ("java/net/HttpCookie", ANY),
+    ("java/net/IDN", ANY),
+    ("java/net/Inet4Address", ANY),
+    ("java/net/Inet6Address", ANY),
+    ("java/net/InetAddress", ANY),
+    ("java/net/InetSocketAddress", ANY),
+    ("java/net/MalformedURLException", ANY),
+    ("java/net/NoRouteToHostException", ANY),
+    ("java/net/ProtocolException", ANY),
+    ("java/net/Proxy", ANY),
+    ("java/net/Proxy$Type", ANY),
+    ("java/net/SocketException", ANY),
+    ("java/net/SocketTimeoutException", ANY),
+    ("java/net/URI", ANY),
+    ("java/net/URISyntaxException", ANY),
+    ("java/net/URLDecoder", ANY),
+    ("java/net/URLEncoder", ANY),
+    ("java/net/UnknownHostException", ANY),
+];
 
 const SHELVES: &[Shelf] = &[
     // What a test framework keeps from test class to test class.
@@ -39,6 +91,7 @@ const SHELVES: &[Shelf] = &[
             ("org/junit/platform/engine/support/store/", ANY),
             ("org/testng/", &["getAttribute", "removeAttribute"]),
         ],
+        but: NONE,
     },
     Shelf {
         sets: &[
@@ -46,6 +99,7 @@ const SHELVES: &[Shelf] = &[
             ("java/util/logging/", &["set"]),
         ],
         asks: &[("java/util/logging/", ANY)],
+        but: NONE,
     },
     Shelf {
         sets: &[
@@ -53,6 +107,7 @@ const SHELVES: &[Shelf] = &[
             ("java/security/Provider", &["put", "set", "remove", "clear"]),
         ],
         asks: &[("java/security/", ANY), ("javax/crypto/", ANY), ("javax/net/", ANY)],
+        but: NONE,
     },
     Shelf {
         sets: &[(
@@ -60,10 +115,12 @@ const SHELVES: &[Shelf] = &[
             &["register", "create", "unregister", "set", "add", "invoke"],
         )],
         asks: &[("javax/management/", ANY), ("java/lang/management/", ANY)],
+        but: NONE,
     },
     Shelf {
         sets: &[("java/sql/DriverManager", &["register", "deregister", "set"])],
         asks: &[("java/sql/", ANY), ("javax/sql/", ANY)],
+        but: NONE,
     },
     // Whoever opens an address can meet any of these.
     Shelf {
@@ -73,25 +130,34 @@ const SHELVES: &[Shelf] = &[
             ("java/net/CookieHandler", &["setDefault"]),
             ("java/net/CookieStore", &["add", "remove"]),
             ("java/net/ResponseCache", &["setDefault"]),
+            ("java/net/URLConnection", &["setContentHandler", "setFileNameMap", "setDefault"]),
             (
-                "java/net/URL",
-                &["setURLStream", "setContentHandler", "setFileNameMap", "setDefault"],
+                "java/net/HttpURLConnection",
+                &["setFollowRedirects", "setContentHandler", "setFileNameMap", "setDefault"],
             ),
-            ("java/net/HttpURLConnection", &["setFollowRedirects"]),
             ("java/net/Socket", &["setSocketImplFactory"]),
             ("java/net/ServerSocket", &["setSocketFactory"]),
             ("javax/net/ssl/", &["setDefault"]),
         ],
         asks: &[("java/net/", ANY), ("javax/net/", ANY)],
+        but: NAMES_ALONE,
     },
-    Shelf { sets: &[("java/beans/", ANY)], asks: &[("java/beans/", ANY)] },
+    // How an address is read and written.
+    Shelf {
+        sets: &[("java/net/URL", &["setURLStream"])],
+        asks: &[("java/net/", ANY), ("javax/net/", ANY)],
+        but: NONE,
+    },
+    Shelf { sets: &[("java/beans/", ANY)], asks: &[("java/beans/", ANY)], but: NONE },
     Shelf {
         sets: &[("java/util/ResourceBundle", ANY), ("java/util/spi/ResourceBundle", ANY)],
         asks: &[("java/util/ResourceBundle", ANY)],
+        but: NONE,
     },
     Shelf {
         sets: &[("java/util/prefs/", &["put", "remove", "clear", "import", "node"])],
         asks: &[("java/util/prefs/", ANY)],
+        but: NONE,
     },
     // Threads that somebody finds by looking for them.
     Shelf {
@@ -109,6 +175,7 @@ const SHELVES: &[Shelf] = &[
             ("java/lang/ThreadGroup", ANY),
             ("java/lang/management/Thread", ANY),
         ],
+        but: NONE,
     },
     Shelf {
         sets: &[(
@@ -116,6 +183,7 @@ const SHELVES: &[Shelf] = &[
             &["setDefaultAssertion", "setPackageAssertion", "setClassAssertion", "clearAssertion"],
         )],
         asks: &[("java/lang/Class", &["desiredAssertionStatus"])],
+        but: NONE,
     },
     // Objects of the JDK that stand for something outside of the heap, or for a class.
     Shelf {
@@ -124,6 +192,7 @@ const SHELVES: &[Shelf] = &[
             ("java/lang/foreign/", ANY),
         ],
         asks: &[("sun/misc/Unsafe", &["get", "copy"]), ("java/lang/foreign/", ANY)],
+        but: NONE,
     },
     Shelf {
         sets: &[
@@ -131,6 +200,7 @@ const SHELVES: &[Shelf] = &[
             ("javax/naming/", &["bind", "rebind", "set", "create"]),
         ],
         asks: &[("java/rmi/", ANY), ("javax/naming/", ANY)],
+        but: NONE,
     },
 ];
 
@@ -141,7 +211,13 @@ pub(crate) fn set_by(class: &[u8], method: &[u8]) -> Shelves {
 
 /// The shelves that a call of this method can get something from.
 pub(crate) fn asked_by(class: &[u8], method: &[u8]) -> Shelves {
-    find(|shelf| shelf.asks, class, Some(method))
+    let is_it = |&(owner, names): &Pattern| {
+        class == owner.as_bytes()
+            && (names == ANY || names.iter().any(|name| method == name.as_bytes()))
+    };
+    let nothing = SHELVES.iter().enumerate().filter(|(_, shelf)| shelf.but.iter().any(is_it));
+    let nothing = nothing.fold(0, |all, (bit, _)| all | 1 << bit);
+    find(|shelf| shelf.asks, class, Some(method)) & !nothing
 }
 
 /// The shelves that a class which uses this one can get something from.
@@ -184,6 +260,39 @@ mod tests {
             );
             assert_ne!(set & asked, 0, "{setter:?} {asker:?}");
         }
+    }
+
+    /// One who reads or writes an address meets who changed how that is done, and nobody who changed how
+    /// addresses are opened. One who opens it meets both.
+    #[test]
+    fn addresses_that_are_not_opened_meet_no_proxy() {
+        let set = |class: &str, method: &str| set_by(class.as_bytes(), method.as_bytes());
+        let asked = |class: &str, method: &str| asked_by(class.as_bytes(), method.as_bytes());
+        let opening = set("java/net/Authenticator", "setDefault");
+        let reading = set("java/net/URL", "setURLStreamHandlerFactory");
+        assert!(opening != 0 && reading != 0 && opening & reading == 0);
+        for name in ["<init>", "toExternalForm", "getHost", "toURI"] {
+            assert_eq!(asked("java/net/URL", name) & opening, 0, "{name}");
+            assert_ne!(asked("java/net/URL", name) & reading, 0, "{name}");
+        }
+        assert_ne!(asked("java/net/URI", "toURL") & reading, 0);
+        assert_eq!(asked("java/net/URLEncoder", "encode") & opening, 0);
+        for (class, method) in [
+            ("java/net/URL", "openConnection"),
+            ("java/net/URL", "openStream"),
+            ("java/net/URL", "getContent"),
+            ("java/net/URL", "toBeAddedToTheJdk"),
+            ("java/net/URLConnection", "<init>"),
+            ("java/net/URLClassLoader", "<init>"),
+            ("java/net/HttpURLConnection", "getFollowRedirects"),
+            ("java/net/Socket", "connect"),
+            ("java/net/ProxySelector", "getDefault"),
+            ("java/net/http/HttpClient", "send"),
+        ] {
+            assert_ne!(asked(class, method) & opening, 0, "{class} {method}");
+        }
+        // Which methods a library calls is not known.
+        assert_ne!(asked_with(b"java/net/URL") & opening, 0);
     }
 
     #[test]

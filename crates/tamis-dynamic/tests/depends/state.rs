@@ -155,3 +155,75 @@ fn an_initialiser_that_hands_work_over_counts_with_what_it_can_call() {
     let depends = play.test(3, "T", &["T.run", "Later.n"]);
     assert!(has_body(&depends, "Later", "work"));
 }
+
+/// Whether the second test depends on what an iterator did for the first one that remembers it, if this stands
+/// in a field of a class that mentions the iterator. The second test has one of its own.
+fn iterator_counts(field: &str) -> bool {
+    let keep = format!(
+        "import java.util.*; import java.util.concurrent.atomic.*; class Keep {{ static {field}; \
+         static boolean get(Object o) {{ return HELD != null && o instanceof Each; }} }}"
+    );
+    let mut play = Play::new(&[
+        ("Keep.java", &keep),
+        (
+            "Each.java",
+            "class Each implements java.util.Iterator<Object> { private Object kept; \
+             public boolean hasNext() { return true; } \
+             public Object next() { if (kept == null) kept = Parser.parse(); return kept; } }",
+        ),
+        ("Parser.java", "class Parser { static String parse() { return null; } }"),
+        ("T.java", "class T { void first() { } void second() { } }"),
+    ]);
+    play.test(1, "T", &["T.first", "Each.<init>", "Each.next", "Parser.parse"]);
+    let second = ["T.second", "Keep.get", "Each.<init>", "Each.next"];
+    has_body(&play.test(2, "T", &second), "Parser", "parse")
+}
+
+/// A field of numbers, or of objects of the JDK of which it is known what they hold, holds no iterator.
+#[test]
+fn what_a_type_cannot_hold_is_not_there() {
+    for field in [
+        "ThreadLocal<StringBuilder> HELD",
+        "AtomicReference<java.nio.charset.CharsetEncoder> HELD",
+        "AtomicReference<java.net.Proxy> HELD",
+        "java.lang.ref.SoftReference<String> HELD",
+        "final HashMap<String, String> HELD = new HashMap<>(); static void change() { HELD.clear(); }",
+        "final ArrayList<StringBuilder> HELD = new ArrayList<>(); static void change() { HELD.clear(); }",
+    ] {
+        assert!(!iterator_counts(field), "{field}");
+    }
+    for field in [
+        "AtomicReference<Object> HELD",
+        "ThreadLocal<List<String>> HELD",
+        "ThreadLocal<Iterator<String>> HELD",
+        "ThreadLocal HELD",
+        "AtomicReference<?> HELD",
+        // One that extends it may hold more.
+        "HashMap<String, String> HELD = new HashMap<>()",
+        "final HashMap<String, String> HELD = of(); static HashMap<String, String> of() { return null; }",
+        "final HashMap<String, Object> HELD = new HashMap<>(); static void change() { HELD.clear(); }",
+        "final TreeMap<String, String> HELD = new TreeMap<>(); static void change() { HELD.clear(); }",
+    ] {
+        assert!(iterator_counts(field), "{field}");
+    }
+}
+
+/// What the test did not run itself says through what it counts; what it ran says nothing.
+#[test]
+fn what_counts_for_others_names_the_state() {
+    let mut play = Play::new(&[
+        (
+            "Keep.java",
+            "class Keep { static String v; \
+             static String get() { if (v == null) v = Parser.parse(); return v; } }",
+        ),
+        ("Parser.java", "class Parser { static String parse() { return null; } }"),
+        ("T.java", "class T { void run() { Keep.get(); } }"),
+    ]);
+    play.test(1, "T", &["T.run", "Keep.get", "Parser.parse"]);
+    let because = play.test(2, "T", &["T.run", "Keep.get"]).because;
+    let of = |name: &str| because.iter().find(|(fact, _)| fact.contains(name)).map(|(_, b)| &**b);
+    assert_eq!(of("Parser#parse"), Some("what earlier tests can have left in Keep.v"));
+    assert_eq!(of("Keep#get"), None);
+    assert_eq!(of("T#run"), None);
+}

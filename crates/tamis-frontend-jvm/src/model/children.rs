@@ -34,7 +34,7 @@ pub(super) struct Child {
 enum State {
     Runs(Box<Jvm>),
     /// What it did; `None` if not all of it is known.
-    Ended(Option<Depends>),
+    Ended(Option<Box<Depends>>),
 }
 
 impl JvmModel {
@@ -84,7 +84,7 @@ impl JvmModel {
         if let State::Runs(jvm) = &mut child.state {
             let depends =
                 Some(jvm.ended(ALL)).filter(|d| child.ended_well && d.incomplete.is_none());
-            child.state = State::Ended(depends);
+            child.state = State::Ended(depends.map(Box::new));
         }
         let hosts: Vec<u32> = self.windows.keys().copied().collect();
         for host in hosts {

@@ -16,6 +16,9 @@ use tamis_dynamic::{AskedNames, Depends};
 use tamis_observe::Observations;
 use tamis_session::{JoinedNumbers, Ledger, Pool, Seen};
 
+/// Behind it stands through what a method counts that others ran.
+const THROUGH: &str = "java, through ";
+
 /// What has its numbers already.
 #[derive(Debug, Default)]
 pub(super) struct Numbering {
@@ -46,13 +49,21 @@ impl Numbering {
     fn add_facts(&mut self, pool: &mut Pool, depends: &Depends) {
         let Self { facts, joined, .. } = self;
         for fact in depends.facts.iter() {
+            let observed = || given(Question::Fact(Arc::clone(&fact.text)), fact.value);
+            if let Some(what) = depends.because.get(&fact.text) {
+                let program = format!("{THROUGH}{what}").into();
+                let number = pool.number(Observed { program, ..observed() });
+                joined.add(pool, [number]);
+                continue;
+            }
             let place = fact.text.as_ptr() as usize;
-            let (_, number) = facts.entry(place).or_insert_with(|| {
-                let text = Arc::clone(&fact.text);
-                let number = pool.number(given(Question::Fact(Arc::clone(&text)), fact.value));
-                (text, number)
-            });
-            joined.add(pool, [*number]);
+            let known = facts.entry(place);
+            let known =
+                known.or_insert_with(|| (Arc::clone(&fact.text), pool.number(observed())));
+            if pool.at(known.1).before != fact.value {
+                known.1 = pool.number(observed());
+            }
+            joined.add(pool, [known.1]);
         }
     }
 

@@ -110,6 +110,10 @@ fn differences_text(differences: &[Difference], world: &World<'_>) -> String {
 /// Which process looked at an input, and how.
 fn looked(observed: &Observed) -> Option<String> {
     let how = observed.access.to_string();
+    // What counts without being looked at.
+    if let Some((_, through)) = observed.program.split_once(", through ") {
+        return Some(format!("through {through}"));
+    }
     (!how.is_empty()).then(|| format!("{how} by {}", observed.program))
 }
 
