@@ -204,7 +204,7 @@ fn the_day_of_a_user() {
     assert_eq!(fork.tamis(&["store", "push"]).code, 0);
     // The developer has the fork's sources now, of which the fork's records say that they pass.
     for n in 0..3 {
-        dev.write(format!("tests/{n}.sh"), fork.read(&format!("tests/{n}.sh")));
+        dev.write(format!("tests/{n}.sh"), fork.read(format!("tests/{n}.sh")));
     }
     dev.write("src/calc.txt", "broken");
     let got = dev.tamis(&["run"]);

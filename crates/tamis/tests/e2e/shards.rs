@@ -192,3 +192,46 @@ fn a_bare_command_is_one_machines() {
     });
     assert_eq!(runs.count(), 1);
 }
+
+/// Of pytest each machine gets some of the functions that have to run, and the plan comes to an end when nothing has.
+#[test]
+fn functions_of_pytest_are_split() {
+    let Some(words) = crate::pytest::words() else { return };
+    let file = |n: usize| {
+        format!("import lib\ndef test_a{n}(): assert lib.one()\ndef test_b{n}(): pass\n")
+    };
+    let mut files: Vec<(String, String)> =
+        (0..4).map(|n| (format!("test_{n}.py"), file(n))).collect();
+    files.push(("lib.py".into(), "def one(): return 1\n".into()));
+    let Some(project) = crate::pytest::project_with(&files) else { return };
+    let store = |name: &str| project.beside(name).display().to_string();
+    let call = |store: &str, options: &[&str]| -> Vec<String> {
+        let all = [&["--json", "--store", store], options, &["run", "--"], &words[..]].concat();
+        let got = project.tamis(&all);
+        assert_eq!(got.code, 0, "{}", said(&got));
+        let runs = got.decisions().into_iter().filter(|(_, decided)| decided.runs);
+        runs.map(|(name, _)| name).filter(|name| name.contains(".py::")).collect()
+    };
+    let before = store("before");
+    assert_eq!(call(&before, &[]).len(), 8);
+    project.write("lib.py", "def one(): return 2\n");
+    let parts = (1..=3).map(|n| {
+        let mine = store(&format!("store{n}"));
+        copy(Path::new(&before), Path::new(&mine));
+        call(&mine, &["--shard", &format!("{n}/3")])
+    });
+    let expected = (0..4).map(|n| format!("test_{n}.py::test_a{n}"));
+    assert_eq!(together(parts.collect()), expected.collect::<Vec<_>>());
+    let others: Vec<String> = (1..=3).map(|n| store(&format!("store{n}"))).collect();
+    let mut merge = vec!["--store", &before, "store", "merge"];
+    merge.extend(others.iter().map(String::as_str));
+    assert_eq!(project.tamis(&merge).code, 0);
+    // All tests are proven; the command around them starts once more, as one shard.
+    let plan = || {
+        let all = [&["--store", &before, "shards", "--plan", "8", "--json"], &words[..]].concat();
+        project.tamis(&all).lines().remove(0)["shards"].clone()
+    };
+    assert_eq!(plan(), serde_json::json!(["1/1"]));
+    assert_eq!(call(&before, &["--shard", "1/1"]), Vec::<String>::new());
+    assert_eq!(plan(), serde_json::json!([]));
+}
