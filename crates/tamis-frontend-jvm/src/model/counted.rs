@@ -58,8 +58,7 @@ impl Numbering {
             }
             let place = fact.text.as_ptr() as usize;
             let known = facts.entry(place);
-            let known =
-                known.or_insert_with(|| (Arc::clone(&fact.text), pool.number(observed())));
+            let known = known.or_insert_with(|| (Arc::clone(&fact.text), pool.number(observed())));
             if pool.at(known.1).before != fact.value {
                 known.1 = pool.number(observed());
             }

@@ -63,10 +63,17 @@ class Stub:
 class LeftOut:
     """A file that was not imported."""
 
-    def __init__(self, collector, known, texts, order):
+    def __init__(self, collector, known, texts, order, words):
         self.collector, self.known, self.texts, self.order = collector, known, texts, order
+        self.read, self.known_words = words, None
         self.tests = [Stub(self, nodeid) for nodeid in known["ids"]]
         self.items = None
+
+    def words(self):
+        """All words of its text."""
+        if self.known_words is None:
+            self.known_words = {word.decode("utf-8", "replace") for word in self.read(str(self.collector.path))}
+        return self.known_words
 
     def unchosen(self):
         """One for each test that other options deselect."""
@@ -101,6 +108,8 @@ class Collecting:
         self.scope = self.process = self.foreign = None
         #: Files that may stay out, by id; those that did, and those that are imported.
         self.may, self.texts, self.out, self.seen = {}, (), {}, {}
+        #: The last parts of the names of their modules, and those that other sources have.
+        self.names, self.named = frozenset(), set()
         self.order, self.files = {}, []
         #: The file that is at work, modules that are being imported for it, and whether these changed anything.
         self.now, self.depth, self.inner = None, 0, False
@@ -111,6 +120,8 @@ class Collecting:
         #: Modules with effects, and functions that ran while these were imported.
         self.commons, self.common_bodies = set(), 0
         self.late = []
+        #: The imports of each source, when all files are there.
+        self.by_source = None
 
     # The beginning.
 
@@ -133,6 +144,9 @@ class Collecting:
         answer = plugin.link.ask({"files": self.selection(), "scope": self.scope, "folder": plugin.folder()})
         if isinstance(answer, dict):
             self.texts, self.may = answer["texts"], {known["file"]: known for known in answer["files"]}
+            self.names = {_last(known["module"]) for known in answer["files"]}
+            for file in set(plugin.imports.files.values()):
+                self.looks_for(os.path.join(self.watch.root, file))
         plugin.imports.watcher = self
 
     def _why_not(self, config):
@@ -200,7 +214,9 @@ class Collecting:
         import _pytest.python as python
 
         known = self.may.get(collector.nodeid)
-        if known is None or type(collector) is not python.Module or id(collector) in self.out:
+        if known is None or _last(known["module"]) in self.named:
+            return False
+        if type(collector) is not python.Module or id(collector) in self.out:
             return False
         if self._stranger(self.session.config) is not None:
             self.may = {}
@@ -209,7 +225,7 @@ class Collecting:
         self._border()
         self.inner = False
         if is_done:
-            self.out[id(collector)] = LeftOut(collector, known, self.texts, number)
+            self.out[id(collector)] = LeftOut(collector, known, self.texts, number, self._words)
         return is_done
 
     def _imports_as(self, known):
@@ -236,17 +252,19 @@ class Collecting:
 
     def _bring_in_what_it_names(self, collector):
         """A file with the module's name of one that stayed out, or which names it, finds it imported."""
-        if self.out and str(collector.path).endswith(".py"):
+        if str(collector.path).endswith(".py"):
             self.looks_for(str(collector.path))
 
     def looks_for(self, path):
-        names = {left.known["module"].rpartition(".")[2].encode(): left for left in self.out.values() if left.items is None}
-        if not names:
-            return
-        words = set(self._words(path))
-        words.add(os.path.basename(path).partition(".")[0].encode())
-        for name in sorted(words & names.keys()):
-            self.bring_in(names[name])
+        """The files that a source names are imported, those before it as those behind it."""
+        own = _last(os.path.basename(path)[: -len(".py")])
+        words = {own} & self.names
+        if self.names:
+            words |= self.names.intersection(self._words(path)) - {own}
+        self.named |= words
+        for left in list(self.out.values()):
+            if left.items is None and _last(left.known["module"]) in words:
+                self.bring_in(left)
 
     def _words(self, path):
         """All words of a source; that we look at it says nothing about the tests."""
@@ -289,7 +307,7 @@ class Collecting:
             return False
         if self.now is not None and file == self.now.source:
             return False
-        if file is not None and self.out:
+        if file is not None and self.names:
             self.looks_for(os.path.join(self.watch.root, file))
         if self.depth == 0:
             self._border(self.now, of_nobody=self.now is None)
@@ -571,14 +589,22 @@ class Collecting:
 
     def _owners(self, seen):
         """Whose windows those of a file are."""
-        all_of = (one for owners in self.plugin.imports.owners.values() for one in owners)
-        return [*seen.owners, *(one for one in all_of if one.kind == "import" and one.file == seen.source)]
+        if self.by_source is None:
+            self.by_source = {}
+            for one in (one for owners in self.plugin.imports.owners.values() for one in owners):
+                if one.kind == "import":
+                    self.by_source.setdefault(one.file, []).append(one)
+        return [*seen.owners, *self.by_source.get(seen.source, ())]
 
     def _has_effects(self, seen):
         self._is_common([seen.module] if seen.module else [])
         self.commons.add(seen.source)
         for owner in self._owners(seen):
             self.common_bodies |= owner.bodies
+
+
+def _last(name):
+    return name.rpartition(".")[2].encode()
 
 
 def _folder(path):

@@ -90,11 +90,11 @@ class Left:
         names = self._reach(item)
         if root in names:
             return True
-        if hasattr(item, "is_out"):
-            # Its own code is not here.
-            return root in ("libraries", "in libraries")
         if root not in ("libraries", "in libraries"):
             return False
+        if hasattr(item, "is_out") and not labels.isdisjoint(item.file.words()):
+            # Its own code is not here, but for its text.
+            return True
         return not labels or any(not labels.isdisjoint(self._names_in(name)) for name in names)
 
     def _reach(self, item):

@@ -346,6 +346,31 @@ const WAYS_TO_IT: &[Case] = &[
         1,
     ),
     case(
+        "named by a fixture of a conftest",
+        &[
+            (
+                "conftest.py",
+                "import sys\n\nimport pytest\n\n\n@pytest.fixture\ndef value():\n    return sys.modules['test_a'].VALUE\n",
+            ),
+            ("tests/test_a.py", "VALUE = 1\n\n\ndef test_a():\n    pass\n"),
+            ("tests/test_z.py", "def test_z(value):\n    edit = 1\n    assert value\n"),
+        ],
+        AGAIN,
+        1,
+    ),
+    case(
+        "named by a file before it",
+        &[
+            (
+                "tests/test_a.py",
+                "import sys\n\n\ndef test_a():\n    edit = 1\n    assert sys.modules['test_z'].VALUE\n",
+            ),
+            ("tests/test_z.py", "VALUE = 1\n\n\ndef test_z():\n    pass\n"),
+        ],
+        &[("tests/test_a.py", "edit = 1", "edit = 2")],
+        1,
+    ),
+    case(
         "packages",
         &[
             ("tests/in/__init__.py", "from shop import registry\n\nregistry.FOUND.append('in')\n"),
@@ -726,12 +751,10 @@ fn as_plain(python: &str, project: &Project, words: &[&str]) -> Result<usize, St
     if got.code != code {
         wrong.push(format!("exit code {}, and not {code}", got.code));
     }
-    wrong.extend(ran.iter().filter_map(|(name, outcome)| {
-        (ends(name) != Some(outcome)).then(|| format!("{name} {outcome}"))
-    }));
-    wrong.extend(ended.iter().filter_map(|(name, outcome)| {
-        (is_red(outcome) && !has_run(name)).then(|| format!("{name} is missed"))
-    }));
+    let others = ran.iter().filter(|(name, outcome)| ends(name) != Some(*outcome));
+    wrong.extend(others.map(|(name, outcome)| format!("{name} {outcome}")));
+    let missed = ended.iter().filter(|(name, outcome)| is_red(outcome) && !has_run(name));
+    wrong.extend(missed.map(|(name, _)| format!("{name} is missed")));
     let place = |(name, _): &(String, String)| ended.iter().position(|(one, _)| one == name);
     if !ran.iter().map(place).is_sorted() {
         wrong.push("another order".to_owned());
