@@ -751,7 +751,7 @@ fn as_plain(python: &str, project: &Project, words: &[&str]) -> Result<usize, St
     if got.code != code {
         wrong.push(format!("exit code {}, and not {code}", got.code));
     }
-    let others = ran.iter().filter(|(name, outcome)| ends(name) != Some(*outcome));
+    let others = ran.iter().filter(|(name, outcome)| ends(name) != Some(outcome));
     wrong.extend(others.map(|(name, outcome)| format!("{name} {outcome}")));
     let missed = ended.iter().filter(|(name, outcome)| is_red(outcome) && !has_run(name));
     wrong.extend(missed.map(|(name, _)| format!("{name} is missed")));
