@@ -193,7 +193,7 @@ mod tests {
                 known += 1;
             }
         }
-        assert_eq!(known, 17);
+        assert_eq!(known, 18);
     }
 
     #[test]
