@@ -252,7 +252,7 @@ impl Agent {
         self.desk().link.tell(&FromJvm::State(state));
     }
 
-    /// What of the JVM itself is not as at first; said before a test or one of its methods begins. What ran
+    /// What of the JVM itself is not as at first; reported before a test or one of its methods begins. What ran
     /// until now ran before that.
     pub(crate) fn globals_now(&self, globals: Vec<(String, i64)>) {
         self.desk().link.tell(&FromJvm::Globals(globals));

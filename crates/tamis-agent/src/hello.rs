@@ -95,7 +95,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_class_path_is_told_from_the_root_on() {
+    fn a_class_path_is_reported_from_the_root_on() {
         let here = std::env::current_dir().expect("a folder");
         let path = absolute("classes:/a/b.jar:");
         assert_eq!(path, format!("{0}/classes:/a/b.jar:{0}/", here.display()));

@@ -153,11 +153,11 @@ fn on_class_of_tests(
     } else {
         Err("loaded before the agent was ready".to_owned())
     };
-    told(agent, offer, &original, result)
+    remembered(agent, offer, &original, result)
 }
 
 /// Remembers a new class, and reports it.
-fn told(
+fn remembered(
     agent: &Agent,
     offer: Offer<'_>,
     original: &[u8],

@@ -46,7 +46,7 @@ impl LookupKind {
 }
 
 /// The length of `TamisLookups.told`.
-const TOLD: i32 = 7 * 512;
+const REPORTED: i32 = 7 * 512;
 
 #[derive(Debug, Default)]
 pub(crate) struct Lookups {
@@ -105,9 +105,9 @@ impl Lookups {
     pub(crate) fn end_window(&self, jni: Jni) -> Option<tamis_jvm_wire::Lookups> {
         let Some(&[hooks, string]) = self.classes.get() else { return Some(self.drain()) };
         let lookups = self.drain();
-        let told = jni.objects(TOLD, string)?;
-        let done = jni.set_static_field(hooks, c"told", c"[Ljava/lang/String;", told);
-        jni.delete_local(told);
+        let reported = jni.objects(REPORTED, string)?;
+        let done = jni.set_static_field(hooks, c"told", c"[Ljava/lang/String;", reported);
+        jni.delete_local(reported);
         done.then_some(lookups)
     }
 
@@ -147,7 +147,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_question_is_told_once_per_window() {
+    fn each_question_is_reported_once_per_window() {
         let lookups = Lookups::default();
         for _ in 0..2 {
             lookups.name(LookupKind::Class, "a.B".into());

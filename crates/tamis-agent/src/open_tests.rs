@@ -3,7 +3,7 @@
 //! A test is one class. It is open from the first begin of its class to the matching end, on
 //! whatever threads: a class that a runner enters again inside itself is the same test, deeper.
 //! Several classes can be open; a window belongs to all of them. Classes of one *group* (TestNG)
-//! end when that is said, or together when the last run of the group ends. Where methods are distinguished, a class has
+//! end when that is reported, or together when the last run of the group ends. Where methods are distinguished, a class has
 //! [`stretches`]. Some suites of JUnit 3 run the tests of a class one by one, thousands of them, with nothing
 //! of the class around them: so such a class stays open until another one begins.
 
@@ -186,7 +186,7 @@ impl Tests {
         }
     }
 
-    /// A class of the group runs; it stays open until its end is said, or the group ends.
+    /// A class of the group runs; it stays open until its end is reported, or the group ends.
     pub(crate) fn group_member(&mut self, framework: &str, class: &str) -> Vec<Boundary> {
         // Without a run around it nothing would close it.
         let is_around = self.groups.iter().any(|group| group.framework == framework);
@@ -282,7 +282,7 @@ mod tests {
         });
         let expected = [(one, Some(Verdict::Passed)), (two, Some(Verdict::Failed))];
         assert_eq!(verdicts, expected);
-        // One that is not open cannot be said to be it.
+        // What failed in a class that is not open cannot be attributed to it.
         let three = tests.begin("junit4", "a.Three").0;
         tests.failed_in("a.Four");
         assert_eq!(verdict(tests.end(three, false)), Some(Verdict::Failed));
@@ -304,7 +304,7 @@ mod tests {
     }
 
     #[test]
-    fn a_class_of_a_group_ends_when_that_is_said_and_has_methods_while_it_is_alone() {
+    fn a_class_of_a_group_ends_when_that_is_reported_and_has_methods_while_it_is_alone() {
         let mut tests = Tests::new(true, true);
         tests.group_begin("testng");
         let begun = tests.group_member("testng", "a.One");

@@ -45,7 +45,7 @@ fn target_of(target: &str, host: &str) -> String {
     }
 }
 
-/// The linker for it, if cargo was told one.
+/// The linker for it, if cargo was given one.
 fn linker() -> Option<OsString> {
     let target = target();
     let of_target = format!("CARGO_TARGET_{}_LINKER", target.to_uppercase().replace('-', "_"));

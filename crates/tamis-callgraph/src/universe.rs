@@ -256,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_is_empty_and_what_is_broken_is_told() {
+    fn what_is_missing_is_empty_and_what_is_broken_is_reported() {
         let folder = tempfile::tempdir().unwrap();
         let mut universe = Universe::new();
         universe.add_entry(&folder.path().join("missing"), Author::Library, 17);

@@ -137,7 +137,7 @@ pub(crate) mod tests {
             ("b/deep.rs", ""),
             ("c/d.rs", ""),
             ("x/other.rs", ""),
-            ("nobody.rs", "not even Rust"),
+            ("undeclared.rs", "not even Rust"),
         ]);
         let found = modules(folder.path()).expect("it can be read");
         let paths: Vec<String> = found.iter().map(|m| m.path.join("::")).collect();

@@ -12,7 +12,7 @@
 //! The order of fields, interfaces, exceptions, record components and permitted subclasses is visible at
 //! run time and counts.
 //!
-//! The header comes in parts as well ([`Parts`]), for those who know that nobody listed the members of a class.
+//! The header comes in parts as well ([`Parts`]), for those who know that the members of a class were not listed.
 
 use crate::annotation::{Annotations, SetHash, taken, text};
 use crate::class::{Attributes, ClassFile, Member};

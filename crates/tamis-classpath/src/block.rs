@@ -88,7 +88,7 @@ impl MemberFacts {
         self.inherited.split(|&b| b == b' ').filter(|name| !name.is_empty())
     }
 
-    /// Nobody asks for parts of a library's class.
+    /// The parts of a library's class are never asked for.
     pub(crate) fn drop_parts(&mut self) {
         self.parts = Vec::new();
     }

@@ -152,10 +152,10 @@ mod tests {
     use crate::path::PortablePath;
 
     #[test]
-    fn one_of_a_kind_is_said_as_before() {
+    fn one_of_a_kind_reads_as_before() {
         let taints = [Taint::StandardInput, Taint::RunningService("127.0.0.1:5432".into())];
-        let said: Vec<String> = taints.iter().map(ToString::to_string).collect();
-        assert_eq!(lines(&taints), said);
+        let texts: Vec<String> = taints.iter().map(ToString::to_string).collect();
+        assert_eq!(lines(&taints), texts);
         assert!(lines(&[]).is_empty());
     }
 

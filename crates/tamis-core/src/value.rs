@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// The first 128 bits of a BLAKE3 hash. Records travel between machines, so that nobody must be able to make another
+/// The first 128 bits of a BLAKE3 hash. Records travel between machines, so that it must be impossible to make another
 /// content of the same fingerprint. (For two contents of one's own making that is 2^64 work.)
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Hash(pub u128);

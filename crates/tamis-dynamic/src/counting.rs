@@ -57,7 +57,7 @@ impl Jvm {
         // Which way it took through code that meets it depends on what was left, also where it ran that code.
         let others = self.tests.ended.iter().filter(|did| !did.hits.is_disjoint(&left));
         depends.left_by = others.map(|did| did.test).collect();
-        depends.initialisers = self.told_initialisers(&touched);
+        depends.initialisers = self.known_initialisers(&touched);
         let left = left - &seen.hits;
         for did in self.tests.ended.iter().filter(|did| !did.hits.is_disjoint(&inherited)) {
             depends.relies_on.insert(did.test);
@@ -101,7 +101,7 @@ impl Jvm {
     }
 
     /// The static initialisers of these classes of which it is known what they did.
-    fn told_initialisers(&self, touched: &FxHashSet<NameId>) -> BTreeSet<u32> {
+    fn known_initialisers(&self, touched: &FxHashSet<NameId>) -> BTreeSet<u32> {
         let all = touched.iter().filter_map(|&class| self.calls.initialiser(class));
         all.filter(|probe| self.statics.initialised.contains_key(probe)).collect()
     }
@@ -186,9 +186,9 @@ impl Jvm {
             roots.retain(|&probe| self.ran.contains(probe));
             let makers: RoaringBitmap = roots.iter().copied().collect();
             // Of most static initialisers it is known what ran in them.
-            let told = take_told(&mut roots, &self.statics.initialised, &mut trail);
-            asked |= told.classes;
-            others |= told.others;
+            let known = take_known(&mut roots, &self.statics.initialised, &mut trail);
+            asked |= known.classes;
+            others |= known.others;
             let mut view = View { calls, kinds, answers, names, ran: &self.ran };
             left.extend(&roots);
             let mut outside: Vec<u32> = kept.roots(&hits, &touched, &mut view);
@@ -197,8 +197,8 @@ impl Jvm {
             roots.extend(&outside);
             trail.steps(&seen.running, Rule::Running, From::Nothing);
             roots.extend(&seen.running);
-            let is_told = |probe: &u32| self.statics.initialised.contains_key(probe);
-            roots.extend(met.concerned.iter().filter(|probe| !is_told(probe)));
+            let is_known = |probe: &u32| self.statics.initialised.contains_key(probe);
+            roots.extend(met.concerned.iter().filter(|probe| !is_known(probe)));
             roots.retain(|&probe| roots_done.insert(probe));
             let mut more = calls.reach(roots.iter().copied(), &self.ran, kinds, &mut trail);
             let reflective: Vec<u32> = more.iter().chain(roots).collect();
@@ -206,7 +206,7 @@ impl Jvm {
             more.extend(outside);
             left |= &more;
             more |= makers;
-            more |= told.hits;
+            more |= known.hits;
             let shelved = shelved(&kept, &hits, (calls, &self.tests), seen, &mut trail);
             left |= &shelved;
             more |= shelved;
@@ -295,19 +295,19 @@ impl Jvm {
 type InInitialisers = FxHashMap<u32, Initialised>;
 
 /// Takes out the static initialisers of which it is known what ran in them: all of that.
-fn take_told(roots: &mut Vec<u32>, ran: &InInitialisers, trail: &mut Trail) -> Initialised {
-    let mut told = Initialised::default();
+fn take_known(roots: &mut Vec<u32>, ran: &InInitialisers, trail: &mut Trail) -> Initialised {
+    let mut known = Initialised::default();
     roots.retain(|probe| match ran.get(probe) {
         Some(initialised) => {
-            told.hits |= &initialised.hits;
+            known.hits |= &initialised.hits;
             trail.steps(&initialised.hits, Rule::Initialiser, From::Method(*probe));
-            told.classes |= &initialised.classes;
-            told.others |= &initialised.others;
+            known.classes |= &initialised.classes;
+            known.others |= &initialised.others;
             false
         }
         None => true,
     });
-    told
+    known
 }
 
 /// What ran in tests that left something where this one can have got it.

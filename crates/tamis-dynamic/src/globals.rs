@@ -4,7 +4,7 @@
 //! the standard streams, the handlers of uncaught exceptions, the name and the class loader of the thread. A
 //! difference that was not there at the last look, or was another one, belongs to the tests that ran in
 //! between. It counts for every test that begins while it is there; system properties for those that ask for
-//! them by name, or for all of them. What is set back before the next test begins counts for nobody.
+//! them by name, or for all of them. What is set back before the next test begins counts for no test.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -18,7 +18,7 @@
 //!
 //! A class object **leads to others**: what a class says of itself, to the classes around it, to type arguments of its
 //! supertypes and to permitted subclasses; a listed member, to the types of its descriptor. Of those that the JVM has loaded the core counts,
-//! as nobody sees who asks it for flags and supertypes; and where they were listed themselves, all of it.
+//! as it is not seen who asks it for flags and supertypes; and where they were listed themselves, all of it.
 
 use crate::answers::{Answers, OnPath, class_id};
 use crate::calls::{Calls, MARKERS};

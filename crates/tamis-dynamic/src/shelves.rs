@@ -262,7 +262,7 @@ mod tests {
         }
     }
 
-    /// One who reads or writes an address meets who changed how that is done, and nobody who changed how
+    /// One who reads or writes an address meets who changed how that is done, not who changed how
     /// addresses are opened. One who opens it meets both.
     #[test]
     fn addresses_that_are_not_opened_meet_no_proxy() {

@@ -54,7 +54,7 @@ impl Jvm {
     }
 
     /// What each method of a test class depends on, which is about to [end](Jvm::ended); or why they
-    /// cannot be distinguished. Where their objects were made before, nobody has to have made one during a method.
+    /// cannot be distinguished. Where their objects were made before, none may have been made during a method.
     pub fn methods_ended(
         &mut self,
         of: u32,

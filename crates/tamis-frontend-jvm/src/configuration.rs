@@ -19,7 +19,7 @@ const SECRETS: &[&str] =
 /// How parameters begin that hold what stands behind `-D` on the command line of a build.
 const GIVEN: &str = "user:";
 
-/// Properties that the JVM and the runner may look at where nobody sees it: these count for every test.
+/// Properties that the JVM and the runner may look at unseen: these count for every test.
 const NOT_ASKED_FOR: &[&str] = &[
     "java.",
     "javax.",
@@ -149,7 +149,7 @@ impl Configuration {
             .earlier
             .iter()
             .find_map(|old| given(&old.parameters, name).filter(|p| value(p) == was));
-        // Of a value that is not known any more nothing can be said.
+        // Of a value that is not known any more there is nothing to report.
         if old.is_none() && was != Value::Absent {
             return None;
         }
@@ -261,16 +261,16 @@ mod tests {
     fn what_changed_is_named_with_old_and_new() {
         let before =
             of(&[("argLine", "-Xmx1g"), ("gone", "x"), ("same", "y"), ("db.password", "a")]);
-        let told = |parameters| of(parameters).changed_since(&before);
+        let changes = |parameters| of(parameters).changed_since(&before);
         let same = [("argLine", "-Xmx1g"), ("gone", "x"), ("same", "y"), ("db.password", "a")];
-        assert_eq!(told(&same), None);
+        assert_eq!(changes(&same), None);
         let one = [("argLine", "-Xmx2g"), ("gone", "x"), ("same", "y"), ("db.password", "a")];
-        assert_eq!(told(&one).as_deref(), Some("argLine was \"-Xmx1g\", is \"-Xmx2g\""));
+        assert_eq!(changes(&one).as_deref(), Some("argLine was \"-Xmx1g\", is \"-Xmx2g\""));
         let secret = [("argLine", "-Xmx1g"), ("gone", "x"), ("same", "y"), ("db.password", "b")];
-        assert_eq!(told(&secret).as_deref(), Some("db.password is another one"));
+        assert_eq!(changes(&secret).as_deref(), Some("db.password is another one"));
         let many = [("argLine", "-Xmx1g"), ("new", "z")];
         assert_eq!(
-            told(&many).as_deref(),
+            changes(&many).as_deref(),
             Some("db.password is gone; gone was \"x\" and is gone; and 2 more")
         );
     }
@@ -333,7 +333,7 @@ mod tests {
     #[test]
     fn long_texts_are_cut() {
         let (short, long) = ("x".repeat(SHOWN), "x".repeat(SHOWN + 9));
-        let told = of(&[("a", &long)]).changed_since(&of(&[("a", &short)]));
-        assert_eq!(told, Some(format!("a was \"{short}\", is \"{short}...\"")));
+        let changes = of(&[("a", &long)]).changed_since(&of(&[("a", &short)]));
+        assert_eq!(changes, Some(format!("a was \"{short}\", is \"{short}...\"")));
     }
 }

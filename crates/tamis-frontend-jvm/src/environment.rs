@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_asked_for_does_not_count() {
+    fn what_was_not_asked_for_does_not_count() {
         let names = names(&counting(&surroundings(), Some(&AskedNames::default())));
         assert!(!names.contains(&"variable PATH".to_owned()), "{names:?}");
         assert!(!names.contains(&Question::VariableNames.to_string()), "{names:?}");

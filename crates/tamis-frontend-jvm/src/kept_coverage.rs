@@ -6,7 +6,7 @@
 //!
 //! Test classes that meet what others left in static state (a cache that one fills and another one only reads)
 //! cover other code alone than together. They are kept as such, and run together or not at all. So do all
-//! test classes of a JVM in which code of the project ran outside of all tests: it is nobody's.
+//! test classes of a JVM in which code of the project ran outside of all tests: it belongs to no test.
 //!
 //! Classes that are neither in a folder of classes nor in a jar of the project itself are left out: reports are
 //! not about them.

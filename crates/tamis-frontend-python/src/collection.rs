@@ -52,7 +52,7 @@ struct Version {
     fixtures: Vec<String>,
 }
 
-/// A file that may stay out, as the plugin is told.
+/// A file that may stay out, as it is sent to the plugin.
 #[derive(Debug, Serialize)]
 struct MayStayOut<'v> {
     file: &'v str,
@@ -95,7 +95,7 @@ fn is_usual(options: &SessionOptions) -> bool {
         && options.trial.is_none()
 }
 
-/// What the plugin is told: the files that may stay out, and the texts that their numbers mean.
+/// What is sent to the plugin: the files that may stay out, and the texts that their numbers mean.
 pub(crate) fn may_stay_out(
     ledger: &mut Ledger<'_>,
     scope: &Arc<PytestScope>,
@@ -122,7 +122,7 @@ pub(crate) fn may_stay_out(
             commons.is_some_and(|commons| value_of(scope, &commons.code) == commons.value)
         });
         if is_as_it_was {
-            files.push(version.told(file));
+            files.push(version.for_plugin(file));
         }
     }
     serde_json::json!({ "texts": if files.is_empty() { &[] } else { known.texts.as_slice() }, "files": files })
@@ -156,7 +156,7 @@ fn proven<'k>(
 }
 
 impl Version {
-    fn told<'v>(&'v self, file: &'v str) -> MayStayOut<'v> {
+    fn for_plugin<'v>(&'v self, file: &'v str) -> MayStayOut<'v> {
         MayStayOut {
             file,
             ids: &self.ids,

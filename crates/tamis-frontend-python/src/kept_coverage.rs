@@ -7,7 +7,7 @@
 //!
 //! A test that leaves something in the process, or meets what another one left (a cache that one fills and the other
 //! only reads), covers other code alone than together. Such tests run together or not at all: all of them
-//! if any test runs or there are other tests than then, since nobody knows what one that changed leaves now.
+//! if any test runs or there are other tests than then, since it is not known what one that changed leaves now.
 
 use crate::fingerprint::{Position, Statement};
 use crate::sources::Sources;

@@ -3,7 +3,7 @@
 //! 1. [`PytestFrontend`] takes a command line that runs pytest (`words`). Its processes get a folder by
 //!    PYTHONPATH (`plugin_files`), in which a `sitecustomize` waits until pytest is imported; nothing is
 //!    installed, and no file of the user is touched. An interpreter that does not take PYTHONPATH does not
-//!    notice any of it: everything runs as one command then, which is said.
+//!    notice any of it: everything runs as one command then, which is reported.
 //! 2. The plugin (`src/plugin`) collects as ever, asks which of the tests need to run, and reports for each
 //!    one that ran what it used: windows of the tracer and of functions, and modules (`messages`).
 //! 3. [`model`](model::PytestModel) makes records of that. Sources of the project count by what their syntax

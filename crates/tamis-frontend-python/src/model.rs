@@ -228,7 +228,7 @@ impl Bodies {
     }
 }
 
-/// Lists of files that the process told of, each once.
+/// Lists of files that the process sent, each once.
 #[derive(Debug, Default)]
 struct Lists {
     all: Vec<Vec<String>>,
@@ -669,8 +669,9 @@ impl Model for PytestModel {
         services.ledger.collected.launched += 1;
         if let Some(why) = Greeting::read(&hello.payload.0).kept_out {
             services.ledger.collected.refused = true;
-            let said = "WARNING: a pytest in which no test is distinguished, so all its tests run";
-            return self.remark(services, format!("{said}: {why}"));
+            let warning =
+                "WARNING: a pytest in which no test is distinguished, so all its tests run";
+            return self.remark(services, format!("{warning}: {why}"));
         }
         self.hosts.insert(hello.pid, Host::new(answers));
     }

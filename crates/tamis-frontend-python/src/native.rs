@@ -37,19 +37,19 @@ fn pythons() -> BTreeSet<String> {
 fn is_supported(python: &str) -> bool {
     let asks = "import sys; print(sys.implementation.name == 'cpython' and (3, 11) <= sys.version_info < (3, 15) \
                 and 't' not in sys.abiflags)";
-    let said = Command::new(python).args(["-c", asks]).stdin(Stdio::null()).output();
-    said.is_ok_and(|said| said.stdout.trim_ascii() == b"True")
+    let answer = Command::new(python).args(["-c", asks]).stdin(Stdio::null()).output();
+    answer.is_ok_and(|answer| answer.stdout.trim_ascii() == b"True")
 }
 
 #[test]
 fn it_finds_what_the_plugin_finds_without_it() {
     for python in pythons() {
-        let Some(said) = tried_in(&python) else { continue };
+        let Some(found) = tried_in(&python) else { continue };
         // Of an interpreter that it does not know it says so, and the plugin does without it.
         let expected = match is_supported(&python) {
             true => "as in Python",
             false => "no native part for this interpreter",
         };
-        assert_eq!(said, expected, "{python}");
+        assert_eq!(found, expected, "{python}");
     }
 }

@@ -64,7 +64,7 @@ impl Sources {
         lines
     }
 
-    /// The fingerprint in which statements are named; the bytes of a file where they are not told apart.
+    /// The fingerprint in which statements are named; the bytes of a file where they are not distinguished.
     pub(crate) fn of_owner(&self, file: &str, name: &str) -> Option<Hash> {
         let (lines, facts) = (self.lines(file)?, self.facts(file)?);
         if lines.are_known { facts.of_owner(name) } else { Some(facts.bytes) }

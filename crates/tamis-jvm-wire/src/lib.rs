@@ -42,7 +42,7 @@ pub enum FromJvm {
     /// Reported right before a test begins while none is open.
     State(StaticState),
     /// What of the JVM itself is not as it was before the first test, each with a number that is the same
-    /// while the difference is. Said right before a test or one of its methods begins, and when a test ends
+    /// while the difference is. Reported right before a test or one of its methods begins, and when a test ends
     /// while others are open.
     Globals(Vec<(String, i64)>),
     /// Nothing that this JVM says is complete from here on, and why.
@@ -279,7 +279,7 @@ pub enum Lookup {
     Place(String),
     /// The number of a line in a stack trace.
     Lines,
-    /// A class was made of bytes that nobody else sees (`defineHiddenClass`).
+    /// A class was made of bytes that are seen nowhere else (`defineHiddenClass`).
     HiddenClass,
 }
 

@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn broken_options_are_said() {
+    fn broken_options_are_reported() {
         let texts = [
             "",
             "socket=/s,token=t",

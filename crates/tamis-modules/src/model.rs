@@ -257,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_root_module_a_file_may_belong_to_nobody() {
+    fn without_a_root_module_a_file_may_belong_to_no_module() {
         assert!(graph(&["a"]).owners("x").is_empty());
     }
 

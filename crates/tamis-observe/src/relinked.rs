@@ -1,7 +1,7 @@
 //! Files that have several names, of which the tree gives or takes some.
 //!
 //! That moves a stamp of the file (ctime) under all of its names, and cargo does it all the time. What is
-//! in the file stays the same, unless the tree writes to it under any name: then nothing is said here, and
+//! in the file stays the same, unless the tree writes to it under any name: then nothing is reported here, and
 //! a stamp that moved means what it always means. Only calls that are seen before they are made count.
 
 use crate::entry::Before;

@@ -22,7 +22,7 @@ pub(crate) unsafe extern "C" fn called(call: *const Call) -> i64 {
                 return exec::exec(pages, call);
             }
             if let Some(read) = reads(call)
-                && is_told(pages, &read)
+                && is_reported(pages, &read)
             {
                 return kernel::call_at(pages.base + GADGET_EXEMPT, call);
             }
@@ -32,7 +32,7 @@ pub(crate) unsafe extern "C" fn called(call: *const Call) -> i64 {
 }
 
 /// Tells tamis about the call through the ring; false where it has to be notified of it.
-unsafe fn is_told(pages: Pages, read: &Read) -> bool {
+unsafe fn is_reported(pages: Pages, read: &Read) -> bool {
     // SAFETY: the pages are there; a path in the C library itself can be read.
     unsafe {
         // `fstat` is asked in this way, with an empty string of the C library.

@@ -2,7 +2,7 @@
 //!
 //! Records decide which tests are skipped, and they name commands, files and variables of the user. So
 //! what tamis makes for itself is 0700 and 0600 whatever the umask is, and what it finds is used only
-//! if nobody but this user and root can have put it there.
+//! if only this user or root can have put it there.
 //!
 //! Not seen: access control lists, and what a privileged process does.
 

@@ -171,7 +171,7 @@ mod tests {
     use std::fs::{self, Permissions};
     use std::os::unix::fs::{PermissionsExt, symlink};
 
-    /// A temp folder behind which nobody else can write, and who we are.
+    /// A temp folder behind which no other user can write, and who we are.
     fn place() -> (tempfile::TempDir, PathBuf) {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().canonicalize().unwrap();

@@ -34,7 +34,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sets_are_told_apart_by_the_names_that_are_meant() {
+    fn sets_are_distinguished_by_the_names_that_are_meant() {
         let Question::Fact(fact) = question(&["LD_*", "*_proxy", "TZ"]) else { panic!("a fact") };
         let of = |names: &[&str]| answer(&fact, names.iter().map(|name| name.as_bytes()));
         assert_eq!(of(&["TZ", "LD_A"]), of(&["LD_A", "OTHER", "TZ", "TZX"]));

@@ -31,7 +31,7 @@ pub(crate) unsafe fn version_of(dict: Obj) -> u64 {
     unsafe { dict.cast::<u8>().add(VERSION).cast::<u64>().read() }
 }
 
-/// The version of a dictionary whose values nobody can change without giving it another one; 0 for others.
+/// The version of a dictionary whose values cannot change without it getting another one; 0 for others.
 ///
 /// 3.13 changes an attribute in the place where an instance has it, which its dictionary shares.
 ///

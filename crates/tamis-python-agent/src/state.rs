@@ -6,7 +6,7 @@
 //! that was seen is not given to another object meanwhile.
 //!
 //! While Python is asked, or an object ends, other code may run, and may come here again. It finds nothing (the state
-//! is taken out), and is told that something changed that nobody knows.
+//! is taken out), and the answer is that something unknown changed.
 
 mod compare;
 mod kinds;

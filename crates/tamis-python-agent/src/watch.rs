@@ -1,7 +1,7 @@
 //! Which code of the project ran in the open window.
 //!
-//! From 3.12 on by sys.monitoring with two tools. The first one is told of every code object once in its life,
-//! and asks Python whether it is the project's. The second one is told of starts and resumptions of the project's code
+//! From 3.12 on by sys.monitoring with two tools. The first one is called for every code object once in its life,
+//! and asks Python whether it is the project's. The second one is called for starts and resumptions of the project's code
 //! only. A code object that runs often in one window is switched off until the next, so that what is called a million
 //! times costs as usual. Code that is not the project's costs nothing after its first call.
 //!
@@ -271,7 +271,7 @@ mod frames {
         })
     }
 
-    /// Only where nobody else evaluates frames.
+    /// Only where nothing else evaluates frames.
     pub(super) unsafe fn install() -> bool {
         let Some((get, set, default)) = functions() else { return false };
         // SAFETY: with the GIL, in the interpreter that runs.

@@ -3,7 +3,7 @@
 //! Objects are files that appear as a whole (written beside, then renamed). An object that is replaced is a folder of
 //! numbered files: the highest is the one that counts, and the next one is made by a hard link that fails where there
 //! is one already (or a rename that does not replace, where the file system knows no links). That
-//! needs no lock, so nobody who dies holds anything, and it holds on network file systems. Older numbers
+//! needs no lock, so a writer that dies holds nothing, and it holds on network file systems. Older numbers
 //! stay for a day: a writer that slept through the others' work finds its number taken.
 //!
 //! What is made here has the permissions of the folder itself, whatever the umask of the user who makes it: else the others who may
@@ -44,7 +44,7 @@ impl Folder {
         self.root.join(name)
     }
 
-    /// A file with these bytes that nobody else knows, beside its place.
+    /// A file with these bytes that no other writer knows, beside its place.
     fn beside(&self, place: &Path, bytes: &[u8]) -> Result<PathBuf, RemoteError> {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         let folder = place.parent().unwrap_or(place);

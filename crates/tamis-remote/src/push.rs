@@ -137,8 +137,8 @@ impl Remote {
         Ok(())
     }
 
-    /// Changes the head until nobody comes between; `change` says whether there is anything to change. Gives how often
-    /// somebody did.
+    /// Changes the head until no other writer comes between; `change` says whether there is anything to change. Gives how often
+    /// one did.
     pub(crate) fn change_head(
         &self,
         store: &Store,

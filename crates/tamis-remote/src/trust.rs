@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn without_trusted_keys_nobody_else_is_believed() {
+    fn without_trusted_keys_only_this_machine_is_believed() {
         let trust = Trust::new(&[], Some(key(3)));
         assert!(trust.check(&key(1), "main").is_err() && trust.check(&key(3), "main").is_ok());
         assert!(Trust::new(&[trusted(None, &["**"])], None).check(&key(9), "main").is_ok());

@@ -248,7 +248,7 @@ fn all(
     Ok(())
 }
 
-/// What is in some revisions that git does not keep itself, said at the first of them.
+/// What is in some revisions that git does not keep itself, reported at the first of them.
 #[derive(Debug, Default)]
 struct Peculiar {
     lfs: bool,

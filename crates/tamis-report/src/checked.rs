@@ -12,7 +12,7 @@ pub struct Miss {
     pub outcome: String,
     /// Why it was believed that it need not run, one line for people.
     pub believed: String,
-    /// The number of the record that said so.
+    /// The number of the record by which it was believed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub record: Option<u32>,
     /// What it printed, from where it failed, as far as it is known.

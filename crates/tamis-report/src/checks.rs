@@ -121,7 +121,7 @@ pub fn audit_text(audit: &AuditLine, style: Style) -> String {
     text + &open_text(&audit.open, style)
 }
 
-/// The misses that nobody has acknowledged; nothing where there are none.
+/// The misses that are not acknowledged yet; nothing where there are none.
 pub fn open_text(open: &[OpenMiss], style: Style) -> String {
     if open.is_empty() {
         return String::new();

@@ -138,7 +138,7 @@ fn failure(kind: &str, message: &str, description: &str) -> TestCaseStatus {
 
 fn known_failure(known: &StillFailing) -> TestCaseStatus {
     let mut message = format!("still failing, not run now: {}", known_failure_text(known));
-    let what = known.message.as_deref().and_then(|said| excerpt::headline(said.as_bytes()));
+    let what = known.message.as_deref().and_then(|text| excerpt::headline(text.as_bytes()));
     message.extend(what.map(|what| format!(": {what}")));
     failure("still failing", &message, known.message.as_deref().unwrap_or_default())
 }

@@ -133,7 +133,7 @@ pub(crate) fn execute(job: Job<'_>) -> Result<Executed> {
     keep_times(job, started, &finish, &inside);
     let failed =
         finish.ending != Ending::Exited(0) || inside.reports.iter().any(TestReport::failed);
-    // Also where nobody needs it: what the command printed comes before what tamis says.
+    // Also where it is not needed: what the command printed comes before what tamis says.
     let output = Some(printed.text()).filter(|text| !is_shown || failed && !text.is_empty());
     let outcome = match finish.ending {
         Ending::NotStarted(errno) => return Ok(Executed::NotStarted(errno)),

@@ -438,7 +438,7 @@ mod tests {
         assert!(Split::read(b"{}", 4).is_err());
     }
 
-    /// A number that is no machine's must not be nobody's test.
+    /// A number that is no machine's must not leave a test to no machine.
     #[test]
     fn a_wrong_number_leaves_no_test_out() {
         let all = tests(&[Some(1); 20]);

@@ -64,7 +64,7 @@ impl Passage {
     /// The end of all that came by until now. Whoever printed has ended, and the writing end is closed here.
     pub fn end(mut self) -> Vec<u8> {
         let mut answer = [OPEN];
-        // A process that is gone, because nobody reads the stream any more, has kept what there was.
+        // A process that is gone, because the stream is not read any more, has kept what there was.
         let asked = self.asks.write_all(b"?").and_then(|()| self.asks.read(&mut answer));
         let goes_on = matches!(asked, Ok(1)) && answer[0] == OPEN;
         let options = if goes_on { libc::WNOHANG } else { 0 };
@@ -235,7 +235,7 @@ fn read(from: RawFd, buffer: &mut [u8]) -> usize {
     }
 }
 
-/// Writes all; ends the process where nobody reads.
+/// Writes all; ends the process where it is not read any more.
 fn write(to: RawFd, mut bytes: &[u8]) {
     while !bytes.is_empty() {
         // SAFETY: a live buffer and its length.

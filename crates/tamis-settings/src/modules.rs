@@ -238,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_said_and_everything_said() {
+    fn nothing_set_and_everything_set() {
         assert_eq!(parse(""), ModuleSettings::default());
         assert_eq!(parse("[modules]"), ModuleSettings::default());
         let all = parse(

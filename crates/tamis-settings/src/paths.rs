@@ -695,7 +695,7 @@ mod tests {
     proptest! {
         /// A name leaves a listing only if every program's look at it is ignored.
         #[test]
-        fn listings_drop_only_what_nobody_counts(
+        fn listings_drop_only_what_does_not_count(
             parts in prop::collection::vec("(a|b|tmp|docs|gen|x\\.log|__pycache__|proc|app)", 1..5),
         ) {
             let rules = rules_at("/tmp/app", Some("/tmp/a"), None,

@@ -1,6 +1,6 @@
 //! `[remote]`: the store that a team shares.
 //!
-//! Which variables and files do not count between machines is said here as well, since it is the same for whoever sends a
+//! Which variables and files do not count between machines stands here as well, since it is the same for whoever sends a
 //! record and whoever receives it: the names of a person (user, shell), names that look like secrets, what the
 //! project adds, and files like `/etc/passwd`. They count on one machine as ever.
 
@@ -88,7 +88,7 @@ const SECRET: &[&str] =
 const SECRET_WORDS: &[&str] = &["KEY", "KEYS", "PASS", "PWD", "AUTH", "PAT", "DSN"];
 
 impl Remote {
-    /// What holds for records in files where there is no `[remote]`: nobody but this machine is believed.
+    /// What holds for records in files where there is no `[remote]`: only this machine is believed.
     pub fn for_files() -> Self {
         Self {
             url: String::new(),

@@ -89,14 +89,19 @@ pub fn push_after(project: &Project, offline: bool, notices: &dyn Notices) {
     }
     let records = counted(new as u64, "new record", "new records");
     if settings.push == Push::Wait {
-        let told = match pushing::push_within(&project.paths, store, remote, &scope, pushing::WAIT)
-        {
+        let outcome = match pushing::push_within(
+            &project.paths,
+            store,
+            remote,
+            &scope,
+            pushing::WAIT,
+        ) {
             Ok(text) => text,
             Err(error) => format!(
                 "{records} could not be pushed to {scope} and stay here for the next time: {error}"
             ),
         };
-        return notices.remark(told);
+        return notices.remark(outcome);
     }
     match in_background(project) {
         Ok(()) => notices.remark(format!(
@@ -106,8 +111,8 @@ pub fn push_after(project: &Project, offline: bool, notices: &dyn Notices) {
     }
 }
 
-/// Starts a process that pushes and is nobody's child in the end: neither the end of tamis nor a closed terminal stops it, and it
-/// holds no pipe open that somebody waits for.
+/// Starts a process that pushes and loses its parent: neither the end of tamis nor a closed terminal stops it, and it
+/// holds no pipe open that is waited for.
 fn in_background(project: &Project) -> std::io::Result<()> {
     let folder = project.store_folder.clone().map_err(std::io::Error::other)?;
     let mut command = Command::new(std::env::current_exe()?);

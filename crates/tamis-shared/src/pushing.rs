@@ -13,7 +13,7 @@ use tamis_remote::place::Deadline;
 use tamis_report::human::{bytes, counted};
 use tamis_store::Store;
 
-/// How long a push may take that nobody waits for, or that somebody called by its name.
+/// How long a push may take that no run waits for, or that was asked for by its name.
 pub(crate) const LONG: Duration = Duration::from_secs(10 * 60);
 
 /// How long a run with `push = "wait"` waits for it.

@@ -19,7 +19,7 @@ pub enum StoreVerb {
     Status,
     /// Read every pack of the scopes that are read, and check its address, signature and signer
     Verify,
-    /// Drop what is too old or too large from the scope that is written, and what nobody names
+    /// Drop what is too old or too large from the scope that is written, and unfinished pushes
     Gc,
     /// Show the key of this machine, for `trusted-keys`; one is made if there is none
     Keys(KeysArguments),

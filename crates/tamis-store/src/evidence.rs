@@ -89,7 +89,7 @@ impl Evidence {
         self.holding.contains(proof.0)
     }
 
-    /// The decision about the test at this position. What changed is said by the nearest record.
+    /// The decision about the test at this position. What changed is taken from the nearest record.
     pub fn decide(&self, position: usize, demand: &Demand) -> Decision {
         match decide(demand, self.candidates(position), |proof| self.holds(proof)) {
             Decision::Run(Cause::Changed(newest)) => {

@@ -103,7 +103,7 @@ impl Store {
         self.inner.keep_per_test.store(keep.get(), Ordering::Relaxed);
     }
 
-    /// From now on records from elsewhere count as this says; before it is said, nothing that was pulled does.
+    /// From now on records from elsewhere count as this says; before that, nothing that was pulled does.
     pub fn believe(&self, believed: Believed) {
         *self.inner.believed.lock().unwrap_or_else(PoisonError::into_inner) = believed;
     }

@@ -1,6 +1,6 @@
 //! The shepherd as the tracer of what a command left running under the ptrace engine.
 //!
-//! A call that the filter stops fails when nobody traces the thread. So the tracer of the run stops
+//! A call that the filter stops fails when the thread has no tracer. So the tracer of the run stops
 //! what is left and lets go of it ([`crate::tracer`]), and the shepherd, which lives as long as the
 //! tree does, attaches itself and lets every call go on. A process that gets no tracer (it has made
 //! itself undumpable, and tamis has no privilege) cannot go on; then nothing is adopted.

@@ -12,7 +12,7 @@ pub(crate) fn works() -> bool {
     *WORKS.get_or_init(|| setup_error().is_none_or(|error| !is_refusal(error)))
 }
 
-/// The system does not have it, or nobody like us may use it. Other errors may be of the moment.
+/// The system does not have it, or a process like us may not use it. Other errors may be of the moment.
 fn is_refusal(error: i32) -> bool {
     matches!(error, libc::ENOSYS | libc::EPERM | libc::EACCES)
 }

@@ -14,7 +14,7 @@
 //! - set-user-id programs lose their privileges unless tamis may trace them (CAP_SYS_PTRACE);
 //! - processes that outlive the command are stopped for a moment, in which the shepherd becomes their
 //!   tracer ([`crate::adopt`]). Where that fails they are ended, because a call that the filter stops
-//!   fails when nobody traces it; [`Finish::ended_survivors`] says so.
+//!   fails when it has no tracer; [`Finish::ended_survivors`] says so.
 
 use crate::Engine;
 use crate::command::{Command, Finish};

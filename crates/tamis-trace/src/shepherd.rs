@@ -141,7 +141,7 @@ impl Shepherd {
         self.pid = 0;
     }
 
-    /// Has the shepherd trace the rest of the tree, which nobody traces now and which is stopped. It
+    /// Has the shepherd trace the rest of the tree, which has no tracer now and which is stopped. It
     /// serves that from then on. False where it may not trace one of the processes.
     pub(crate) fn adopt(&self) -> io::Result<bool> {
         self.order(Order::Adopt)?;

@@ -1,7 +1,7 @@
 //! The threads that a tracer has, and how it lets go of all of them without one running on untraced.
 //!
 //! Every process gets a SIGSTOP. When each thread stands in that stop, all are detached: the stop
-//! outlasts it, so whoever traces them next (or nobody, where no filter stops calls) finds them
+//! outlasts it, so their next tracer (there is one where a filter stops calls) finds them
 //! standing, and then lets them go on by SIGCONT. A process that was stopped before stays so.
 //!
 //! What does not work: a thread that cannot stop, such as one whose child of a `vfork` waits.

@@ -76,8 +76,8 @@ impl LeftOut {
     fn files(&self, store: &Store, units: usize) -> Vec<LeftFile> {
         let mut files = Vec::new();
         if let Some((folder, _)) = &self.reports {
-            let told = self.told_elsewhere(folder);
-            for (_, record) in self.skipped.iter().filter(|(class, _)| !told.contains(class)) {
+            let elsewhere = self.reported_elsewhere(folder);
+            for (_, record) in self.skipped.iter().filter(|(class, _)| !elsewhere.contains(class)) {
                 let kept = kept_reports::load(store, *record);
                 for file in kept_reports::missing(folder, kept, *record) {
                     let path = folder.join(&file.name);
@@ -96,7 +96,7 @@ impl LeftOut {
                 1 => "tamis: 1 skipped test class".to_owned(),
                 n => format!("tamis: {n} skipped test classes"),
             };
-            // Where a test class ran, its JVM has begun the file anew; where none did nobody has.
+            // Where a test class ran, its JVM has begun the file anew; where none did it is an older one.
             let ran = self.skipped.len() < units;
             let mode = if exec.appends || ran { Mode::Append } else { Mode::Replace };
             files.extend(left_file(&exec.file, mode, cover.to_file(&session)));
@@ -105,7 +105,7 @@ impl LeftOut {
     }
 
     /// Skipped test classes about which a report that is there speaks under another name.
-    fn told_elsewhere(&self, folder: &Path) -> HashSet<String> {
+    fn reported_elsewhere(&self, folder: &Path) -> HashSet<String> {
         let names: HashSet<&str> = self.skipped.iter().map(|(class, _)| class.as_str()).collect();
         kept_reports::classes_in_joint_reports(folder, &names)
     }

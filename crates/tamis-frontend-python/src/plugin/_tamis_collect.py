@@ -1,4 +1,4 @@
-"""Test files that need not be imported: all their tests are proven, and nobody misses what their import does. PYTEST_DONT_REWRITE
+"""Test files that need not be imported: all their tests are proven, and what their import does is not missed. PYTEST_DONT_REWRITE
 
 A test's record holds only while all that counted for the collection of its file is as it was. So the tests of a file
 are known without importing it, where they were written down when one of their records was made and all of them are
@@ -302,7 +302,7 @@ class Collecting:
     # What is done outside of a file.
 
     def begins(self, file):
-        """A module is going to be imported; whether `ends` is to be told."""
+        """A module is going to be imported; whether `ends` is to be called."""
         if not self.is_on:
             return False
         if self.now is not None and file == self.now.source:
@@ -310,7 +310,7 @@ class Collecting:
         if file is not None and self.names:
             self.looks_for(os.path.join(self.watch.root, file))
         if self.depth == 0:
-            self._border(self.now, of_nobody=self.now is None)
+            self._border(self.now, of_no_file=self.now is None)
             self.inner = False
         self.depth += 1
         return True
@@ -380,7 +380,7 @@ class Collecting:
             now.maybe.update(one for one in new if one[0] != own and one in self.always)
         return found
 
-    def _border(self, now=None, of_nobody=False):
+    def _border(self, now=None, of_no_file=False):
         """Who was at work since the last one did what is different now; whether anything is."""
         owner = self.watch.owner if now is None or now.is_own(self.watch.owner) else now.owners[-1]
         for root, labels in self._add(now, self.plugin.state.changes()):
@@ -395,7 +395,7 @@ class Collecting:
             if "path" in process and sys.path == [now.folder, *now.path]:
                 process.remove("path")
             now.effects.update(process)
-        elif of_nobody and (self.inner or not _BY_PYTEST.issuperset(process)):
+        elif of_no_file and (self.inner or not _BY_PYTEST.issuperset(process)):
             self.strange = True
         return bool(process)
 
@@ -412,7 +412,7 @@ class Collecting:
     def _leave(self):
         """The file that was at work is done."""
         now = self.now
-        self._border(now, of_nobody=now is None)
+        self._border(now, of_no_file=now is None)
         self.inner, self.now = False, None
         if now is None:
             return

@@ -1,7 +1,7 @@
 """What tests cover while coverage.py measures this process. PYTEST_DONT_REWRITE
 
 At each border of a window, from the first test on, what was measured since the last one is taken out of
-coverage.py's hands and told to tamis, which keeps it with the records. Nothing is lost by that: it is given back
+coverage.py's hands and sent to tamis, which keeps it with the records. Nothing is lost by that: it is given back
 whenever coverage.py hands its data over, together with what the tests covered that do not run. What was measured
 before the first test (imports, collection) is measured in each run.
 
@@ -62,7 +62,7 @@ class Measured:
             self.why = "this version of coverage.py is not known (%s)" % error
 
     def _why_not(self):
-        """Why what a test covers cannot be told from the rest, or cannot be added later."""
+        """Why what a test covers cannot be distinguished from the rest, or cannot be added later."""
         collector, config = self.collector, self.config
         if collector.should_start_context or config.dynamic_context or getattr(self.options, "cov_context", None):
             return "it says which test ran each line (contexts)"
@@ -89,7 +89,7 @@ class Measured:
         return {"settings": hashlib.sha256(text.encode()).hexdigest()[:16], "data": data}
 
     def begin(self, watch, kept):
-        """From here on windows are told apart. `kept`: what tests cover that do not run, by file."""
+        """From here on windows are distinguished. `kept`: what tests cover that do not run, by file."""
         self.watch, self.root = watch, watch.root
         self.first = watch.number + 1
         self.restarts = self.collector.tracer_name() == "SysMonitor"
@@ -151,8 +151,8 @@ class Measured:
         if self.current_now() is not self.coverage or not all(file.startswith(self.root) for file in found):
             self.lost |= 1 << self.watch.number
             return None
-        told = self._decoded(found).items()
-        return {file[len(self.root) :]: sorted(covered) for file, covered in told}
+        decoded = self._decoded(found).items()
+        return {file[len(self.root) :]: sorted(covered) for file, covered in decoded}
 
     def restart(self):
         """sys.monitoring tells of a line once: it has to tell of it in each window."""
@@ -179,7 +179,7 @@ class Measured:
     # Tests.
 
     def tell(self, plugin, test, gathering, message):
-        """Adds to what tamis is told of a test: its windows, and whether what others leave matters for it."""
+        """Adds to what is reported of a test: its windows, and whether what others leave matters for it."""
         owners = [owner for owner in gathering.owners.values() if owner.kind in ("import", "find")]
         todo = [test, *(plugin.fixtures[known][1] for known in gathering.fixtures), *owners]
         seen, windows = set(), 1 << self.watch.number | (test.windows & -test.windows) >> 1
@@ -194,9 +194,9 @@ class Measured:
         self.tell_windows(windows, message)
 
     def tell_windows(self, windows, message):
-        told = message["coverage"]
+        covered = message["coverage"]
         if windows & self.lost:
-            told.pop("windows", None)
-        elif "windows" in told:
+            covered.pop("windows", None)
+        elif "windows" in covered:
             windows = windows >> self.first << self.first
-            told["windows"] = "%x" % (windows | int(told["windows"] or "0", 16))
+            covered["windows"] = "%x" % (windows | int(covered["windows"] or "0", 16))

@@ -396,7 +396,7 @@ def _looks(plugin, path):
 
 
 class Lists:
-    """Lists of files that many tests have in common: each is told once, and has a number from then on."""
+    """Lists of files that many tests have in common: each is sent once, and has a number from then on."""
 
     def __init__(self):
         self.known, self.new = {}, []

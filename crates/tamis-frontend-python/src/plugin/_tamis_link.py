@@ -15,7 +15,7 @@ _decode = json.JSONDecoder().decode
 _pack, _unpack = struct.Struct("<I").pack, struct.Struct("<I").unpack
 
 
-#: Seconds in which messages may wait for others: a process that is killed loses what was to be said of these.
+#: Seconds in which messages may wait for others: a process that is killed loses these.
 _TOGETHER = 0.2
 
 _FOR_TOX = "testenv.pass_env+=PYTHONPATH,TAMIS_PYTEST"

@@ -18,7 +18,7 @@ def _is_installed(path):
 
 
 def guarded(method):
-    """A mistake of ours must not be one of the test run: it goes on without us, and tamis is told why."""
+    """A mistake of ours must not be one of the test run: it goes on without us, and the reason goes to tamis."""
 
     def call(self, *arguments, **named):
         watch = getattr(self, "watch", self)
@@ -65,7 +65,7 @@ class Watch:
         self.files = {}
         self.codes = {}
         self.known = []
-        self.told = 0
+        self.sent = 0
         #: Which bodies have a name, as bits.
         self.mentioned = {}
         #: Who has to know of bodies that have a name.
@@ -168,9 +168,9 @@ class Watch:
         if bodies:
             owner.ran = True
             owner.bodies |= bodies
-        if self.told < len(self.known):
-            message["new"] = self.known[self.told :]
-            self.told = len(self.known)
+        if self.sent < len(self.known):
+            message["new"] = self.known[self.sent :]
+            self.sent = len(self.known)
         if owner.read:
             message["read"] = sorted(owner.read)
             owner.read = set()
@@ -314,7 +314,7 @@ class Watch:
         pass
 
     def is_watching(self):
-        """Whether nobody took our place."""
+        """Whether our place was not taken."""
         if self.profile is not None:
             return sys.getprofile() is self.profile
         if not self.by_function:

@@ -1,8 +1,8 @@
 """Comes in by PYTHONPATH, where the interpreter takes it, and does nothing until pytest is imported.
 
 An interpreter that was started with -E, -I or -S never sees this file: pytest then runs as if tamis was not
-there, and tamis sees that nothing connected. One whose functions cannot be told apart (older than 3.11, not CPython) is not
-watched: tamis is told why. This file is read by every Python below the command, of any age.
+there, and tamis sees that nothing connected. One whose functions cannot be distinguished (older than 3.11, not CPython) is not
+watched: tamis gets the reason. This file is read by every Python below the command, of any age.
 """
 
 import os

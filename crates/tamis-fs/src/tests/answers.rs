@@ -222,7 +222,7 @@ fn a_command_prints_the_fingerprint() {
 }
 
 #[test]
-fn a_state_that_cannot_be_told_equals_nothing() {
+fn a_state_that_cannot_be_found_out_equals_nothing() {
     let dir = tempfile::tempdir().unwrap();
     let path = write(dir.path(), "f", b"x");
     let (fingerprinter, scheme) = with_command("echo same; exit 1", dir.path());
@@ -238,7 +238,7 @@ fn a_state_that_cannot_be_told_equals_nothing() {
 }
 
 #[test]
-fn a_file_that_changes_under_the_command_is_not_told() {
+fn a_file_that_changes_under_the_command_has_no_state() {
     let dir = tempfile::tempdir().unwrap();
     let path = write(dir.path(), "f", b"x");
     let (fingerprinter, scheme) = with_command("echo more >> \"$1\"; echo x", dir.path());

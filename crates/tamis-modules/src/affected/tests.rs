@@ -63,7 +63,7 @@ fn a_change_travels_to_all_users() {
 }
 
 #[test]
-fn tests_of_a_module_concern_nobody_else() {
+fn tests_of_a_module_concern_no_other_one() {
     let g = graph(&["a", "b"], &[("b", "a", EdgeKind::Uses)]);
     assert_eq!(of(&g, &["a/src/test/java/ATest.java"]), ["a?"]);
     assert_eq!(of(&g, &["a/src/test/x", "a/src/main/x"]), ["a", "b"]);
@@ -145,7 +145,7 @@ fn a_cycle_ends() {
 }
 
 #[test]
-fn a_file_of_nobody_concerns_everybody() {
+fn a_file_of_no_module_concerns_them_all() {
     let g = graph(&["a", "b"], &[]);
     let got = answer(&g, Ok(&g), &["scripts/run.sh"], &Rules::default());
     assert_eq!(names(&g, &got), ["a", "b"]);
@@ -244,7 +244,7 @@ fn excluded_files_are_named_and_those_that_tests_read_are_not_excluded() {
 }
 
 #[test]
-fn forced_modules_run_and_nobody_else_notices() {
+fn forced_modules_run_and_no_other_one_does() {
     let g = graph(&["a", "b", "c"], &[("c", "b", EdgeKind::Uses), ("c", "b", EdgeKind::UsesTests)]);
     let force = |when: Option<&str>, modules: &[&str]| Rules {
         force: vec![Force {

@@ -194,7 +194,7 @@ fn sparse_checkouts_miss_nothing_and_invent_nothing() {
 }
 
 #[test]
-fn what_is_missing_is_said_with_the_next_step() {
+fn what_is_missing_is_reported_with_the_next_step() {
     let r = Repository::new();
     let why = |git: &Git, since: &Since| git.changes(since).unwrap_err().to_string();
     assert!(why(&r.open("main"), &Since::new("main")).contains("no commit yet"));

@@ -114,7 +114,7 @@ fn an_answer_without_projects_is_none() {
 }
 
 #[test]
-fn without_gradle_it_is_said() {
+fn without_gradle_that_is_reported() {
     let folder = tempfile::tempdir().unwrap();
     let why = ask(folder.path(), Path::new("/nowhere/gradle")).unwrap_err().to_string();
     assert!(why.contains("cannot be started") && why.contains("wrapper"), "{why}");

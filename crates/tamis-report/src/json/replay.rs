@@ -243,7 +243,7 @@ pub struct AuditLine {
     pub excluded_percent: f64,
     /// Whether skipping is off.
     pub tripped: bool,
-    /// Misses that nobody has acknowledged.
+    /// Misses that are not acknowledged yet.
     pub open: Vec<OpenMiss>,
 }
 

@@ -51,7 +51,7 @@ fn put_back(copy: &Path, path: &Path, meta: &Metadata) -> io::Result<()> {
         path.parent().map_or(Ok(()), std::fs::create_dir_all)?;
         std::fs::copy(copy, path)?;
     }
-    // Build tools compare times. A file that may be written by nobody keeps its new one.
+    // Build tools compare times. A file that may not be written keeps its new one.
     if let Ok(file) = File::options().write(true).open(path) {
         file.set_times(FileTimes::new().set_modified(meta.modified()?))?;
     }

@@ -2,7 +2,7 @@
 //! their names; that another one is there shows only in it. A variable that is gone or has another value
 //! is a difference of its own.
 //!
-//! Where the names of then are not known any more, the set is what is said to differ.
+//! Where the names of then are not known any more, the set is what is reported to differ.
 
 use std::collections::HashMap;
 use tamis_core::record::{Detail, Observed};

@@ -153,7 +153,7 @@ pub(super) fn fill(map: BorrowedFd<'_>, value: &[u8]) -> io::Result<()> {
     unsafe { element(Call::Update, map, &raw const key, value.as_ptr() as u64) }
 }
 
-/// From now on nobody can write to the map by a call, and the verifier takes its content for constant.
+/// From now on the map cannot be written by a call, and the verifier takes its content for constant.
 pub(super) fn freeze(map: BorrowedFd<'_>) -> io::Result<()> {
     // SAFETY: a number alone.
     unsafe { call(Call::Freeze, &map.as_raw_fd()).map(drop) }

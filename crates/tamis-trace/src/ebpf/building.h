@@ -24,7 +24,7 @@ INLINE void release(struct scratch *s)
     s->busy = 0;
 }
 
-// The record under construction, or null when it cannot be built now (then the run is told).
+// The record under construction, or null when it cannot be built now (then the loss is counted).
 INLINE struct scratch *begin(u32 run, u32 thread, u32 kind, s64 result)
 {
     struct scratch *s = this_scratch();

@@ -485,7 +485,7 @@ mod tests {
     }
 
     #[test]
-    fn a_new_link_is_told_with_its_target() {
+    fn a_new_link_is_reported_with_its_target() {
         let mut sample = Sample::new(RecordKind::MakeNode, libc::SYS_symlinkat);
         sample.pieces[0] = b"/a/l\0".to_vec();
         sample.pieces[2] = b"../b\0".to_vec();
@@ -506,7 +506,7 @@ mod tests {
     }
 
     #[test]
-    fn whatever_was_not_read_is_told() {
+    fn whatever_was_not_read_is_reported() {
         for (marks, part) in [
             (PATH_UNREADABLE, "could not be read"),
             (PATH_OVERWRITTEN, "wrote its answer"),

@@ -273,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn nonsense_is_told() {
+    fn nonsense_ends_the_reading() {
         let good = record(libc::SYS_stat, b"/a", 0);
         for bad in [
             Record { length: 0, ..good },

@@ -681,7 +681,7 @@ fn test_and_resource_folders_as_the_pom_names_them() {
 }
 
 #[test]
-fn properties_that_nobody_uses_count_only_where_a_plugin_may_read_them() {
+fn properties_that_are_not_used_count_only_where_a_plugin_may_read_them() {
     let poms = |properties: &str, build: &str| {
         let root = root(&["a"], &format!("<properties>{properties}</properties>"));
         [("pom.xml", root), ("a/pom.xml", module("a", build))]
