@@ -253,8 +253,8 @@ fn a_renamed_file_is_read_and_a_renamed_foreign_folder_taints(engine: &'static s
     }
     let p = Project::new(engine, &[("d/a", "one")]);
     let seen = p.run("mv d e; cat e/a; mv e d");
-    let told = |t: &Taint| matches!(t, Taint::Unresolved(_) | Taint::ChangedBeforeSeen(_));
-    assert!(seen.taints.iter().any(told), "{:?}", seen.taints);
+    let is_reported = |t: &Taint| matches!(t, Taint::Unresolved(_) | Taint::ChangedBeforeSeen(_));
+    assert!(seen.taints.iter().any(is_reported), "{:?}", seen.taints);
 }
 
 fn links_count_as_links_and_as_targets(engine: &'static str) {
@@ -313,12 +313,12 @@ fn somebody_elses_change_during_the_run_taints(engine: &'static str) {
     meddler.join().unwrap();
     let taints: Vec<String> = seen.taints.iter().map(ToString::to_string).collect();
     for path in ["a", "foreign", "."] {
-        let told = [
+        let expected = [
             format!("{path} changed while the test ran, and not by the test"),
             // In a folder where the test itself made something, both may have done it.
             format!("the test changed {path} before it could be fingerprinted"),
         ];
-        assert!(taints.iter().any(|t| told.contains(t)), "{path}: {taints:?}");
+        assert!(taints.iter().any(|t| expected.contains(t)), "{path}: {taints:?}");
     }
 }
 

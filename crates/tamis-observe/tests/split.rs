@@ -51,7 +51,7 @@ fn play(engine: &str, script: &str) -> Option<Seen> {
     ] {
         fs::write(root.join(name), name).unwrap();
     }
-    // What was there before is told from what changed by the time stamps.
+    // What was there before is distinguished from what changed by the time stamps.
     std::thread::sleep(std::time::Duration::from_millis(60));
     let script = format!(
         "begin() {{ [ -e /.tamis-mark/tok/$$/b/$1 ]; }}\nend() {{ [ -e /.tamis-mark/tok/$$/e/$1 ]; }}\n\
@@ -63,7 +63,7 @@ fn play(engine: &str, script: &str) -> Option<Seen> {
     let library = root.join("agent").into_os_string().into_encoded_bytes();
     let covered = &ClassFilesOnly;
     let marks = Marks { token: "tok", library: &library, folder: b"/nowhere", covered };
-    let (tell, told) = mpsc::channel();
+    let (tell, ends) = mpsc::channel();
     let context = Context {
         paths: &paths,
         rules: &rules,
@@ -100,7 +100,7 @@ fn play(engine: &str, script: &str) -> Option<Seen> {
         files.dedup();
     };
     add("whole".into(), split.into_whole().finish(false));
-    for ended in told {
+    for ended in ends {
         match ended {
             WindowEnded::Outside { host: _, observations, undecided } => {
                 add("outside".into(), observations);
@@ -177,7 +177,7 @@ fn children_stand_apart(engine: &str) {
     assert!(!seen.keys().any(|who| who.starts_with("2 ") && who.contains("child")), "{seen:?}");
 }
 
-/// Jars that the host reads before anybody knows whether they are told about stand apart; those that
+/// Jars that the host reads before it is known whether they will be reported stand apart; those that
 /// its children read do not. And a host may say that what it did before is nothing to its tests.
 fn what_was_before_stands_apart(engine: &str) {
     let script =

@@ -171,7 +171,7 @@ fn differences_say_what_kind_they_are() {
     assert_eq!(diff, expected.map(|(a, b)| (a.to_owned(), b.to_owned())));
     let impacted = project.open().impacted().unwrap();
     assert_eq!(impacted, ["p.A", "p.ATest", "p.BTest", "p.New", "p.NoneTest"]);
-    // Only lines differ in B: its test is gone, so nobody would run; A's and None's are selected.
+    // Only lines differ in B: its test is gone, so it would not run; A's and None's are selected.
     assert_eq!(selected(&project.select()), ["p.ATest", "p.NoneTest"]);
 }
 
@@ -493,7 +493,7 @@ fn resources_select_who_names_them_or_everybody() {
 }
 
 #[test]
-fn duplicate_classes_are_told_and_the_first_counts() {
+fn duplicate_classes_are_reported_and_the_first_counts() {
     let mut project = Project::new(&plain());
     let second = project.path("project/second");
     copy(&plain().compile(&jdk()), &second);
@@ -501,7 +501,7 @@ fn duplicate_classes_are_told_and_the_first_counts() {
     project.run();
     let session = project.open();
     assert!(session.definitions.notes[0].contains("also stands earlier on the classpath"));
-    // The shadowed one changes: nobody sees it.
+    // The shadowed one changes: it is not seen.
     std::fs::copy(changed_a().compile(&jdk()).join("p/A.class"), second.join("p/A.class")).unwrap();
     assert_eq!(selected(&project.select()), NOTHING);
 }

@@ -19,7 +19,7 @@ use tamis_testkit::{not_here, not_tried};
 use tamis_trace::ebpf::{self, Ebpf};
 use tamis_trace::{Action, Command, Engine, Event, Finish, Peer, Timing};
 
-/// The engine that all tests share, as all runs of one tamis do; `None` (said once) where there is
+/// The engine that all tests share, as all runs of one tamis do; `None` (reported once) where there is
 /// none.
 fn engine() -> Option<&'static Ebpf> {
     static ENGINE: OnceLock<Option<Ebpf>> = OnceLock::new();

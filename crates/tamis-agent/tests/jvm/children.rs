@@ -1,6 +1,6 @@
-//! JVMs that a test starts have the agent, and the test's JVM is told as their host.
+//! JVMs that a test starts have the agent, and the test's JVM is reported as their host.
 
-use crate::harness::{Program, Server, Told, compile, tried_jdks};
+use crate::harness::{JvmReport, Program, Server, compile, tried_jdks};
 use tamis_jvm_wire::{FromJvm, Role};
 use tamis_testkit::{classpath_of, jars};
 
@@ -48,14 +48,14 @@ fn a_jvm_that_a_test_starts_tells_what_it_ran() {
         });
         let host = host.expect("the JVM of the test");
         for jvm in jvms {
-            let told = Told::new(jvm, &class_path);
-            told.assert_sound();
-            if told.hello.as_ref().is_some_and(|hello| hello.role == Role::Child(host)) {
+            let report = JvmReport::new(jvm, &class_path);
+            report.assert_sound();
+            if report.hello.as_ref().is_some_and(|hello| hello.role == Role::Child(host)) {
                 let ran: Vec<_> =
-                    told.ran("").into_iter().filter(|m| m.contains("Child")).collect();
+                    report.ran("").into_iter().filter(|m| m.contains("Child")).collect();
                 assert_eq!(ran, ["a.Child.main", "a.Child.said"]);
             } else {
-                assert!(told.tests.contains_key("a.StartsTest"));
+                assert!(report.tests.contains_key("a.StartsTest"));
             }
         }
     }
@@ -73,8 +73,8 @@ fn what_is_started_outside_of_tests_has_no_agent() {
     let classes = compile(&[main], &[]);
     for jdk in &tried_jdks() {
         let program = Program::new(jdk, vec![classes.clone()], &["a.Main"]);
-        let (output, told) = program.run();
+        let (output, report) = program.run();
         assert!(output.status.success(), "{output:?}");
-        told.assert_sound();
+        report.assert_sound();
     }
 }

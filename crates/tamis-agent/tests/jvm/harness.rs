@@ -17,7 +17,7 @@ pub(crate) type Answer = dyn Fn(&FromJvm) -> Option<ToJvm> + Send + Sync;
 
 pub(crate) struct Server {
     folder: TempDir,
-    told: Arc<Mutex<Vec<(usize, FromJvm)>>>,
+    received: Arc<Mutex<Vec<(usize, FromJvm)>>>,
     accept: Option<JoinHandle<()>>,
 }
 
@@ -31,13 +31,13 @@ impl Server {
     ) -> Self {
         let folder = tempfile::tempdir().expect("a folder for the socket");
         let listener = UnixListener::bind(folder.path().join("s")).expect("a socket");
-        let told = Arc::new(Mutex::new(Vec::new()));
+        let received = Arc::new(Mutex::new(Vec::new()));
         let answer: Arc<Answer> = Arc::new(answer);
         let accept = {
-            let told = told.clone();
-            std::thread::spawn(move || accept(&listener, &told, &answer))
+            let received = received.clone();
+            std::thread::spawn(move || accept(&listener, &received, &answer))
         };
-        Self { folder, told, accept: Some(accept) }
+        Self { folder, received, accept: Some(accept) }
     }
 
     /// The argument for `java`.
@@ -47,26 +47,30 @@ impl Server {
         options.argument(&library()).expect("the target folder has a plain path")
     }
 
-    /// Waits until every JVM has hung up; gives what each said, in order of their greeting.
+    /// Waits until every JVM has hung up; gives what each sent, in order of their greeting.
     pub(crate) fn finish(mut self) -> Vec<Vec<FromJvm>> {
         // A connection that says nothing is the sign to stop.
         drop(UnixStream::connect(self.folder.path().join("s")));
         self.accept.take().expect("finished once").join().expect("no panic");
         let mut jvms: BTreeMap<usize, Vec<FromJvm>> = BTreeMap::new();
-        for (jvm, message) in self.told.lock().expect("no panic").drain(..) {
+        for (jvm, message) in self.received.lock().expect("no panic").drain(..) {
             jvms.entry(jvm).or_default().push(message);
         }
         jvms.into_values().collect()
     }
 }
 
-fn accept(listener: &UnixListener, told: &Arc<Mutex<Vec<(usize, FromJvm)>>>, answer: &Arc<Answer>) {
+fn accept(
+    listener: &UnixListener,
+    received: &Arc<Mutex<Vec<(usize, FromJvm)>>>,
+    answer: &Arc<Answer>,
+) {
     let mut readers = Vec::new();
     for jvm in 0.. {
         let (mut stream, _) = listener.accept().expect("a connection");
         let Ok(Some(first)) = tamis_jvm_wire::read(&mut stream) else { break };
-        told.lock().expect("no panic").push((jvm, first));
-        let (told, answer) = (told.clone(), answer.clone());
+        received.lock().expect("no panic").push((jvm, first));
+        let (received, answer) = (received.clone(), answer.clone());
         readers.push(std::thread::spawn(move || {
             while let Ok(Some(message)) = tamis_jvm_wire::read(&mut stream) {
                 let reply = match &message {
@@ -79,7 +83,7 @@ fn accept(listener: &UnixListener, told: &Arc<Mutex<Vec<(usize, FromJvm)>>>, ans
                     }
                     _ => None,
                 };
-                told.lock().expect("no panic").push((jvm, message));
+                received.lock().expect("no panic").push((jvm, message));
                 if let Some(reply) = reply {
                     tamis_jvm_wire::write(&mut stream, &reply).expect("the JVM waits for it");
                 }
@@ -140,20 +144,20 @@ impl<'p> Program<'p> {
         command
     }
 
-    /// Runs it to its end; its output and everything that it said.
-    pub(crate) fn run(&self) -> (Output, Told) {
+    /// Runs it to its end; its output and everything that it sent.
+    pub(crate) fn run(&self) -> (Output, JvmReport) {
         let server = Server::new();
         let mut command = self.command(&server.argument(Role::Tests));
         let output = command.output().expect("java starts");
         let mut jvms = server.finish();
         assert_eq!(jvms.len(), 1, "one JVM was started: {output:?}");
-        (output, Told::new(jvms.remove(0), &self.class_path))
+        (output, JvmReport::new(jvms.remove(0), &self.class_path))
     }
 }
 
-/// What one JVM said, by test.
+/// What one JVM reported, by test.
 #[derive(Debug, Default)]
-pub(crate) struct Told {
+pub(crate) struct JvmReport {
     pub(crate) hello: Option<Hello>,
     pub(crate) classes: Vec<ClassSeen>,
     /// Class name, then what ran in its tests; under "" what ran outside of any.
@@ -174,15 +178,15 @@ pub(crate) struct Test {
     pub(crate) lookups: BTreeSet<Lookup>,
 }
 
-impl Told {
+impl JvmReport {
     pub(crate) fn new(messages: Vec<FromJvm>, class_path: &[PathBuf]) -> Self {
-        let mut told = Self::default();
+        let mut report = Self::default();
         let mut names: BTreeMap<u32, String> = BTreeMap::new();
         let mut methods: BTreeMap<u32, String> = BTreeMap::new();
         let known = methods_by_class(class_path);
         for message in &messages {
             match message {
-                FromJvm::Hello(hello) => told.hello = Some(hello.clone()),
+                FromJvm::Hello(hello) => report.hello = Some(hello.clone()),
                 FromJvm::Class(class) => {
                     let name = String::from_utf8_lossy(&class.name).replace('/', ".");
                     for (offset, method) in known.get(&name).into_iter().flatten().enumerate() {
@@ -192,11 +196,11 @@ impl Told {
                     if let Some(all) = known.get(&name).filter(|_| class.problem.is_none()) {
                         assert_eq!(all.len(), class.probes as usize, "{name}");
                     }
-                    told.classes.push(class.clone());
+                    report.classes.push(class.clone());
                 }
                 FromJvm::Began(began) => {
                     names.insert(began.test, began.class.clone());
-                    let test = told.tests.entry(began.class.clone()).or_default();
+                    let test = report.tests.entry(began.class.clone()).or_default();
                     test.framework.clone_from(&began.framework);
                 }
                 FromJvm::Window(window) => {
@@ -206,22 +210,22 @@ impl Told {
                         owners.push(String::new());
                     }
                     for owner in owners {
-                        let test = told.tests.entry(owner).or_default();
+                        let test = report.tests.entry(owner).or_default();
                         let ids = window.hits.iter();
                         test.methods.extend(ids.filter_map(|id| methods.get(&id).cloned()));
                         test.lookups.extend(window.lookups.iter());
                     }
                 }
                 FromJvm::Ended(ended) => {
-                    let test = told.tests.get_mut(&names[&ended.test]).expect("it began");
+                    let test = report.tests.get_mut(&names[&ended.test]).expect("it began");
                     test.verdicts.push(ended.verdict);
                 }
                 FromJvm::Initialised { probe, hits, .. } => {
                     let ran = hits.iter().filter_map(|id| methods.get(&id).cloned()).collect();
-                    told.initialised.insert(methods[probe].clone(), ran);
+                    report.initialised.insert(methods[probe].clone(), ran);
                 }
-                FromJvm::Trouble(what) => told.troubles.push(what.clone()),
-                FromJvm::Bye => told.bye = true,
+                FromJvm::Trouble(what) => report.troubles.push(what.clone()),
+                FromJvm::Bye => report.bye = true,
                 FromJvm::Goal(_)
                 | FromJvm::Scanned(_)
                 | FromJvm::Launch(_)
@@ -234,8 +238,8 @@ impl Told {
                 | FromJvm::GoalEnded { .. } => {}
             }
         }
-        told.messages = messages;
-        told
+        report.messages = messages;
+        report
     }
 
     /// The methods of the class path's folders that ran in a test.

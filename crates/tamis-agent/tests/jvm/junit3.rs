@@ -38,18 +38,18 @@ fn suites_and_cases_of_junit_3() {
             classpath_of(&classes, &jars),
             &["junit.textui.TestRunner", "a.AllTests"],
         );
-        let (output, told) = program.run();
+        let (output, report) = program.run();
         let text = String::from_utf8_lossy(&output.stdout);
         assert!(text.contains("Tests run: 3,  Failures: 1"), "{text}");
-        told.assert_sound();
+        report.assert_sound();
         assert_eq!(
-            told.ran("a.OneTest"),
+            report.ran("a.OneTest"),
             ["a.OneTest.testAgain", "a.OneTest.testOne", "a.Thing.<init>", "a.Thing.one"]
         );
-        assert!(told.ran("a.RedTest").contains(&"a.Thing.two"));
-        assert_eq!(told.verdicts("a.OneTest"), [Passed]);
-        assert_eq!(told.verdicts("a.RedTest"), [Failed]);
+        assert!(report.ran("a.RedTest").contains(&"a.Thing.two"));
+        assert_eq!(report.verdicts("a.OneTest"), [Passed]);
+        assert_eq!(report.verdicts("a.RedTest"), [Failed]);
         // JUnit 3 makes all objects before it runs the first test.
-        assert!(told.ran("").contains(&"a.RedTest.<init>"));
+        assert!(report.ran("").contains(&"a.RedTest.<init>"));
     }
 }

@@ -66,17 +66,17 @@ fn every_test_class_has_its_own_methods() {
                 &tests.map(|test| format!("a.{test}")),
             )
         };
-        let (output, told) = program.run();
+        let (output, report) = program.run();
         let text = String::from_utf8_lossy(&output.stdout);
         assert!(text.contains("Tests run: 10,  Failures: 2"), "{text}");
         let warnings = String::from_utf8_lossy(&output.stderr).to_lowercase();
         assert!(!warnings.contains("tamis"), "{warnings}");
-        told.assert_sound();
+        report.assert_sound();
         let common = ["a.OneTest.<init>", "a.OneTest.before", "a.OneTest.one"];
         let thing = ["a.Thing.<init>", "a.Thing.one"];
-        assert_eq!(told.ran("a.OneTest"), [&common[..], &thing].concat());
+        assert_eq!(report.ran("a.OneTest"), [&common[..], &thing].concat());
         assert_eq!(
-            told.ran("a.TwoTest"),
+            report.ran("a.TwoTest"),
             [
                 "a.Thing.<init>",
                 "a.Thing.lambda$later$0",
@@ -88,12 +88,12 @@ fn every_test_class_has_its_own_methods() {
             ]
         );
         assert_eq!(
-            told.ran("a.EachTest"),
+            report.ran("a.EachTest"),
             ["a.EachTest.<init>", "a.EachTest.each", "a.Thing.<init>"]
         );
         // What runners do before they run: parameters, their own construction, JUnit 3's objects.
         assert_eq!(
-            told.ran(""),
+            report.ran(""),
             [
                 "a.EachTest.data",
                 "a.OddTest$Odd.<init>",
@@ -101,18 +101,18 @@ fn every_test_class_has_its_own_methods() {
                 "a.OldTest.<init>"
             ]
         );
-        assert!(told.ran("a.Nests$Inner").contains(&"a.Thing.two"));
-        assert!(told.ran("a.Nests").contains(&"a.Thing.two"));
-        assert!(told.ran("a.OddTest").contains(&"a.Thing.one"));
-        assert!(told.ran("a.OldTest").contains(&"a.Thing.one"));
+        assert!(report.ran("a.Nests$Inner").contains(&"a.Thing.two"));
+        assert!(report.ran("a.Nests").contains(&"a.Thing.two"));
+        assert!(report.ran("a.OddTest").contains(&"a.Thing.one"));
+        assert!(report.ran("a.OldTest").contains(&"a.Thing.one"));
         for test in ["OneTest", "TwoTest", "EachTest", "Nests", "Nests$Inner", "OddTest", "OldTest"]
         {
-            assert_eq!(told.verdicts(&format!("a.{test}")), [Passed], "{test}");
+            assert_eq!(report.verdicts(&format!("a.{test}")), [Passed], "{test}");
         }
         for test in ["RedTest", "BrokenTest"] {
-            assert_eq!(told.verdicts(&format!("a.{test}")), [Failed], "{test}");
+            assert_eq!(report.verdicts(&format!("a.{test}")), [Failed], "{test}");
         }
-        let hello = told.hello.expect("checked");
+        let hello = report.hello.expect("checked");
         assert!(hello.command.starts_with("org.junit.runner.JUnitCore a.OneTest"), "{hello:?}");
         assert!(hello.vm_arguments.iter().any(|a| a == "-Xcheck:jni"), "{hello:?}");
         assert!(hello.java_version.contains(&jdk.release.to_string()), "{hello:?}");
@@ -126,12 +126,12 @@ fn a_suite_and_its_members_are_open_together() {
     let classes = sources().classpaths(&jars).compile(&jdk());
     for jdk in &tried_jdks() {
         let program = Program::junit4(jdk, classpath_of(&classes, &jars), &["a.Both"]);
-        let (_, told) = program.run();
-        told.assert_sound();
-        assert!(told.ran("a.OneTest").contains(&"a.Thing.one"));
-        assert!(!told.ran("a.OneTest").contains(&"a.Thing.two"));
-        assert!(told.ran("a.Both").contains(&"a.Thing.one"));
-        assert!(told.ran("a.Both").contains(&"a.Thing.two"));
-        assert_eq!(told.verdicts("a.Both"), [Passed]);
+        let (_, report) = program.run();
+        report.assert_sound();
+        assert!(report.ran("a.OneTest").contains(&"a.Thing.one"));
+        assert!(!report.ran("a.OneTest").contains(&"a.Thing.two"));
+        assert!(report.ran("a.Both").contains(&"a.Thing.one"));
+        assert!(report.ran("a.Both").contains(&"a.Thing.two"));
+        assert_eq!(report.verdicts("a.Both"), [Passed]);
     }
 }

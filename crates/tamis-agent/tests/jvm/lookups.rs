@@ -89,12 +89,12 @@ fn questions_belong_to_the_test_that_puts_them() {
                 &tests.map(|test| format!("a.{test}Test")),
             )
         };
-        let (output, told) = program.run();
+        let (output, report) = program.run();
         assert!(output.status.success(), "{output:?}");
-        told.assert_sound();
-        assert_eq!(told.hello.as_ref().map(|hello| hello.blind.clone()), Some(vec![]));
+        report.assert_sound();
+        assert_eq!(report.hello.as_ref().map(|hello| hello.blind.clone()), Some(vec![]));
         let asked = |test: &str, lookup: &Lookup| {
-            told.tests[&format!("a.{test}Test")].lookups.contains(lookup)
+            report.tests[&format!("a.{test}Test")].lookups.contains(lookup)
         };
         let class = |name: &str| Lookup::Class(format!("a.{name}"));
         for name in ["Thing", "Absent", "Gone"] {
@@ -109,7 +109,7 @@ fn questions_belong_to_the_test_that_puts_them() {
         assert!(asked("All", &Lookup::AllVariables) && !asked("Home", &Lookup::AllVariables));
         let reflected = Lookup::Reflected("a.Thing".into());
         assert!(asked("Reflect", &reflected) && !asked("Names", &reflected));
-        // Of this one nobody asked for the members.
+        // Of this one the members were not asked for.
         assert!(asked("Reflect", &class("Plain")) && !asked("Names", &class("Plain")));
         assert!(!asked("Reflect", &Lookup::Reflected("a.Plain".into())));
         for name in ["Found", "Bound"] {
@@ -123,6 +123,6 @@ fn questions_belong_to_the_test_that_puts_them() {
             jar: jars[0].to_str().expect("text").to_owned(),
             entry: "no/such/resource".into(),
         };
-        assert!(asked("Resource", &resource), "{:?}", told.tests["a.ResourceTest"].lookups);
+        assert!(asked("Resource", &resource), "{:?}", report.tests["a.ResourceTest"].lookups);
     }
 }

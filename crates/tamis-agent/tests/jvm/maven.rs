@@ -3,7 +3,7 @@
 //! Classes are compiled beforehand and the goal is called by name, so a run needs Surefire and
 //! JUnit only. Where Maven cannot get them, that version is not tried.
 
-use crate::harness::{Server, Told};
+use crate::harness::{JvmReport, Server};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -139,7 +139,7 @@ impl Project {
         let mut jvms = server.finish();
         let build = jvms.remove(0);
         let classes = [self.folder.path().join("target/test-classes")];
-        let forks = jvms.into_iter().map(|messages| Told::new(messages, &classes)).collect();
+        let forks = jvms.into_iter().map(|messages| JvmReport::new(messages, &classes)).collect();
         Some(Run { text, output, build, forks })
     }
 }
@@ -148,7 +148,7 @@ struct Run {
     output: Output,
     text: String,
     build: Vec<FromJvm>,
-    forks: Vec<Told>,
+    forks: Vec<JvmReport>,
 }
 
 impl Run {
@@ -315,7 +315,7 @@ fn several_forks_and_none() {
         run.assert_sound();
         assert_eq!(run.goal().forks, forks.to_string());
         assert_eq!(run.forks.len(), forks);
-        run.forks.iter().for_each(Told::assert_sound);
+        run.forks.iter().for_each(JvmReport::assert_sound);
         let mut classes = run.scanned().remove(0).classes.clone();
         classes.sort();
         assert_eq!(

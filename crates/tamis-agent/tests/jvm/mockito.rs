@@ -50,24 +50,24 @@ fn mocked_classes_keep_their_probes() {
             jvm: vec!["-Djdk.attach.allowAttachSelf=true".into(), "-Xshare:auto".into()],
             ..Program::junit4(jdk, classpath_of(&classes, &jars), &tests)
         };
-        let (output, told) = program.run();
+        let (output, report) = program.run();
         assert!(output.status.success(), "{output:?}");
-        assert!(told.bye && told.troubles.is_empty(), "{:?}", told.troubles);
-        let problems: Vec<_> = told.classes.iter().filter(|c| c.problem.is_some()).collect();
+        assert!(report.bye && report.troubles.is_empty(), "{:?}", report.troubles);
+        let problems: Vec<_> = report.classes.iter().filter(|c| c.problem.is_some()).collect();
         assert!(problems.is_empty(), "{problems:?}");
-        assert_eq!(told.verdicts("a.RealTest"), [Passed, Passed]);
-        assert_eq!(told.verdicts("a.MockTest"), [Passed]);
+        assert_eq!(report.verdicts("a.RealTest"), [Passed, Passed]);
+        assert_eq!(report.verdicts("a.MockTest"), [Passed]);
         let mut real = Vec::new();
-        for message in &told.messages {
+        for message in &report.messages {
             if let tamis_jvm_wire::FromJvm::Began(began) = message {
                 real.extend((began.class == "a.RealTest").then_some(began.test));
             }
         }
         // Both times the methods of the class ran, before and after it was mocked.
-        let thing = told.classes.iter().find(|class| class.name == b"a/Thing").expect("told");
+        let thing = report.classes.iter().find(|class| class.name == b"a/Thing").expect("reported");
         let own = thing.first_probe..thing.first_probe + thing.probes;
         for test in real {
-            let hits: usize = (told.messages.iter())
+            let hits: usize = (report.messages.iter())
                 .map(|message| match message {
                     tamis_jvm_wire::FromJvm::Window(window) if window.open.contains(&test) => {
                         window.hits.iter().filter(|id| own.contains(id)).count()

@@ -1,6 +1,6 @@
 //! The JUnit platform: Jupiter, JUnit 4 through its vintage engine, parallel execution.
 
-use crate::harness::{Program, Told, tried_jdks};
+use crate::harness::{JvmReport, Program, tried_jdks};
 use tamis_jvm_wire::Verdict::{Failed, Passed};
 use tamis_testkit::runner::JUNIT4;
 use tamis_testkit::{Sources, classpath_of, jars, jdk};
@@ -54,7 +54,7 @@ fn sources() -> Sources {
         )
 }
 
-fn run(parallel: bool, check: impl Fn(&str, &Told)) {
+fn run(parallel: bool, check: impl Fn(&str, &JvmReport)) {
     let Some(console) = jars(&[CONSOLE]) else { return };
     let Some(junit4) = jars(&JUNIT4) else { return };
     let jars = [console, junit4].concat();
@@ -72,52 +72,52 @@ fn run(parallel: bool, check: impl Fn(&str, &Told)) {
         }
         let class_path = classpath_of(&classes, &jars);
         let program = Program { jdk, class_path, jvm: vec!["-Xcheck:jni".into()], arguments };
-        let (output, told) = program.run();
+        let (output, report) = program.run();
         let text = String::from_utf8_lossy(&output.stdout);
         let warnings = String::from_utf8_lossy(&output.stderr).to_lowercase();
         assert!(!warnings.contains("tamis"), "{warnings}");
-        told.assert_sound();
-        check(&text, &told);
+        report.assert_sound();
+        check(&text, &report);
     }
 }
 
 #[test]
 fn every_class_of_the_platform_is_a_test() {
-    run(false, |text, told| {
+    run(false, |text, report| {
         assert!(text.contains("2 tests failed") || text.contains("1 tests failed"), "{text}");
-        let first = told.ran("a.FirstTest");
+        let first = report.ran("a.FirstTest");
         for method in ["Thing.one", "Thing.two", "Thing.three", "FirstTest.all", "FirstTest.again"]
         {
             assert!(first.contains(&format!("a.{method}").as_str()), "{method}: {first:?}");
         }
-        let deep = told.ran("a.FirstTest$Deep");
+        let deep = report.ran("a.FirstTest$Deep");
         assert!(deep.contains(&"a.Thing.two") && !deep.contains(&"a.FirstTest.again"), "{deep:?}");
         assert_eq!(
-            told.ran("a.SecondTest"),
+            report.ran("a.SecondTest"),
             ["a.SecondTest.<init>", "a.SecondTest.two", "a.Thing.<init>", "a.Thing.two"]
         );
         assert_eq!(
-            told.ran("a.OldTest"),
+            report.ran("a.OldTest"),
             ["a.OldTest.<init>", "a.OldTest.three", "a.Thing.<init>", "a.Thing.three"]
         );
-        assert!(!told.tests.get("").is_some_and(|t| t.methods.contains("a.Thing.one")));
+        assert!(!report.tests.get("").is_some_and(|t| t.methods.contains("a.Thing.one")));
         for test in ["FirstTest", "FirstTest$Deep", "SecondTest", "UnsureTest", "OldTest"] {
-            assert_eq!(told.verdicts(&format!("a.{test}")), [Passed], "{test}");
+            assert_eq!(report.verdicts(&format!("a.{test}")), [Passed], "{test}");
         }
         for test in ["RedTest", "RedBefore"] {
-            assert_eq!(told.verdicts(&format!("a.{test}")), [Failed], "{test}");
+            assert_eq!(report.verdicts(&format!("a.{test}")), [Failed], "{test}");
         }
     });
 }
 
 #[test]
 fn tests_in_parallel_lose_nothing() {
-    run(true, |_, told| {
-        assert!(told.ran("a.FirstTest").contains(&"a.Thing.one"));
-        assert!(told.ran("a.FirstTest$Deep").contains(&"a.Thing.two"));
-        assert!(told.ran("a.SecondTest").contains(&"a.SecondTest.two"));
-        assert!(told.ran("a.SecondTest").contains(&"a.Thing.two"));
-        assert_eq!(told.verdicts("a.RedTest"), [Failed]);
-        assert_eq!(told.verdicts("a.RedBefore"), [Failed]);
+    run(true, |_, report| {
+        assert!(report.ran("a.FirstTest").contains(&"a.Thing.one"));
+        assert!(report.ran("a.FirstTest$Deep").contains(&"a.Thing.two"));
+        assert!(report.ran("a.SecondTest").contains(&"a.SecondTest.two"));
+        assert!(report.ran("a.SecondTest").contains(&"a.Thing.two"));
+        assert_eq!(report.verdicts("a.RedTest"), [Failed]);
+        assert_eq!(report.verdicts("a.RedBefore"), [Failed]);
     });
 }

@@ -1,6 +1,6 @@
-//! What must hold whatever happens: the program runs as it would, nothing that was said is lost.
+//! What must hold whatever happens: the program runs as it would, nothing that was reported is lost.
 
-use crate::harness::{Program, Server, Told, compile, library, tried_jdks};
+use crate::harness::{JvmReport, Program, Server, compile, library, tried_jdks};
 use std::fmt::Write as _;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
@@ -25,14 +25,14 @@ fn without_tamis_the_program_runs_as_always() {
     let classes = compile(&[HELLO], &[]);
     for jdk in &tried_jdks() {
         let program = Program::new(jdk, vec![classes.clone()], &["a.Main"]);
-        let nobody = Options {
+        let unconnected = Options {
             socket: "/nonexistent/socket".into(),
             token: "t".into(),
             role: Role::Tests,
             methods: false,
         };
         let agents = [
-            nobody.argument(&library()).expect("a plain path"),
+            unconnected.argument(&library()).expect("a plain path"),
             format!("-agentpath:{}", library().display()),
             format!("-agentpath:{}=what=ever", library().display()),
         ];
@@ -50,11 +50,11 @@ fn an_exit_and_a_halt_are_good_ends() {
     for jdk in &tried_jdks() {
         for (argument, code) in [("exit", 7), ("halt", 3)] {
             let program = Program::new(jdk, vec![classes.clone()], &["a.Main", argument]);
-            let (output, told) = program.run();
+            let (output, report) = program.run();
             assert_eq!(output.status.code(), Some(code));
             assert_eq!((&output.stdout[..], &output.stderr[..]), (&b"out\n"[..], &b"err\n"[..]));
-            told.assert_sound();
-            assert_eq!(told.ran(""), ["a.Main.main"]);
+            report.assert_sound();
+            assert_eq!(report.ran(""), ["a.Main.main"]);
         }
     }
 }
@@ -74,7 +74,7 @@ const SLOW: [(&str, &str); 2] = [
 ];
 
 #[test]
-fn a_kill_keeps_what_was_said() {
+fn a_kill_keeps_what_was_reported() {
     let Some(jars) = jars(&JUNIT4) else { return };
     let classes = compile(&SLOW, &jars);
     for jdk in &tried_jdks() {
@@ -89,11 +89,11 @@ fn a_kill_keeps_what_was_said() {
         child.kill().expect("it is still there");
         child.wait().expect("it ends");
         let mut jvms = server.finish();
-        let told = Told::new(jvms.remove(0), &program.class_path);
-        assert_eq!(told.ran("a.OneTest"), ["a.OneTest.<init>", "a.OneTest.one"]);
-        assert_eq!(told.verdicts("a.OneTest"), [Passed]);
-        assert!(told.verdicts("a.SlowTest").is_empty());
-        assert!(!told.bye);
+        let report = JvmReport::new(jvms.remove(0), &program.class_path);
+        assert_eq!(report.ran("a.OneTest"), ["a.OneTest.<init>", "a.OneTest.one"]);
+        assert_eq!(report.verdicts("a.OneTest"), [Passed]);
+        assert!(report.verdicts("a.SlowTest").is_empty());
+        assert!(!report.bye);
     }
 }
 
@@ -154,10 +154,10 @@ fn many_threads_lose_no_method_of_any_test() {
     let names: Vec<String> = (0..20).map(|n| format!("a.T{n}")).collect();
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
     for jdk in &tried_jdks() {
-        let (_, told) = Program::junit4(jdk, classpath_of(&classes, &jars), &names).run();
-        told.assert_sound();
+        let (_, report) = Program::junit4(jdk, classpath_of(&classes, &jars), &names).run();
+        report.assert_sound();
         for name in &names {
-            let work = told.ran(name).into_iter().filter(|m| m.starts_with("a.Work.m")).count();
+            let work = report.ran(name).into_iter().filter(|m| m.starts_with("a.Work.m")).count();
             assert_eq!(work, 200, "{name} on {jdk:?}");
         }
     }
@@ -204,7 +204,7 @@ fn a_tracer_sees_the_boundaries_in_order() {
 }
 
 #[test]
-fn a_class_without_room_for_probes_is_told() {
+fn a_class_without_room_for_probes_is_reported() {
     // 21,844 increments are 65,532 bytes: no room for another four.
     let mut long = String::from("package a; public class Long { static int long_(int x) {\n");
     for _ in 0..21_844 {
@@ -214,13 +214,13 @@ fn a_class_without_room_for_probes_is_told() {
     let classes = compile(&[("a/Long.java", &long)], &[]);
     for jdk in &tried_jdks() {
         let program = Program::new(jdk, vec![classes.clone()], &["a.Long"]);
-        let (output, told) = program.run();
+        let (output, report) = program.run();
         assert!(output.status.success(), "{output:?}");
-        let class = told.classes.iter().find(|class| class.name == b"a/Long").expect("told");
+        let class = report.classes.iter().find(|class| class.name == b"a/Long").expect("reported");
         let problem = class.problem.as_deref().unwrap_or_default();
         assert!(problem.contains("long_"), "{class:?}");
         assert_eq!(class.probes, 0);
-        assert!(told.bye && told.troubles.is_empty());
+        assert!(report.bye && report.troubles.is_empty());
     }
 }
 
@@ -276,10 +276,10 @@ fn a_class_that_others_change_keeps_its_probes() {
         let tests = ["a.UseTest", "a.ChangeTest", "a.UseTest"];
         let mut program = Program::junit4(jdk, classpath_of(&classes, &jars), &tests);
         program.jvm.push(format!("-javaagent:{}", agent.display()));
-        let (output, told) = program.run();
+        let (output, report) = program.run();
         assert!(output.status.success(), "{output:?}");
-        assert!(told.bye && told.troubles.is_empty(), "{:?}", told.troubles);
-        for class in &told.classes {
+        assert!(report.bye && report.troubles.is_empty(), "{:?}", report.troubles);
+        for class in &report.classes {
             let path = classes.join(format!("{}.class", String::from_utf8_lossy(&class.name)));
             if let Ok(bytes) = std::fs::read(path) {
                 assert_eq!(
@@ -291,12 +291,12 @@ fn a_class_that_others_change_keeps_its_probes() {
             }
         }
         // Twice the same: before the change and after it.
-        let mut windows: Vec<_> = windows_of(&told.messages, "a.UseTest");
-        // What goes on around a test is told first, and is none of theirs.
+        let mut windows: Vec<_> = windows_of(&report.messages, "a.UseTest");
+        // What goes on around a test is reported first, and is none of theirs.
         windows.retain(|probes| !probes.is_empty());
         assert_eq!(windows.len(), 2, "{windows:?}");
         assert_eq!(windows[0], windows[1]);
-        let asked = told.tests["a.UseTest"].lookups.clone();
+        let asked = report.tests["a.UseTest"].lookups.clone();
         assert!(asked.contains(&tamis_jvm_wire::Lookup::Class("a.Thing".into())));
     }
 }
@@ -392,11 +392,11 @@ fn agents_that_know_classes_by_content_see_them_as_they_are() {
         for can_retransform in ["true", "false"] {
             let mut program = Program::junit4(jdk, classpath_of(&classes, &jars), &["a.OneTest"]);
             program.jvm.push(format!("-javaagent:{}={can_retransform}", jar.display()));
-            let (output, told) = program.run();
+            let (output, report) = program.run();
             let printed = String::from_utf8_lossy(&output.stdout).into_owned();
             assert!(printed.contains(&format!("content {hash}\n")), "{output:?}");
-            assert!(told.bye && told.troubles.is_empty(), "{:?}", told.troubles);
-            let ran = told.ran("a.OneTest");
+            assert!(report.bye && report.troubles.is_empty(), "{:?}", report.troubles);
+            let ran = report.ran("a.OneTest");
             assert!(ran.ends_with(&["a.OneTest.<init>", "a.OneTest.one"]), "{ran:?}");
         }
     }
@@ -415,21 +415,22 @@ fn jacoco_beside_the_agent() {
     for jdk in &tried_jdks() {
         let mut program = Program::junit4(jdk, classpath_of(&classes, &jars), &["a.OneTest"]);
         program.jvm.push(format!("-javaagent:{}=destfile={}", inner.display(), data.display()));
-        let (output, told) = program.run();
+        let (output, report) = program.run();
         assert!(output.status.success(), "{output:?}");
-        assert!(told.bye && told.troubles.is_empty(), "{:?}", told.troubles);
-        assert_eq!(told.ran("a.OneTest"), ["a.OneTest.<init>", "a.OneTest.one"]);
+        assert!(report.bye && report.troubles.is_empty(), "{:?}", report.troubles);
+        assert_eq!(report.ran("a.OneTest"), ["a.OneTest.<init>", "a.OneTest.one"]);
         let (_, bytes) = class_files(&classes).remove(0);
-        let class = told.classes.iter().find(|class| class.name == b"a/OneTest").expect("told");
+        let class =
+            report.classes.iter().find(|class| class.name == b"a/OneTest").expect("reported");
         assert_eq!(class.hash, tamis_classfile::content_hash(&bytes));
-        // What the test passed is said for it alone.
-        let of_the_test = told.messages.iter().any(|message| match message {
+        // What the test passed is reported for it alone.
+        let of_the_test = report.messages.iter().any(|message| match message {
             FromJvm::Covered(Covered { open, data: Some(data), .. }) => {
                 open.len() == 1 && data.windows(9).any(|name| name == b"a/OneTest")
             }
             _ => false,
         });
-        assert!(of_the_test, "{:?}", told.messages);
+        assert!(of_the_test, "{:?}", report.messages);
         let under_the_agent = executed(&data);
         std::fs::remove_file(&data).expect("it is there");
         let mut alone = program.command("-Dwithout=agent");
@@ -524,10 +525,10 @@ fn every_layout_of_objects_lets_probes_be_read() {
                 jvm: vec![layout.to_owned()],
                 ..Program::new(jdk, vec![classes.clone()], &["a.Many"])
             };
-            let (output, told) = program.run();
+            let (output, report) = program.run();
             assert!(output.status.success(), "{layout}: {output:?}");
-            told.assert_sound();
-            assert_eq!(told.ran(""), expected, "{layout}");
+            report.assert_sound();
+            assert_eq!(report.ran(""), expected, "{layout}");
         }
     }
 }
@@ -555,12 +556,12 @@ fn no_probe_is_lost_while_they_are_read() {
     let classes = compile(&[("a/Many.java", &many)], &[]);
     for jdk in &tried_jdks() {
         let program = Program::new(jdk, vec![classes.clone()], &["a.Many"]);
-        let (output, told) = program.run();
+        let (output, report) = program.run();
         assert!(output.status.success(), "{output:?}");
-        told.assert_sound();
-        let ran = told.ran("").into_iter().filter(|method| method.contains(".m")).count();
+        report.assert_sound();
+        let ran = report.ran("").into_iter().filter(|method| method.contains(".m")).count();
         // The thousand, and main.
         assert_eq!(ran, 1_001, "{jdk:?}");
-        assert!(told.messages.len() > 300, "they were read in between");
+        assert!(report.messages.len() > 300, "they were read in between");
     }
 }

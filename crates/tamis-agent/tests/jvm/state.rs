@@ -1,7 +1,7 @@
 //! What static fields hold when a test begins, what ran in static initialisers, what goes on from test to
 //! test.
 
-use crate::harness::{Program, Told, compile, tried_jdks};
+use crate::harness::{JvmReport, Program, compile, tried_jdks};
 use std::collections::BTreeSet;
 use tamis_jvm_wire::FromJvm;
 use tamis_testkit::runner::JUNIT4;
@@ -10,15 +10,15 @@ use tamis_testkit::{classpath_of, jars};
 /// From this JDK on the agent can look into objects.
 const FIRST_JDK: u32 = 12;
 
-/// `Class.field` of what was told as changed before each test, in the order of the tests.
-fn changed(told: &Told) -> Vec<(String, BTreeSet<String>)> {
+/// `Class.field` of what was reported as changed before each test, in the order of the tests.
+fn changed(report: &JvmReport) -> Vec<(String, BTreeSet<String>)> {
     let mut last = None;
     let mut all = Vec::new();
-    for message in &told.messages {
+    for message in &report.messages {
         match message {
             FromJvm::State(state) => last = Some(state.changed.clone().expect("somebody looked")),
             FromJvm::Began(began) => {
-                let fields = last.take().expect("it was told before each test");
+                let fields = last.take().expect("it was reported before each test");
                 let fields = fields.into_iter().map(|(class, field)| format!("{class}.{field}"));
                 all.push((began.class.clone(), fields.collect()));
             }
@@ -65,7 +65,7 @@ public class Holder {
         return n + table.length + kind.ordinal() + kind.hashCode() + lambda.hashCode(); } }";
 
 #[test]
-fn what_changed_at_any_depth_is_told_and_nothing_else() {
+fn what_changed_at_any_depth_is_reported_and_nothing_else() {
     let Some(jars) = jars(&JUNIT4) else { return };
     let test = |name: &str, body: &str| {
         format!("package a; public class {name} {{ @org.junit.Test public void t() {{ {body} }} }}")
@@ -99,7 +99,7 @@ fn what_changed_at_any_depth_is_told_and_nothing_else() {
     let mut arguments = vec!["org.junit.runner.JUnitCore".to_owned()];
     arguments.extend(tests.map(str::to_owned));
     for jdk in tried_jdks().iter().filter(|jdk| jdk.release >= FIRST_JDK) {
-        let (output, told) = Program {
+        let (output, report) = Program {
             jdk,
             class_path: classpath_of(&classes, &jars),
             jvm: Vec::new(),
@@ -107,7 +107,7 @@ fn what_changed_at_any_depth_is_told_and_nothing_else() {
         }
         .run();
         assert!(output.status.success(), "{output:?}");
-        told.assert_sound();
+        report.assert_sound();
         let of_threads = "a.Holder.local";
         let stays = [
             "a.Holder.number",
@@ -136,8 +136,8 @@ fn what_changed_at_any_depth_is_told_and_nothing_else() {
         after.extend(set(&["a.Holder.restored", "a.Holder.put_back"]));
         let expected = [set(&[]), set(&[of_threads]), after, expected_last];
         let expected: Vec<_> = tests.iter().map(|test| (*test).to_owned()).zip(expected).collect();
-        assert_eq!(changed(&told), expected, "{jdk:?}");
-        let watched: BTreeSet<String> = told
+        assert_eq!(changed(&report), expected, "{jdk:?}");
+        let watched: BTreeSet<String> = report
             .messages
             .iter()
             .filter_map(|m| match m {
@@ -149,13 +149,13 @@ fn what_changed_at_any_depth_is_told_and_nothing_else() {
         for class in ["a.Holder", "a.Plain", "a.Late", "a.Fails", "a.Holder$Kind"] {
             assert!(watched.contains(class), "{class} of {watched:?}");
         }
-        // Libraries are counted as a whole: nobody looks into them.
+        // Libraries are counted as a whole: they are not looked into.
         assert!(watched.iter().all(|class| class.starts_with("a.")), "{watched:?}");
     }
 }
 
 #[test]
-fn what_ran_in_a_static_initialiser_is_told_with_what_it_started() {
+fn what_ran_in_a_static_initialiser_is_reported_with_what_it_started() {
     let Some(jars) = jars(&JUNIT4) else { return };
     let classes = compile(
         &[
@@ -173,10 +173,10 @@ fn what_ran_in_a_static_initialiser_is_told_with_what_it_started() {
     for jdk in &tried_jdks() {
         let arguments = ["org.junit.runner.JUnitCore", "a.ATest"].map(str::to_owned).to_vec();
         let path = classpath_of(&classes, &jars);
-        let (output, told) = Program { jdk, class_path: path, jvm: Vec::new(), arguments }.run();
+        let (output, report) = Program { jdk, class_path: path, jvm: Vec::new(), arguments }.run();
         assert!(output.status.success(), "{output:?}");
-        told.assert_sound();
-        let ran = told.initialised().clone();
+        report.assert_sound();
+        let ran = report.initialised().clone();
         // Its own mark comes before it says that it begins.
         let expected = [
             ("a.Inner.<clinit>", set(&["a.Help.three"])),
@@ -187,7 +187,7 @@ fn what_ran_in_a_static_initialiser_is_told_with_what_it_started() {
         assert_eq!(ran.into_iter().collect::<Vec<_>>(), expected, "{jdk:?}");
         // All of it counts for the test as always.
         for method in ["a.Help.one", "a.Help.two", "a.Help.three", "a.Help.fail"] {
-            assert!(told.ran("a.ATest").contains(&method), "{method}");
+            assert!(report.ran("a.ATest").contains(&method), "{method}");
         }
     }
 }
@@ -222,11 +222,11 @@ fn what_a_thread_of_an_earlier_test_is_still_in_counts() {
     for jdk in &tried_jdks() {
         let arguments = ["a.Main", "a.ATest", "a.BTest"].map(str::to_owned).to_vec();
         let path = classpath_of(&classes, &jars);
-        let (output, told) = Program { jdk, class_path: path, jvm: Vec::new(), arguments }.run();
+        let (output, report) = Program { jdk, class_path: path, jvm: Vec::new(), arguments }.run();
         assert!(output.status.success(), "{output:?}");
-        told.assert_sound();
+        report.assert_sound();
         let expected =
             ["a.BTest.<init>", "a.BTest.t", "a.Main.main", "a.Server.run", "a.Server.serve"];
-        assert_eq!(told.ran("a.BTest"), expected, "{jdk:?}");
+        assert_eq!(report.ran("a.BTest"), expected, "{jdk:?}");
     }
 }

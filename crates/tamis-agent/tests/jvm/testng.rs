@@ -46,22 +46,22 @@ fn try_testng(coordinates: &[&str]) {
             let reports = folder.path().to_str().expect("text");
             let arguments = ["org.testng.TestNG", "-d", reports, "-testclass", tests];
             let program = Program::new(jdk, classpath_of(&classes, &jars), &arguments);
-            let (_, told) = program.run();
-            told.assert_sound();
-            told
+            let (_, report) = program.run();
+            report.assert_sound();
+            report
         };
-        let told = run("a.ATest,a.BTest");
-        let ran = told.ran("a.ATest");
+        let report = run("a.ATest,a.BTest");
+        let ran = report.ran("a.ATest");
         for method in ["ATest.before", "ATest.one", "Thing.one", "Thing.two"] {
             assert!(ran.contains(&format!("a.{method}").as_str()), "{method}: {ran:?}");
         }
-        assert!(told.ran("a.BTest").contains(&"a.Thing.two"));
-        assert_eq!(told.verdicts("a.ATest"), [Passed]);
-        assert_eq!(told.verdicts("a.BTest"), [Passed]);
-        let told = run("a.ATest,a.RedTest,a.BTest");
-        assert_eq!(told.verdicts("a.RedTest"), [Failed]);
+        assert!(report.ran("a.BTest").contains(&"a.Thing.two"));
+        assert_eq!(report.verdicts("a.ATest"), [Passed]);
+        assert_eq!(report.verdicts("a.BTest"), [Passed]);
+        let report = run("a.ATest,a.RedTest,a.BTest");
+        assert_eq!(report.verdicts("a.RedTest"), [Failed]);
         assert_eq!(
-            (told.verdicts("a.ATest"), told.verdicts("a.BTest")),
+            (report.verdicts("a.ATest"), report.verdicts("a.BTest")),
             (&[Passed][..], &[Passed][..])
         );
     }

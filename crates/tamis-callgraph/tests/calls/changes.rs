@@ -44,7 +44,7 @@ fn a_body() {
 fn an_added_override_changes_what_is_looked_up() {
     let now = "class Sub extends Base { void own() { } int f; void m() { } }";
     assert_eq!(changed("Sub.java", SUB, now, Changes::Method), set(&["Base#m"]));
-    // A new method that nobody calls changes nothing.
+    // A new method that is not called changes nothing.
     let now = "class Sub extends Base { void own() { } int f; void other() { } }";
     assert_eq!(changed("Sub.java", SUB, now, Changes::Method), set(&[]));
 }

@@ -77,7 +77,7 @@ fn lambdas_and_method_references() {
 }
 
 #[test]
-fn a_lambda_that_nobody_calls_does_not_run() {
+fn a_lambda_that_is_not_called_does_not_run() {
     let source = "class Case { Runnable r; void t() { r = () -> Used.never(); } }
          class Used { static void never() {} }";
     for algorithm in [Algorithm::Rta, ZeroCfa, ZeroOneCfa] {
@@ -279,7 +279,7 @@ fn what_is_not_made_is_not_run() {
 }
 
 #[test]
-fn two_boxes_are_told_apart_by_where_they_are_made() {
+fn two_boxes_are_distinguished_by_where_they_are_made() {
     let source = "interface I { void i(); }
          class A implements I { public void i() { Used.a(); } }
          class B implements I { public void i() { Used.b(); } }

@@ -6,7 +6,7 @@ use tamis_classfile::{Attributes, ClassFile, ConstantPool, Member};
 const SYNCHRONIZED: u16 = 0x0020;
 
 /// Marks every method that has code; `first` is the mark of the first method. Where a program starts,
-/// the probe is told.
+/// the probe is called.
 pub(crate) fn mark_all(bytes: &[u8], owner: &str, first: u32) -> Result<Vec<u8>, Refused> {
     let family = &format!("{owner}Marks");
     let mut editor = Editor::new(bytes)?;

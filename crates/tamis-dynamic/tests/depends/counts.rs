@@ -470,7 +470,7 @@ fn a_method_of_an_unknown_class_makes_the_test_incomplete() {
 }
 
 #[test]
-fn who_may_use_resource_bundles_is_told() {
+fn who_may_use_resource_bundles_is_reported() {
     let mut play = Play::new(&[
         (
             "Texts.java",

@@ -46,7 +46,7 @@ const LIST: &str = "class T { String t() { return new L().toString(); } }
     class L extends java.util.ArrayList<String> { /**/ }";
 
 const CASES: &[Case] = &[
-    // What nobody can have found.
+    // What cannot have been found.
     case("a method", CALLS_A, ("/**/", "void more() { }"), &["A.<init>", "A.run"], false),
     case("an overload", CALLS_A, ("/**/", "void run(int i) { }"), &["A.<init>", "A.run"], false),
     case("a constructor", CALLS_A, ("/**/", "A() { } A(int i) { }"), &["A.run"], false),
@@ -57,7 +57,7 @@ const CASES: &[Case] = &[
         ("int a; /**/", "int b; int a;"), &["A.<init>"], false),
     case("a method of its own in a list", LIST, ("/**/", "void ownThing() { }"), &["L.<init>"], false),
     case("a method beside", BASE, ("/*sub*/", "int k() { return 2; }"), BASE_RAN, false),
-    case("a field that hides another for nobody", BASE, ("/*sub*/", "int x;"), BASE_RAN, false),
+    case("a field that hides another where it is not seen", BASE, ("/*sub*/", "int x;"), BASE_RAN, false),
     // What code that ran finds.
     case("an override", BASE, ("/*sub*/", "int m() { return 2; }"), BASE_RAN, true),
     case("an override in the middle", BASE, ("/*mid*/", "int m() { return 2; }"), BASE_RAN, true),
@@ -79,7 +79,7 @@ const CASES: &[Case] = &[
         interface I { Object O = new Object(); /**/ }", ("/**/", "default void more() { }"), &[], true),
     case("toString", CALLS_A, ("/**/", "public String toString() { return null; }"),
         &["A.<init>", "A.run"], true),
-    case("a method that nobody may override", "class T { void t() { new A(); } } class A { /**/ }",
+    case("a method that may not be overridden", "class T { void t() { new A(); } } class A { /**/ }",
         ("/**/", "final void more() { }"), &["A.<init>"], true),
     case("flags of a method that ran", CALLS_A, ("void run()", "synchronized void run()"),
         &["A.<init>", "A.run"], true),
@@ -174,7 +174,7 @@ fn a_test_notices_what_it_can_find_and_nothing_else() {
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
-/// The cases in which nothing is noticed because nobody listed members.
+/// The cases in which nothing is noticed because members were not listed.
 fn unseen() -> impl Iterator<Item = (usize, &'static Case)> {
     CASES.iter().enumerate().filter(|(_, case)| !case.notices && case.listed.is_empty())
 }

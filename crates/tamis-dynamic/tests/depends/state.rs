@@ -1,4 +1,4 @@
-//! Static state that the agent looked at, and static initialisers of which it told what ran in them.
+//! Static state that the agent looked at, and static initialisers of which it reported what ran in them.
 
 use crate::play::{Play, has_body};
 use tamis_jvm_wire::StaticState;
@@ -27,11 +27,11 @@ fn state(watched: &[&str], changed: Option<&[(&str, &str)]>) -> StaticState {
     }
 }
 
-/// Whether the second test depends on the parser, if this was said before it began.
-fn parser_counts(said: Option<&StaticState>) -> bool {
+/// Whether the second test depends on the parser, if this was reported before it began.
+fn parser_counts(reported: Option<&StaticState>) -> bool {
     let mut play = Play::new(&CACHE);
     play.test(1, "T", FIRST);
-    said.iter().for_each(|said| play.jvm.state(said));
+    reported.iter().for_each(|state| play.jvm.state(state));
     has_body(&play.test(2, "T", SECOND), "Parser", "parse")
 }
 
@@ -59,14 +59,14 @@ fn what_changed_or_was_not_looked_at_counts() {
     assert!(parser_counts(None));
     assert!(parser_counts(Some(&state(&["Cache"], None))));
     assert!(parser_counts(Some(&state(&["Cache"], Some(&[("Cache", "kept")])))));
-    // Nobody said that this class is looked at.
+    // It was not reported that this class is looked at.
     assert!(parser_counts(Some(&state(&["T"], Some(&[])))));
 }
 
 #[test]
 fn a_class_that_was_not_used_before_the_test_has_nothing_either() {
-    let said = StaticState { waiting: vec!["Cache".into()], ..state(&[], Some(&[])) };
-    assert!(!parser_counts(Some(&said)));
+    let waits = StaticState { waiting: vec!["Cache".into()], ..state(&[], Some(&[])) };
+    assert!(!parser_counts(Some(&waits)));
 }
 
 #[test]
@@ -118,20 +118,20 @@ const INITIALISER: [(&str, &str); 5] = [
 
 #[test]
 fn an_initialiser_counts_with_what_ran_in_it() {
-    for told in [true, false] {
+    for is_reported in [true, false] {
         let mut play = Play::new(&INITIALISER);
         let inside = ["Uses.<clinit>", "One.<init>", "Uses.of", "One.go"];
         play.jvm.began(1, "T");
         play.ran(&[1], &inside);
-        if told {
+        if is_reported {
             play.initialised("Uses.<clinit>", &inside);
         }
         play.ran(&[1], &["T.first", "Two.<init>", "Uses.of", "Two.go"]);
         play.jvm.ended(1);
         let depends = play.test(2, "T", &["T.second", "Uses.n"]);
-        assert!(has_body(&depends, "Uses", "<clinit>"), "{told}");
-        assert!(has_body(&depends, "One", "go"), "{told}");
-        assert_eq!(has_body(&depends, "Two", "go"), !told);
+        assert!(has_body(&depends, "Uses", "<clinit>"), "{is_reported}");
+        assert!(has_body(&depends, "One", "go"), "{is_reported}");
+        assert_eq!(has_body(&depends, "Two", "go"), !is_reported);
     }
 }
 

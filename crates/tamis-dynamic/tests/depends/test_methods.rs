@@ -146,7 +146,7 @@ fn constants_of_an_enum_are_there_for_everybody() {
 }
 
 #[test]
-fn what_was_not_told_is_not_divided() {
+fn what_was_not_reported_is_not_divided() {
     let mut play = play(PLAIN, &[]);
     play.jvm.began(1, "T");
     assert!(play.jvm.methods_ended(1, false).is_err());

@@ -168,7 +168,7 @@ impl Browser {
         self.call("POST", "goog/cdp/execute", &json!({ "cmd": command, "params": parameters }));
     }
 
-    /// What the console has said since the last look, warnings and errors.
+    /// What the console has shown since the last look, warnings and errors.
     pub(crate) fn complaints(&self) -> Vec<String> {
         let log = self.call("POST", "se/log", &json!({ "type": "browser" }));
         let entries = log.as_array().cloned().unwrap_or_default();

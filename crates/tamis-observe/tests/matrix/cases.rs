@@ -38,12 +38,12 @@ impl Answer {
 
 impl Answer {
     /// Whether this engine may say that.
-    pub(crate) fn allows(self, engine: &str, said: Self) -> bool {
+    pub(crate) fn allows(self, engine: &str, given: Self) -> bool {
         match engine {
             // It is right if nothing is skipped that is to run.
-            LATE => self.of("ebpf") != Run || said == Run,
+            LATE => self.of("ebpf") != Run || given == Run,
             "ebpf" if self == Self::SkipIfSeen => true,
-            _ => self.of(engine) == said,
+            _ => self.of(engine) == given,
         }
     }
 }

@@ -4,7 +4,7 @@
 use crate::cases::Answer::{Run, Skip, SkipIfSeen, SkipIfStopped};
 use crate::cases::{Case, case};
 
-/// Names that mean something to a shell, to tamis's own paths, or to nobody.
+/// Names that mean something to a shell, to tamis's own paths, or nothing at all.
 #[rustfmt::skip]
 pub(crate) const NAMES: &[Case] = &[
     case("name: the word that stands for the home folder",

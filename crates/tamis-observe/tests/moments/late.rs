@@ -9,13 +9,13 @@ use tamis_core::{Question, Scheme, Taint, Value};
 use tamis_observe::{Observations, Observer};
 use tamis_trace::{Action, Event, Sink, Timing};
 
-/// A call that ended at this time and is told only now.
-struct Told(u64);
+/// A call that ended at this time and is reported only now.
+struct Late(u64);
 
-impl Told {
+impl Late {
     fn now() -> Self {
         let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
-        // Time stamps of files are coarse: what comes after is told apart.
+        // Time stamps of files are coarse: what comes after is distinguished.
         std::thread::sleep(Duration::from_millis(30));
         Self(u64::try_from(since.as_nanos()).unwrap())
     }
@@ -50,19 +50,19 @@ fn a_and_b() -> Option<Value> {
 }
 
 /// The folder was looked at first, listed, and had changed by the time we heard of the listing.
-fn stat_list_and(observer: &mut Observer<'_>, root: &Path, made: &[&str]) -> Told {
-    let first = Told::now();
+fn stat_list_and(observer: &mut Observer<'_>, root: &Path, made: &[&str]) -> Late {
+    let first = Late::now();
     first.tell(observer, Action::Stat { path: bytes(root).into(), follow: true });
-    let listed = Told::now();
+    let listed = Late::now();
     for name in made {
         fs::create_dir(root.join(name)).unwrap();
     }
     listed.tell(observer, open(root));
-    Told::now()
+    Late::now()
 }
 
 #[test]
-fn what_the_tree_made_since_is_told_apart() {
+fn what_the_tree_made_since_is_distinguished() {
     let seen = seen(|observer, root| {
         let made = stat_list_and(observer, root, &["one", "two"]);
         made.tell(observer, make(&root.join("one")));
@@ -73,12 +73,12 @@ fn what_the_tree_made_since_is_told_apart() {
 }
 
 #[test]
-fn a_folder_that_was_never_looked_at_before_is_told_as_well() {
+fn a_folder_that_was_never_looked_at_before_is_distinguished_as_well() {
     let seen = seen(|observer, root| {
-        let listed = Told::now();
+        let listed = Late::now();
         fs::create_dir(root.join("one")).unwrap();
         listed.tell(observer, open(root));
-        Told::now().tell(observer, make(&root.join("one")));
+        Late::now().tell(observer, make(&root.join("one")));
     });
     assert!(seen.taints.is_empty(), "{:?}", seen.taints);
     assert_eq!(listing(&seen), a_and_b());

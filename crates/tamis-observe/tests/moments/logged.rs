@@ -40,7 +40,7 @@ fn value_of(seen: &Observations, name: &str) -> Option<Value> {
 }
 
 #[test]
-fn what_nobody_changed_is_an_input() {
+fn what_was_not_changed_is_an_input() {
     let seen = seen(|observer, root| logged_read(observer, &root.join("a"), now_ns()));
     assert!(seen.taints.is_empty(), "{:?}", seen.taints);
     assert!(matches!(value_of(&seen, "a"), Some(Value::Content { .. })), "{:?}", seen.observed);

@@ -20,14 +20,14 @@ struct Thread {
 
 impl Thread {
     fn start() -> Self {
-        let (tell, told) = std::sync::mpsc::channel();
+        let (tell, ids) = std::sync::mpsc::channel();
         let (end, wait) = std::sync::mpsc::channel::<()>();
         let handle = std::thread::spawn(move || {
             // SAFETY: no arguments, always succeeds.
             tell.send(unsafe { libc::gettid() }.unsigned_abs()).unwrap();
             let _ = wait.recv();
         });
-        Self { id: told.recv().unwrap(), end: Some((end, handle)) }
+        Self { id: ids.recv().unwrap(), end: Some((end, handle)) }
     }
 
     fn read(&self, observer: &mut Observer<'_>, path: &Path) {

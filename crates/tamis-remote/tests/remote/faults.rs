@@ -72,7 +72,7 @@ fn a_server_that_fails_at_random_loses_nothing() {
 #[test]
 fn a_server_that_is_not_there_costs_no_more_than_the_time() {
     let _alone = ALONE.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-    // A port on which nobody answers at all.
+    // A port on which nothing answers at all.
     let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     Server::environment(silent.local_addr().unwrap().port());
     let settings = settings("s3://cache/tamis", &trusting(&[&key(1)]));

@@ -71,7 +71,7 @@ fn an_older_format_is_set_aside() {
 }
 
 #[test]
-fn the_log_goes_with_the_database_and_who_has_it_open_harms_nobody() {
+fn the_log_goes_with_the_database_and_who_has_it_open_does_no_harm() {
     let dir = tempfile::tempdir().unwrap();
     let world = World::new(&[("a", "1")]);
     let old = open(dir.path());
@@ -353,8 +353,8 @@ fn no_flipped_byte_of_a_small_store_gives_a_wrong_skip() {
     // Empty parts of pages say nothing. Most of the first ones is the text of the tables. Of the
     // others a third will do: every byte of every blob has its turn in the tests above.
     let step = |at| if at > 4_096 { 3 } else { 40 };
-    let told = (0..bytes.len()).filter(|&at| bytes[at] != 0 && at % step(at) == 0);
-    for at in told {
+    let places = (0..bytes.len()).filter(|&at| bytes[at] != 0 && at % step(at) == 0);
+    for at in places {
         let mut broken = bytes.clone();
         broken[at] ^= 1 << (at % 8);
         fs::write(dir.path().join("tamis.db"), &broken).unwrap();

@@ -86,21 +86,24 @@ fn a_kill_loses_only_what_was_in_flight() {
         let name = format!("round{round}");
         let mut child = spawn(dir.path(), &name, 100_000);
         let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
-        let mut told = 0;
+        let mut acknowledged = 0;
         // Another number each round, so that the kill meets other moments.
-        while told < 3 + round * 9 {
+        while acknowledged < 3 + round * 9 {
             let line = lines.next().expect("the child goes on").unwrap();
-            told += usize::from(line.starts_with("appended"));
+            acknowledged += usize::from(line.starts_with("appended"));
         }
         child.kill().unwrap();
         child.wait().unwrap();
         for line in lines {
-            told += usize::from(line.unwrap().starts_with("appended"));
+            acknowledged += usize::from(line.unwrap().starts_with("appended"));
         }
 
         let store = open(dir.path());
-        for n in 0..told {
-            assert!(!runs(&store, &format!("{name}-{n}"), &world()), "{name}-{n} of {told}");
+        for n in 0..acknowledged {
+            assert!(
+                !runs(&store, &format!("{name}-{n}"), &world()),
+                "{name}-{n} of {acknowledged}"
+            );
         }
         store.index_now().unwrap();
         assert_eq!(store.history(&key(&format!("{name}-0"))).unwrap().len(), 1);

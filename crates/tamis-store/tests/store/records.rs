@@ -527,7 +527,7 @@ fn many_at_once_are_as_good_as_one_by_one() {
 }
 
 #[test]
-fn what_a_test_said_goes_with_the_test() {
+fn the_message_of_a_test_goes_with_the_test() {
     let dir = tempfile::tempdir().unwrap();
     let store = open(dir.path());
     let world = World::new(&[("a", "1")]);

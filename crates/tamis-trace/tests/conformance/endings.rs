@@ -57,7 +57,7 @@ fn a_stop_leaves_nothing_of_the_tree() {
     });
 }
 
-/// A program that threads and children go on working in, file by file, until it is told to end.
+/// A program that threads and children go on working in, file by file, until it is asked to end.
 const BUSY: &str = r#"
 import os, threading, time, sys
 def work(name):

@@ -42,7 +42,7 @@ fn exit_codes_and_signals_come_through() {
 }
 
 #[test]
-fn a_missing_folder_is_told() {
+fn a_missing_folder_is_reported() {
     for engine in available() {
         let engine = engine.as_ref();
         let mut c = command(&["true"]);

@@ -65,7 +65,7 @@ int main(void) {
     pid = fork();
     if (pid == 0) {
         access("to-be-killed", F_OK);
-        /* Not SIGTSTP: where nobody could continue the group (a background job), it is ignored. */
+        /* Not SIGTSTP: where nothing could continue the group (a background job), it is ignored. */
         raise(SIGSTOP);
         for (;;) pause();
     }

@@ -28,7 +28,7 @@ fn the_open_family() {
         return;
     };
     assert_eq!(trace.all("open", place.join("a")).len(), 2);
-    assert!(trace.all("open", place.join("a"))[1].flag, "O_PATH is told");
+    assert!(trace.all("open", place.join("a"))[1].flag, "O_PATH is reported");
     assert_eq!(trace.one("open", place.join("none")).result, -i64::from(libc::ENOENT));
     assert!(trace.one("write", place.join("new")).flag);
     assert!(trace.one("write", place.join("new")).result >= 0);
@@ -191,7 +191,7 @@ fn addresses() {
 }
 
 #[test]
-fn what_cannot_be_followed_is_told() {
+fn what_cannot_be_followed_is_reported() {
     let Some(engine) = engine() else { return };
     let place = Place::new();
     let blind_after = |body: &str| place.c(engine, body).map(|trace| trace.blind());
@@ -221,7 +221,7 @@ fn what_cannot_be_followed_is_told() {
 }
 
 #[test]
-fn calls_of_another_architecture_are_told() {
+fn calls_of_another_architecture_are_reported() {
     let Some(engine) = engine() else { return };
     let place = Place::new();
     if cfg!(not(target_arch = "x86_64")) {
@@ -264,7 +264,7 @@ fn bad_pointers_are_no_event() {
 }
 
 #[test]
-fn a_path_that_the_answer_overwrote_is_told() {
+fn a_path_that_the_answer_overwrote_is_reported() {
     let Some(engine) = engine() else { return };
     let place = Place::new();
     std::os::unix::fs::symlink("target", place.join("link")).unwrap();

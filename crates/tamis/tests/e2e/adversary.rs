@@ -401,7 +401,7 @@ fn a_file_that_is_only_just_there() {
     assert_eq!(project.selected(), ["2-append"]);
 }
 
-/// The state that a test left proves a skip only while nobody else added to it.
+/// The state that a test left proves a skip only while no other one added to it.
 #[test]
 fn others_in_a_folder_that_the_test_made() {
     let walk = "find . -name 'f*' | sort; mkdir -p out; touch out/own";

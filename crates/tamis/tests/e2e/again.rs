@@ -1,4 +1,4 @@
-//! `--rerun-failed`: flaky tests are told from broken ones; and known failures stay visible.
+//! `--rerun-failed`: flaky tests are distinguished from broken ones; and known failures stay visible.
 
 use serde_json::Value;
 use tamis_report::exit::MISTAKE;
@@ -37,7 +37,7 @@ fn finished(got: &tamis_testkit::Ended, name: &str) -> Value {
 }
 
 #[test]
-fn a_flaky_test_is_told_from_a_broken_one() {
+fn a_flaky_test_is_distinguished_from_a_broken_one() {
     let project = project();
     let got = project.tamis(&["--json", "--rerun-failed", "2", "run"]);
     assert_eq!(got.code, 1, "{got:?}");

@@ -23,8 +23,8 @@ fn two_at_once_in_one_folder() {
     let both = [start(&[]), start(&[]), start(&["--all"])];
     for child in both {
         let got = child.wait_with_output().expect("an end");
-        let said = String::from_utf8_lossy(&got.stderr).into_owned();
-        assert!(got.status.success() && !said.contains("not recorded"), "{said}");
+        let printed = String::from_utf8_lossy(&got.stderr).into_owned();
+        assert!(got.status.success() && !printed.contains("not recorded"), "{printed}");
     }
     assert!(project.ran().is_empty());
     project.write("d/3", "2\n");
@@ -55,7 +55,7 @@ fn start_and_wait_for_the_third(project: &Project) -> (Child, Vec<i32>) {
 }
 
 fn is_running(pid: i32) -> bool {
-    // A zombie that nobody has reaped yet does nothing any more.
+    // A zombie that is not reaped yet does nothing any more.
     fs::read_to_string(format!("/proc/{pid}/stat")).is_ok_and(|stat| !stat.contains(") Z "))
 }
 
@@ -70,9 +70,9 @@ fn an_interruption_keeps_what_finished_and_ends_the_children() {
     let (child, pids) = start_and_wait_for_the_third(&project);
     signal(&child, libc::SIGINT);
     let got = child.wait_with_output().expect("an end");
-    let said = String::from_utf8_lossy(&got.stderr).into_owned();
-    assert_eq!(got.status.code(), Some(130), "{said}");
-    assert!(said.contains("interrupted"), "{said}");
+    let printed = String::from_utf8_lossy(&got.stderr).into_owned();
+    assert_eq!(got.status.code(), Some(130), "{printed}");
+    assert!(printed.contains("interrupted"), "{printed}");
     wait_for("the end of the children", || !pids.iter().any(|&pid| is_running(pid)));
     assert_eq!(project.selected(), ["3", "4"]);
 }
@@ -137,9 +137,9 @@ fn damaged_records_run_everything_with_one_clear_line() {
         let got = project.tamis(&["--json"]);
         assert_eq!(got.code, 0, "{what}: {}", got.stderr);
         assert_eq!(got.events("finished").len(), 2, "{what}: {}", got.stderr);
-        let said = got.stderr.lines().filter(|l| l.starts_with("tamis: the records")).count();
+        let printed = got.stderr.lines().filter(|l| l.starts_with("tamis: the records")).count();
         if what != "empty" {
-            assert_eq!(said, 1, "{what}: {}", got.stderr);
+            assert_eq!(printed, 1, "{what}: {}", got.stderr);
         }
         assert!(!got.stderr.contains("panicked"), "{what}: {}", got.stderr);
         assert!(project.ran().is_empty(), "{what}: recorded again");
@@ -281,9 +281,9 @@ fn without_git_the_folder_is_the_project() {
     project.set("PATH", "/usr/bin:/bin");
     project.assert_ran(&["/bin/sh", "check.sh"]);
     project.assert_skipped(&["/bin/sh", "check.sh"]);
-    let told = project.answer(&["status"]);
+    let shown = project.answer(&["status"]);
     assert!(
-        told.contains(project.path("").to_str().expect("text").trim_end_matches('/')),
-        "{told}"
+        shown.contains(project.path("").to_str().expect("text").trim_end_matches('/')),
+        "{shown}"
     );
 }

@@ -338,8 +338,8 @@ fn names_of_any_bytes() {
         let got = project.tamis(&[OsStr::new("cat"), name]);
         assert_eq!(got.text(), "3\n", "{name:?}: {}", got.stderr);
     }
-    let told = project.answer(&["status"]);
-    assert!(told.lines().count() >= names.len(), "{told}");
+    let status = project.answer(&["status"]);
+    assert!(status.lines().count() >= names.len(), "{status}");
 }
 
 #[test]

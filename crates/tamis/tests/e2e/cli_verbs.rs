@@ -81,13 +81,13 @@ fn select_tells_and_runs_nothing() {
     assert_eq!(project.answer(&["select", "--plain"]), "tests/one.sh\n");
     let got = project.tamis(&["select", "--quiet"]);
     assert_eq!((got.code, got.stdout.len(), got.stderr.len()), (1, 0, 0));
-    let told = project.tamis(&["select"]);
+    let shown = project.tamis(&["select"]);
     assert!(
-        told.text().contains("run   shell::tests/one.sh  (data/one changed)"),
+        shown.text().contains("run   shell::tests/one.sh  (data/one changed)"),
         "{}",
-        told.text()
+        shown.text()
     );
-    assert!(told.text().contains("skip  shell::tests/two.sh"), "{}", told.text());
+    assert!(shown.text().contains("skip  shell::tests/two.sh"), "{}", shown.text());
     let lines = project.tamis(&["--json", "select"]).lines();
     assert_eq!(lines[0]["event"], "start");
     assert_eq!(lines[0]["mode"], "select");
@@ -125,12 +125,12 @@ fn only_what_failed_the_last_time() {
     let failed = project.tamis(&["--failed"]);
     assert_eq!((failed.code, failed.text().as_str()), (1, "2\n"), "{}", failed.stderr);
     assert_eq!(project.answer(&["select", "--failed", "--plain"]), "tests/two.sh\n");
-    let told = project.answer(&["status", "--failed"]);
-    assert!(told.contains("tests     1: 1 would run") && !told.contains("one.sh"), "{told}");
-    let told = project.answer(&["status", "--only", "*one*"]);
-    assert!(told.contains("one.sh") && !told.contains("two.sh"), "{told}");
-    let told = project.answer(&["status", "--failed", "--only", "*one*"]);
-    assert!(told.contains("none of those that are asked for"), "{told}");
+    let shown = project.answer(&["status", "--failed"]);
+    assert!(shown.contains("tests     1: 1 would run") && !shown.contains("one.sh"), "{shown}");
+    let shown = project.answer(&["status", "--only", "*one*"]);
+    assert!(shown.contains("one.sh") && !shown.contains("two.sh"), "{shown}");
+    let shown = project.answer(&["status", "--failed", "--only", "*one*"]);
+    assert!(shown.contains("none of those that are asked for"), "{shown}");
     std::fs::remove_file(project.path("broken")).expect("a file");
     let mended = project.tamis(&["--failed"]);
     assert_eq!((mended.code, mended.text().as_str()), (0, "2\n"), "{}", mended.stderr);
@@ -186,24 +186,24 @@ fn every_second_run_is_recorded() {
 fn why_names_the_input_its_values_and_who_looked() {
     let project = two_tests();
     project.tamis(&["./check.sh"]);
-    let told = project.answer(&["why", "./check.sh"]);
-    assert!(told.contains("would not run now"), "{told}");
+    let shown = project.answer(&["why", "./check.sh"]);
+    assert!(shown.contains("would not run now"), "{shown}");
     project.write("data/one", "longer than before\n");
-    let told = project.answer(&["why", "./check.sh"]);
+    let shown = project.answer(&["why", "./check.sh"]);
     for part in ["data/one changed", "(2 bytes)", "(19 bytes)", "read", "cat"] {
-        assert!(told.contains(part), "{part:?} is not in {told}");
+        assert!(shown.contains(part), "{part:?} is not in {shown}");
     }
-    let told = project.answer(&["why-not", "./check.sh"]);
-    assert!(told.contains("may not be skipped: data/one changed"), "{told}");
+    let shown = project.answer(&["why-not", "./check.sh"]);
+    assert!(shown.contains("may not be skipped: data/one changed"), "{shown}");
     let json = &project.tamis(&["--json", "why", "./check.sh"]).lines()[0];
     assert_eq!(json["differences"][0]["input"], "data/one");
     project.write("data/one", "1\n");
-    let told = project.answer(&["why-not", "./check.sh"]);
-    assert!(told.contains("may be skipped: record #1 proves it"), "{told}");
-    assert!(told.contains("data/one") && told.contains("check.sh"), "{told}");
+    let shown = project.answer(&["why-not", "./check.sh"]);
+    assert!(shown.contains("may be skipped: record #1 proves it"), "{shown}");
+    assert!(shown.contains("data/one") && shown.contains("check.sh"), "{shown}");
     // Never run.
-    let told = project.answer(&["why", "tests/two.sh"]);
-    assert!(told.contains("never run before"), "{told}");
+    let shown = project.answer(&["why", "tests/two.sh"]);
+    assert!(shown.contains("never run before"), "{shown}");
 }
 
 #[test]
@@ -220,20 +220,20 @@ fn deps_by_kind() {
     assert!(folded.contains("outside of the project ("), "{folded}");
     let filtered = project.answer(&["deps", "./check.sh", "--filter", "LIBC"]);
     assert!(filtered.contains("libc") && !filtered.contains("\n  here\n"), "{filtered}");
-    let told = project.answer(&["deps", "./check.sh", "--all"]);
+    let shown = project.answer(&["deps", "./check.sh", "--all"]);
     let section = |name: &str| {
-        let begin = told.find(&format!("\n{name} (")).unwrap_or_else(|| panic!("{name}: {told}"));
-        let rest = &told[begin + 1..];
+        let begin = shown.find(&format!("\n{name} (")).unwrap_or_else(|| panic!("{name}: {shown}"));
+        let rest = &shown[begin + 1..];
         let lines = rest.lines().skip(1).take_while(|l| l.starts_with("  "));
         lines.map(str::trim).map(str::to_owned).collect::<Vec<_>>()
     };
-    assert!(section("files").contains(&"here".to_owned()), "{told}");
-    assert!(section("directories").contains(&"folder (its names)".to_owned()), "{told}");
-    assert!(section("absent").contains(&"absent".to_owned()), "{told}");
-    assert!(section("programs").contains(&"check.sh".to_owned()), "{told}");
-    assert!(section("libraries").iter().any(|l| l.contains("libc")), "{told}");
-    assert!(section("links").contains(&"link".to_owned()), "{told}");
-    assert!(section("environment").contains(&"PATH".to_owned()), "{told}");
+    assert!(section("files").contains(&"here".to_owned()), "{shown}");
+    assert!(section("directories").contains(&"folder (its names)".to_owned()), "{shown}");
+    assert!(section("absent").contains(&"absent".to_owned()), "{shown}");
+    assert!(section("programs").contains(&"check.sh".to_owned()), "{shown}");
+    assert!(section("libraries").iter().any(|l| l.contains("libc")), "{shown}");
+    assert!(section("links").contains(&"link".to_owned()), "{shown}");
+    assert!(section("environment").contains(&"PATH".to_owned()), "{shown}");
     let plain = project.answer(&["deps", "--plain", "check"]);
     assert!(plain.lines().any(|l| l == "here") && plain.lines().any(|l| l == "absent"));
     let lines = project.tamis(&["--json", "deps", "check"]).lines();
@@ -290,33 +290,33 @@ fn status_history_forget_clean() {
     project.tamis(&["./check.sh"]);
     project.write("data/one", "again\n");
     project.tamis::<&str>(&[]);
-    let told = project.answer(&["status"]);
-    assert!(told.contains("3: 1 would run, 2 would be skipped"), "{told}");
+    let shown = project.answer(&["status"]);
+    assert!(shown.contains("3: 1 would run, 2 would be skipped"), "{shown}");
     let count = |words: &[&str]| project.tamis(words).lines().len();
     assert_eq!(count(&["--json", "history", "one"]), 2);
     assert_eq!(count(&["--json", "history"]), 4);
     assert!(project.answer(&["history", "one"]).contains("passed"));
-    let told = project.answer(&["forget", "tests/one"]);
-    assert!(told.contains("forgot shell::tests/one.sh (2 records)"), "{told}");
+    let shown = project.answer(&["forget", "tests/one"]);
+    assert!(shown.contains("forgot shell::tests/one.sh (2 records)"), "{shown}");
     assert_eq!(project.selected(), ["tests/one.sh"]);
     assert_eq!(project.run(&[])["tests/one.sh"].cause, "forgotten");
     assert!(project.answer(&["clean", "--old"]).contains("dropped 0 records"));
     assert!(project.selected().is_empty());
-    let told = project.answer(&["clean"]);
-    assert!(told.contains("dropped 3 records of 3 tests"), "{told}");
+    let shown = project.answer(&["clean"]);
+    assert!(shown.contains("dropped 3 records of 3 tests"), "{shown}");
     assert_eq!(project.selected().len(), 2);
 }
 
 #[test]
 fn doctor_is_content_with_a_healthy_project() {
     let project = two_tests();
-    let told = project.answer(&["doctor"]);
-    assert!(told.contains("no problems found") && told.contains("used by default"), "{told}");
+    let shown = project.answer(&["doctor"]);
+    assert!(shown.contains("no problems found") && shown.contains("used by default"), "{shown}");
     project.tamis::<&str>(&[]);
-    let told = project.answer(&["doctor"]);
+    let shown = project.answer(&["doctor"]);
     assert!(
-        told.contains("can be read and written") && told.contains("no problems found"),
-        "{told}"
+        shown.contains("can be read and written") && shown.contains("no problems found"),
+        "{shown}"
     );
     project.write("tamis.toml", "[tamis]\njob = 2\n");
     let got = project.tamis(&["doctor"]);

@@ -183,7 +183,7 @@ fn an_edit_runs_the_packages_that_are_made_of_it() {
     let Some(module) = Module::new().map(Module::settled) else { return };
     let project = &module.project;
     project.write("README.md", "another\n");
-    module.change_runs("a text that nobody reads", &[]);
+    module.change_runs("a text that is not read", &[]);
     project.replace("lib/lib.go", "{ return 2 }", "{ return 1 + 1 }");
     module.change_runs("a source that two are built from", &["m/a", "m/lib"]);
     project.replace("a/a.go", "* 2", "+ 2");

@@ -24,8 +24,8 @@ fn why_a_file_was_not_seen() {
     assert_eq!(got.code, 0, "{}", got.stderr);
     let says = |path: &str, what: &str| {
         let path = project.path(path).display().to_string();
-        let said = got.stderr.lines().any(|line| line.contains(&path) && line.contains(what));
-        assert!(said, "{path}: {what}\n{}", got.stderr);
+        let is_logged = got.stderr.lines().any(|line| line.contains(&path) && line.contains(what));
+        assert!(is_logged, "{path}: {what}\n{}", got.stderr);
     };
     says("a", "seen path=");
     says("generated/list", "rule: `ignore` of tamis.toml");

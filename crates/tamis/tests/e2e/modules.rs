@@ -70,7 +70,7 @@ fn modules_with_reasons_in_every_form() {
     assert_eq!(modules[1]["reasons"][0]["kind"], "file");
     assert_eq!(got.events("modules")[0]["tool"], "maven");
     assert_eq!(got.events("excluded")[0]["file"], "README.md");
-    // From a folder below, and where that is told before the verb.
+    // From a folder below, and where `--since` stands before the verb.
     let below = ended(
         project.seen_from(&project.path("a/src")).args(["--since", "HEAD", "modules", "--plain"]),
     );
@@ -93,7 +93,7 @@ fn a_pom_counts_by_what_it_comes_to() {
         project.write("b/pom.xml", bumped(&pom("b", &more)));
     };
     with("<our.note>1</our.note>");
-    assert!(plain(&project).is_empty(), "a property that nobody uses");
+    assert!(plain(&project).is_empty(), "a property that is not used");
     with("<skipTests>true</skipTests>");
     assert_eq!(plain(&project), ["b"]);
     let text = project.answer(&["modules", "--since", "HEAD"]);
@@ -284,7 +284,7 @@ fn mistakes_of_the_call() {
     }
 }
 
-/// A Gradle that answers the question of the init script as the real one does, and says what it was told.
+/// A Gradle that answers the question of the init script as the real one does, and writes down what it was given.
 const GRADLE: &str = r#"#!/bin/sh
 for word in "$@"; do
     case $word in -Dtamis.modules.answer=*) answer=${word#*=} ;; esac

@@ -287,9 +287,9 @@ fn a_clean_checkout() {
     for words in [["doctor", ""], ["why", "./check.sh"]] {
         let words: Vec<&str> =
             ["--store", store].into_iter().chain(words).filter(|w| !w.is_empty()).collect();
-        let told = project.tamis(&words).text();
-        assert!(told.contains("marker") && told.contains("leaves behind"), "{words:?}: {told}");
-        assert!(told.contains("out"), "{words:?}: {told}");
+        let shown = project.tamis(&words).text();
+        assert!(shown.contains("marker") && shown.contains("leaves behind"), "{words:?}: {shown}");
+        assert!(shown.contains("out"), "{words:?}: {shown}");
     }
 }
 
@@ -304,11 +304,11 @@ fn a_test_that_reads_what_another_one_left_is_named() {
         ("read.sh", "cat left.txt\n"),
     ]);
     project.tamis(&["-j1"]);
-    let told = project.tamis(&["doctor"]).text();
-    assert!(told.contains("s::read") && told.contains("left.txt"), "{told}");
-    assert!(told.contains("s::write leaves behind left.txt"), "{told}");
-    let told = project.answer(&["why", "read"]);
-    assert!(told.contains("looks at left.txt, which s::write left behind"), "{told}");
+    let shown = project.tamis(&["doctor"]).text();
+    assert!(shown.contains("s::read") && shown.contains("left.txt"), "{shown}");
+    assert!(shown.contains("s::write leaves behind left.txt"), "{shown}");
+    let shown = project.answer(&["why", "read"]);
+    assert!(shown.contains("looks at left.txt, which s::write left behind"), "{shown}");
     // Once the file is gone, the reader must run: it would fail.
     project.remove("left.txt");
     assert_eq!(project.selected(), ["read"]);

@@ -7,7 +7,7 @@ use crate::pytest_kinds::{project, ways};
 use std::process::Command;
 use tamis_testkit::{Ended, Project};
 
-/// A file with tests that nobody needs but themselves.
+/// A file with tests, which no other file needs.
 const QUIET: &str = "import json\n\nimport pytest\n\nfrom shop import money\n\n\n@pytest.mark.parametrize('x', [1, 2])\ndef test_cents(x):\n    assert money.cents(x)\n\n\nclass TestMore:\n    def test_json(self):\n        assert json.dumps(1)\n";
 const SHOP: [(&str, &str); 4] = [
     ("shop/__init__.py", ""),
@@ -833,7 +833,7 @@ fn other_tests_of_a_file_are_found() {
 
 /// A file has other tests on another branch: what is known of one is not taken for the other.
 #[test]
-fn versions_of_a_file_are_told_apart() {
+fn versions_of_a_file_are_distinguished() {
     let Some(python) = python() else { return };
     let project = project(&SHOP);
     let two = "def test_one():\n    pass\n\n\ndef test_two():\n    pass\n";

@@ -119,7 +119,7 @@ impl Pair {
         }
     }
 
-    /// Runs both; what tamis said, how many tests ran, and what is different.
+    /// Runs both; what tamis printed, how many tests ran, and what is different.
     fn run(&self) -> (String, usize, Vec<String>) {
         let words: Vec<&str> = self.words.iter().map(String::as_str).collect();
         let got = self.tamis.tamis(&[&["--json", "run", "--"], &words[..]].concat());
@@ -150,19 +150,22 @@ fn report(project: &Project) -> serde_json::Value {
 
 fn same_after_each_edit(way: &Way, options: &[&str]) {
     let pair = Pair::new(way, options);
-    let (said, ran, different) = pair.run();
-    assert!(different.is_empty(), "{way:?} {options:?}: the first run: {different:#?}\n{said}");
-    assert!(ran >= 12, "{ran}: {said}");
+    let (printed, ran, different) = pair.run();
+    assert!(different.is_empty(), "{way:?} {options:?}: the first run: {different:#?}\n{printed}");
+    assert!(ran >= 12, "{ran}: {printed}");
     let mut total = 0;
     for (file, from, to, most) in EDITS {
         pair.edit(file, from, to);
-        let (said, ran, different) = pair.run();
+        let (printed, ran, different) = pair.run();
         assert!(
             different.is_empty(),
-            "{way:?} {options:?}: {file}: {from} -> {to}: {different:#?}\n{said}"
+            "{way:?} {options:?}: {file}: {from} -> {to}: {different:#?}\n{printed}"
         );
         // One more: the command itself.
-        assert!(ran <= most + 1, "{way:?} {options:?}: {file}: {from} -> {to}: {ran} ran\n{said}");
+        assert!(
+            ran <= most + 1,
+            "{way:?} {options:?}: {file}: {from} -> {to}: {ran} ran\n{printed}"
+        );
         total += ran;
     }
     assert!(total < 70, "{total} ran in all");

@@ -1,5 +1,5 @@
 //! Programs around pytest: where tamis gets in each test is decided about by itself, where it does not
-//! everything runs as one command, which is said; a run is never broken.
+//! everything runs as one command, which is reported; a run is never broken.
 
 use crate::pytest_kinds::{project, set, tests, ways};
 use std::collections::BTreeSet;
@@ -94,7 +94,7 @@ fn what_a_script_did_before_pytest_counts_for_all_tests() {
 }
 
 #[test]
-fn where_tamis_is_kept_out_everything_runs_and_that_is_said() {
+fn where_tamis_is_kept_out_everything_runs_and_that_is_reported() {
     let Some((project, python)) = two_tests() else { return };
     let python = python.as_str();
     for words in [
@@ -122,10 +122,10 @@ fn where_tamis_is_kept_out_everything_runs_and_that_is_said() {
     assert!(got.stderr.contains("2 passed") && got.stderr.contains("WARNING"), "{}", got.stderr);
 }
 
-/// An interpreter whose functions cannot be told apart (here one that says it is another one than CPython; one that is too
+/// An interpreter whose functions cannot be distinguished (here one that says it is another one than CPython; one that is too
 /// old is refused at the same place): everything runs as one command, by what it looked at.
 #[test]
-fn an_interpreter_that_is_not_known_runs_everything_and_that_is_said() {
+fn an_interpreter_that_is_not_known_runs_everything_and_that_is_reported() {
     let Some((project, python)) = two_tests() else { return };
     let script = "import sys\n\nsys.implementation.name = 'other'\nimport pytest\n\nsys.exit(pytest.main(['-q', 'tests']))\n";
     project.write("run_tests.py", script);
@@ -136,8 +136,8 @@ fn an_interpreter_that_is_not_known_runs_everything_and_that_is_said() {
         let (got, found) = run(&project, &words);
         assert_eq!((got.code, found), (0, set(&[])), "{}", got.stderr);
         assert!(got.stderr.contains("3 passed"), "{}", got.stderr);
-        let said = "no test is distinguished, so all its tests run: other is not CPython";
-        assert!(got.stderr.contains(said), "{}", got.stderr);
+        let warning = "no test is distinguished, so all its tests run: other is not CPython";
+        assert!(got.stderr.contains(warning), "{}", got.stderr);
         assert!(!run(&project, &words).0.stderr.contains("passed"), "a proof of the whole");
         let old = if edit.ends_with('7') { "return 1" } else { "return 7" };
         project.replace("shop.py", old, edit);

@@ -260,7 +260,7 @@ fn what_is_left_in_the_process_counts_for_who_finds_it() {
 
 /// Modules that a test cannot reach by imports are compared behind the last test of its file, or where a later one
 /// reaches them after all. Which of the tests since the look before changed something is not known then: all of them
-/// count, and nobody else.
+/// count, and no other one.
 #[test]
 fn what_a_test_changes_in_a_module_that_it_does_not_import_counts() {
     let first = "import sys\nfrom traps.writes import changed\n\n\ndef test_before():\n    return None\n\n\n\

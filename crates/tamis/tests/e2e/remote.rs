@@ -67,7 +67,7 @@ impl Team {
     }
 }
 
-fn said(got: &Ended) -> String {
+fn printed(got: &Ended) -> String {
     format!("{}{}", got.stderr, got.text())
 }
 
@@ -76,13 +76,13 @@ fn a_day_of_a_team() {
     let team = Team::new();
     let ci = team.ci();
     let got = ci.tamis(&["run"]);
-    assert_eq!(got.code, 0, "{}", said(&got));
+    assert_eq!(got.code, 0, "{}", printed(&got));
     assert!(got.stderr.contains("pushed 4 records to main"), "{}", got.stderr);
 
-    // Another folder, another home, another user: nothing runs, and it is said whose word that is.
+    // Another folder, another home, another user: nothing runs, and tamis reports on whose word.
     let dev = team.developer();
     let got = dev.tamis(&["run"]);
-    assert_eq!(got.code, 0, "{}", said(&got));
+    assert_eq!(got.code, 0, "{}", printed(&got));
     assert!(got.stderr.contains("took 4 records from the shared store"), "{}", got.stderr);
     assert_eq!(dev.ran(), Vec::<String>::new());
     assert!(dev.answer(&["select"]).contains("from main"), "{}", dev.answer(&["select"]));
@@ -102,7 +102,7 @@ fn a_day_of_a_team() {
     let guest = team.machine("read = ['main']\n");
     assert_eq!(guest.ran(), Vec::<String>::new());
     let got = guest.tamis(&["store", "push"]);
-    assert!(got.code == 125 && got.stderr.contains("only reads"), "{}", said(&got));
+    assert!(got.code == 125 && got.stderr.contains("only reads"), "{}", printed(&got));
 }
 
 /// An S3 server with a bucket called `cache`; ended with the test.
@@ -176,17 +176,21 @@ fn the_day_of_a_user() {
     let mut ci = bucket.machine("ci", &format!("read = ['main']\nwrite = 'main'\n{trusted}"));
     ci.set("TAMIS_SIGNING_KEY", line["secret"].as_str().unwrap());
     let got = ci.tamis(&["run"]);
-    assert!(got.code == 0 && got.stderr.contains("pushed 8 records to main"), "{}", said(&got));
+    assert!(got.code == 0 && got.stderr.contains("pushed 8 records to main"), "{}", printed(&got));
 
     let mut dev = bucket.machine("ann", &format!("{own}{trusted}"));
     dev.set("TAMIS_BRANCH", "feature");
     let got = dev.tamis(&["run"]);
-    assert!(got.stderr.contains("took 8 records from the shared store"), "{}", said(&got));
+    assert!(got.stderr.contains("took 8 records from the shared store"), "{}", printed(&got));
     assert!(got.stderr.contains("8 skipped") && !got.stderr.contains(" ran "), "{}", got.stderr);
 
     dev.write("src/calc.txt", "edited");
     let got = dev.tamis(&["run"]);
-    assert!(got.code == 0 && got.stderr.contains("3 ran (3 passed), 5 skipped"), "{}", said(&got));
+    assert!(
+        got.code == 0 && got.stderr.contains("3 ran (3 passed), 5 skipped"),
+        "{}",
+        printed(&got)
+    );
     assert!(got.stderr.contains("pushed 3 records to branch/feature"), "{}", got.stderr);
     assert!(bucket.head("branch=2ffeature").exists());
     assert_eq!(dev.ran(), Vec::<String>::new());
@@ -198,7 +202,11 @@ fn the_day_of_a_user() {
     }
     fork.write("src/calc.txt", "broken");
     let got = fork.tamis(&["run"]);
-    assert!(got.code == 0 && got.stderr.contains("could not be pushed to main"), "{}", said(&got));
+    assert!(
+        got.code == 0 && got.stderr.contains("could not be pushed to main"),
+        "{}",
+        printed(&got)
+    );
     fs::remove_file(bucket.head("main")).unwrap();
     fork.set("TAMIS_BRANCH", "feature");
     assert_eq!(fork.tamis(&["store", "push"]).code, 0);
@@ -224,11 +232,11 @@ fn a_forged_record_is_refused_and_the_test_runs() {
     fork.write("src/a.txt", "broken");
     fork.set("USER", "eve");
     let got = fork.tamis(&["run"]);
-    assert!(got.stderr.contains("belongs to others"), "{}", said(&got));
+    assert!(got.stderr.contains("belongs to others"), "{}", printed(&got));
     // He takes the head over by force.
     fs::remove_dir_all(team.shared.path().join("v1/shop/heads")).unwrap();
     let got = fork.tamis(&["store", "push"]);
-    assert_eq!(got.code, 0, "{}", said(&got));
+    assert_eq!(got.code, 0, "{}", printed(&got));
     let dev = team.developer();
     dev.write("src/a.txt", "broken");
     let got = dev.tamis(&["run"]);
@@ -240,7 +248,7 @@ fn a_forged_record_is_refused_and_the_test_runs() {
     assert!(!got.stderr.contains("from the shared store"), "{}", got.stderr);
     assert!(got.stderr.contains("4 ran"), "{}", got.stderr);
     let got = dev.tamis(&["store", "verify"]);
-    assert!(got.code == 1 && said(&got).contains("refused"), "{}", said(&got));
+    assert!(got.code == 1 && printed(&got).contains("refused"), "{}", printed(&got));
 }
 
 /// What was pulled stays in the local store, and lets a test be skipped only where the settings of now read its scope in
@@ -276,7 +284,7 @@ fn what_was_pulled_counts_only_while_it_is_believed() {
     // Nor is it handed on as one's own.
     let file = dev.beside("all.pack").display().to_string();
     let got = dev.tamis(&["store", "export", &file]);
-    assert!(said(&got).contains("wrote 0 records"), "{}", said(&got));
+    assert!(printed(&got).contains("wrote 0 records"), "{}", printed(&got));
     dev.write("tamis.toml", settings);
     assert_eq!(dev.tamis(&["--offline", "select"]).code, 0);
     assert_eq!(dev.selected(), Vec::<String>::new());
@@ -315,7 +323,7 @@ fn without_the_shared_store_everything_goes_on() {
     let gone = format!("trusted-keys = ['{}']\nread = ['main']\nwrite = 'main'\n", team.ci_key.0);
     dev.write("tamis.toml", remote(Path::new("/proc/nowhere"), &gone));
     let got = dev.tamis(&["run"]);
-    assert_eq!(got.code, 0, "{}", said(&got));
+    assert_eq!(got.code, 0, "{}", printed(&got));
 }
 
 #[test]
@@ -343,15 +351,15 @@ fn records_travel_in_files() {
     assert_eq!(ci.tamis(&words("export", &file)).code, 0);
     let dev = team.developer();
     let got = dev.tamis(&[&["--offline".to_owned()], words("import", &file).as_slice()].concat());
-    assert!(said(&got).contains("took 4 new records"), "{}", said(&got));
+    assert!(printed(&got).contains("took 4 new records"), "{}", printed(&got));
     let got = ended(dev.binary().args(["--offline", "select", "--quiet"]));
-    assert_eq!(got.code, 0, "{}", said(&got));
+    assert_eq!(got.code, 0, "{}", printed(&got));
     // Redacted: no name is left in it, and it proves nothing.
     let shown = ci.beside("shown.pack");
     let got = ci.tamis(&["store", "export", "--redact", &shown.display().to_string()]);
-    assert_eq!(got.code, 0, "{}", said(&got));
+    assert_eq!(got.code, 0, "{}", printed(&got));
     let got = dev.tamis(&words("import", &shown));
-    assert!(got.code == 125 && got.stderr.contains("refused"), "{}", said(&got));
+    assert!(got.code == 125 && got.stderr.contains("refused"), "{}", printed(&got));
     // A name without a folder is a file of this folder.
     assert_eq!(ci.tamis(&["store", "export", "here.pack"]).code, 0);
     assert!(ci.path("here.pack").is_file());
@@ -361,7 +369,11 @@ fn records_travel_in_files() {
     let forged = stranger.beside("forged.pack");
     stranger.tamis(&words("export", &forged));
     let got = ci.tamis(&words("import", &forged));
-    assert!(got.code == 125 && got.stderr.contains("not among the trusted-keys"), "{}", said(&got));
+    assert!(
+        got.code == 125 && got.stderr.contains("not among the trusted-keys"),
+        "{}",
+        printed(&got)
+    );
     // Another store of this machine.
     let other = Project::new();
     sources(&other);
@@ -369,5 +381,5 @@ fn records_travel_in_files() {
     let folder = fs::read_dir(ci.beside("home/.cache/tamis/projects")).unwrap();
     let folder = folder.flatten().next().unwrap().path();
     let got = other.tamis(&words("merge", &folder));
-    assert!(said(&got).contains("took 4 new records"), "{}", said(&got));
+    assert!(printed(&got).contains("took 4 new records"), "{}", printed(&got));
 }

@@ -14,7 +14,7 @@ each = \"*.sh\"
 run = \"sh {}\"
 ";
 
-/// Five revisions: one input, a file that nobody reads, a failure, and its repair.
+/// Five revisions: one input, a file that is not read, a failure, and its repair.
 fn history() -> Project {
     let project = Project::with(&[
         ("tamis.toml", SUITE),
@@ -226,9 +226,9 @@ fn revisions_that_cannot_be_run_are_left_out() {
     );
 }
 
-/// What git does not keep itself is said where it begins, not only in the first revision.
+/// What git does not keep itself is reported where it begins, not only in the first revision.
 #[test]
-fn files_that_are_kept_elsewhere_are_said() {
+fn files_that_are_kept_elsewhere_are_reported() {
     let project = history();
     project.git(&["init", "-q", "../other"]);
     std::fs::write(project.beside("other/s.txt"), "s\n").unwrap();

@@ -125,7 +125,7 @@ fn the_page_knows_no_place_of_this_machine() {
 }
 
 #[test]
-fn what_cannot_be_written_or_shown_is_said() {
+fn what_cannot_be_written_or_shown_is_reported() {
     let mut project = project();
     project.tamis::<&str>(&[]);
     let got = project.tamis(&["report", "-o", "data/one"]);

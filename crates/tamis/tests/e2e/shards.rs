@@ -6,7 +6,7 @@ use tamis_testkit::{Ended, Project};
 
 const SUITE: &str = "[[suite]]\nname = 's'\neach = 'tests/*.sh'\nrun = 'sh {}'\n";
 
-fn said(got: &Ended) -> String {
+fn printed(got: &Ended) -> String {
     format!("{}{}", got.stderr, got.text())
 }
 
@@ -30,7 +30,7 @@ fn all() -> Vec<String> {
 /// Which tests a call runs.
 fn ran(project: &Project, words: &[&str]) -> Vec<String> {
     let got = project.tamis(&[&["--json"], words, &["run"]].concat());
-    assert_eq!(got.code, 0, "{}", said(&got));
+    assert_eq!(got.code, 0, "{}", printed(&got));
     let decided = got.decisions();
     decided.into_iter().filter(|(_, decided)| decided.runs).map(|(name, _)| name).collect()
 }
@@ -63,10 +63,10 @@ fn shards_with_the_same_records_run_everything_once() {
         let shard = format!("{n}/3");
         let part = ran(&project, &["--store", &mine, "--shard", &shard]);
         assert!(!part.is_empty() && part.len() < 12, "{part:?}");
-        // What is proven is nobody's; what is left is others'.
+        // What is proven belongs to no shard; what is left belongs to others.
         let got =
             project.tamis(&["--store", &mine, "--shard", &shard, "select", "--only", &part[0]]);
-        assert!(!said(&got).contains("would run"), "{}", said(&got));
+        assert!(!printed(&got).contains("would run"), "{}", printed(&got));
         part
     });
     assert_eq!(together(parts.collect()), all());
@@ -75,7 +75,7 @@ fn shards_with_the_same_records_run_everything_once() {
     let mut words = vec!["--store", &before, "store", "merge"];
     words.extend(others.iter().map(String::as_str));
     let got = project.tamis(&words);
-    assert_eq!(got.code, 0, "{}", said(&got));
+    assert_eq!(got.code, 0, "{}", printed(&got));
     assert_eq!(ran(&project, &["--store", &before]), Vec::<String>::new());
 }
 
@@ -108,12 +108,12 @@ fn the_split_is_fixed_through_the_shared_store() {
     for settings in [stranger, gone] {
         let alone = machine(&settings);
         let got = alone.tamis(&["--shard", "1/3", "select"]);
-        assert!(got.stderr.contains("all of it runs here"), "{}", said(&got));
+        assert!(got.stderr.contains("all of it runs here"), "{}", printed(&got));
         assert_eq!(ran(&alone, &["--shard", "1/3"]), all());
     }
 }
 
-/// A folder on a server that is gone: whoever opens a file in it waits for ever. Here a pipe that nobody writes to.
+/// A folder on a server that is gone: whoever opens a file in it waits for ever. Here a pipe that is never written to.
 #[test]
 fn a_folder_that_does_not_answer_is_not_waited_for() {
     let shared = tempfile::tempdir().unwrap();
@@ -143,7 +143,7 @@ fn a_folder_that_does_not_answer_is_not_waited_for() {
     }
     let second = machine(&settings.replace("'wait'", "'no'"));
     let got = second.tamis(&["--json", "--shard", "1/3", "run"]);
-    assert_eq!((got.code, got.events("finished").len()), (0, 12), "{}", said(&got));
+    assert_eq!((got.code, got.events("finished").len()), (0, 12), "{}", printed(&got));
     assert!(got.stderr.contains("the shared store gave no answer within 1 s"), "{}", got.stderr);
     assert!(got.stderr.contains("all of it runs here"), "{}", got.stderr);
 }
@@ -167,15 +167,15 @@ fn a_plan_in_a_file() {
     assert_eq!(together((1..=4).map(part).collect()), ["tests/new.sh"]);
     // Quick tests are not worth a second machine.
     project.write("lib.txt", "3");
-    let said_of = project.answer(&["shards", "--plan", "4"]);
-    assert!(said_of.starts_with("1/1  12 tests"), "{said_of}");
+    let shown = project.answer(&["shards", "--plan", "4"]);
+    assert!(shown.starts_with("1/1  12 tests"), "{shown}");
     for (words, why) in [
         (vec!["--shard", "1/3", "--plan", &file, "run"], "for 4 machines"),
         (vec!["--shard", "5/4", "run"], "is no shard"),
         (vec!["--shard", "1/4", "status"], "has no meaning"),
     ] {
         let got = project.tamis(&words);
-        assert!(got.code == 125 && got.stderr.contains(why), "{words:?}: {}", said(&got));
+        assert!(got.code == 125 && got.stderr.contains(why), "{words:?}: {}", printed(&got));
     }
 }
 
@@ -187,7 +187,7 @@ fn a_bare_command_is_one_machines() {
         let store = project.beside(&format!("s{n}")).display().to_string();
         let words = ["--shard", &format!("{n}/3"), "--store", &store, "sh", "tests/0.sh"];
         let got = project.tamis(&words);
-        assert_eq!(got.code, 0, "{}", said(&got));
+        assert_eq!(got.code, 0, "{}", printed(&got));
         !got.text().is_empty()
     });
     assert_eq!(runs.count(), 1);
@@ -208,7 +208,7 @@ fn functions_of_pytest_are_split() {
     let call = |store: &str, options: &[&str]| -> Vec<String> {
         let all = [&["--json", "--store", store], options, &["run", "--"], &words[..]].concat();
         let got = project.tamis(&all);
-        assert_eq!(got.code, 0, "{}", said(&got));
+        assert_eq!(got.code, 0, "{}", printed(&got));
         let runs = got.decisions().into_iter().filter(|(_, decided)| decided.runs);
         runs.map(|(name, _)| name).filter(|name| name.contains(".py::")).collect()
     };

@@ -40,7 +40,7 @@ fn a_changed_class_selects_the_tests_that_reach_it() {
     compile(&project);
     assert_eq!(answer(&project, &["select", "--plain"]), "ATest\nBTest\n", "nothing is known yet");
     answer(&project, &["select", "--update"]);
-    assert_eq!(answer(&project, &["select", "--plain"]), "ATest\nBTest\n", "nobody ran them yet");
+    assert_eq!(answer(&project, &["select", "--plain"]), "ATest\nBTest\n", "they never ran yet");
     project.write("passed", "ATest\nBTest\n");
     let recorded = answer(&project, &["record", "--passed", "passed", "--json"]);
     assert!(recorded.contains("\"finished\":2,\"passed\":2"), "{recorded}");
@@ -238,18 +238,18 @@ fn at_method_level_calls_decide_and_the_answer_says_that_it_can_miss() {
         explained.contains("run   ATest  (B#two changed: ATest#test -> A#one -> B#two)"),
         "{explained}"
     );
-    let said =
+    let got =
         project.tamis(&[&["static", "select", "--granularity", "method"], &PLACES[..]].concat());
-    assert!(said.stderr.contains("  1  B#two changed\n"), "grouped: {}", said.stderr);
+    assert!(got.stderr.contains("  1  B#two changed\n"), "grouped: {}", got.stderr);
     let all = answer(&project, &["select", "--granularity", "method", "--json"]);
     assert!(all.contains("\"name\":\"A#one()I\",\"by\":\"calls\""), "every step: {all}");
-    let said = project.tamis(&[&["static"], &by_methods[..], &PLACES].concat());
-    assert!(said.stderr.contains("can miss tests"), "{}", said.stderr);
+    let got = project.tamis(&[&["static"], &by_methods[..], &PLACES].concat());
+    assert!(got.stderr.contains("can miss tests"), "{}", got.stderr);
     let methods = answer(&project, &["impacted", "--granularity", "method", "--changes", "method"]);
     assert_eq!(methods, "A#one()I\nATest#test()V\nB#two()I\n");
     let words = ["static", "impacted", "--granularity", "method", "--changes", "method"];
-    let said = project.tamis(&[&words[..], &PLACES].concat()).stderr;
-    assert!(said.contains("3 methods of 3 classes can reach a change"), "{said}");
+    let got = project.tamis(&[&words[..], &PLACES].concat()).stderr;
+    assert!(got.contains("3 methods of 3 classes can reach a change"), "{got}");
 
     // The graph of now, to look at.
     let way = answer(&project, &["callgraph", "--from", "ATest", "--to", "B#two"]);

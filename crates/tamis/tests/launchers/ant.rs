@@ -159,7 +159,7 @@ fn a_jvm_for_each_class_proves_nothing_for_a_shared_one() {
     std::fs::remove_file(project.path("src/a/ThreeTest.java")).expect("it is there");
     ant(&project, "forked").assert_code(0).assert_ran("one JVM each", &["OneTest", "TwoTest"]);
     ant(&project, "once").assert_code(1).assert_ran("a shared JVM", &["OneTest", "TwoTest"]);
-    // The other way round it stands behind nobody.
+    // The other way round it stands behind no other one.
     ant(&project, "forked").assert_code(0);
     ant(&project, "forked").assert_code(0).assert_ran("one JVM each again", &[]);
 }

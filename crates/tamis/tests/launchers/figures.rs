@@ -112,7 +112,7 @@ fn figure_7_selects_a_test_too_many_at_method_level_only() {
     }
     for graph in GRAPHS {
         let selected = by_methods(&project, graph, "exclude");
-        assert_eq!(selected, ["DiskFileItemTest"], "{graph}: nobody sees toString in JUnit");
+        assert_eq!(selected, ["DiskFileItemTest"], "{graph}: toString is not seen in JUnit");
     }
     assert_eq!(select(&project, &[]), ["DiskFileItemTest"], "class level");
     assert_eq!(run(&project, &tests), ["DiskFileItemTest"], "what really runs");

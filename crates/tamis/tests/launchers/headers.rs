@@ -79,7 +79,7 @@ fn a_member_more_selects_those_who_can_find_it() {
     }
     edit(&project, "CallsTest", "int used(int more) { return 2; }");
     project.compile();
-    run(&project, &all).assert_code(0).assert_ran("members that nobody can find", &[]);
+    run(&project, &all).assert_code(0).assert_ran("members that cannot be found", &[]);
 
     edit(&project, "InheritsTest", "String who() { return \"sub\"; }");
     edit(&project, "BagTest", "public Object[] toArray() { return new Object[] {\"more\"}; }");

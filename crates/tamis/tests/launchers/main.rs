@@ -1,4 +1,4 @@
-//! `tamis java ...`, `tamis ant ...`, `tamis gradle ...` with real runners of tests: what must run does, what is left out is said by the
+//! `tamis java ...`, `tamis ant ...`, `tamis gradle ...` with real runners of tests: what must run does, what is left out is reported by the
 //! runner, and nothing is left out wrongly.
 
 mod ant;

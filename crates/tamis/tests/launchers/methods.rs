@@ -1,5 +1,5 @@
 //! `--granularity method` where the runner itself asks: the console launcher with Jupiter and the vintage
-//! engine, JUnit 4's own, and what cannot be told apart.
+//! engine, JUnit 4's own, and what cannot be distinguished.
 
 use tamis_testkit::{Call, Project};
 
@@ -53,8 +53,8 @@ fn methods_are_left_out_with_the_proof() {
     project.replace("src/a/Thing.java", "return 2", "return 8").compile();
     let some = console(&project, &[]);
     some.assert_code(0).assert_ran("Thing.two", &["OldTest#two", "OneTest#two"]);
-    let told = "one() [S] tamis: nothing it looked at has changed (record #";
-    assert!(some.stderr.contains(told), "{}", some.stderr);
+    let line = "one() [S] tamis: nothing it looked at has changed (record #";
+    assert!(some.stderr.contains(line), "{}", some.stderr);
     assert_eq!(some.skipped.len(), 3, "{some:?}");
 
     project.replace("src/a/Thing.java", "return 8", "return 9").compile();

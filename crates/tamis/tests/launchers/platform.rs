@@ -69,8 +69,8 @@ fn what_need_not_run_is_skipped_with_the_proof() {
     let again = scan(&project);
     again.assert_code(0).assert_ran("nothing changed", &[]);
     assert_eq!(again.skipped.len(), 4, "{again:?}");
-    let told = "TwoTest [S] tamis: nothing it looked at has changed (record #";
-    assert!(again.stderr.contains(told), "{}", again.stderr);
+    let line = "TwoTest [S] tamis: nothing it looked at has changed (record #";
+    assert!(again.stderr.contains(line), "{}", again.stderr);
     assert!(again.stderr.contains("7 tests skipped"), "{}", again.stderr);
 
     // A class body that is reached only through another class.
@@ -169,7 +169,7 @@ fn in_parallel_nothing_is_skipped_wrongly() {
     ];
     inside(&project, &parallel).assert_code(0).assert_ran("the first run", &ALL);
     inside(&project, &parallel).assert_code(0).assert_ran("nothing changed", &[]);
-    // Tests that overlap share what cannot be told apart, so there may be more of them.
+    // Tests that overlap share what cannot be distinguished, so there may be more of them.
     project.replace("src/a/Deep.java", "return 7", "return 8").compile();
     let red = inside(&project, &parallel);
     red.assert_code(1);
@@ -239,7 +239,7 @@ fn a_run_that_is_killed_loses_only_what_was_running() {
 }
 
 #[test]
-fn an_engine_that_is_not_known_is_said() {
+fn an_engine_that_is_not_known_is_reported() {
     let Some(project) = project() else { return };
     project
         .add(

@@ -31,7 +31,7 @@ fn an_unknown_runner_is_one_command() {
 }
 
 #[test]
-fn an_agent_that_did_not_start_is_said_loudly() {
+fn an_agent_that_did_not_start_is_reported_loudly() {
     let mut project = project();
     // A wrapper that lets nothing through.
     let real = project.jdk().tool("java").display().to_string();
@@ -51,8 +51,8 @@ fn an_agent_that_did_not_start_is_said_loudly() {
 #[test]
 fn the_doctor_tries_the_agent_with_each_jdk() {
     let mut project = project();
-    let told = project.tamis(&["doctor"]).text();
-    assert!(told.contains("PATH, JAVA_HOME") && told.contains("the agent works"), "{told}");
+    let shown = project.tamis(&["doctor"]).text();
+    assert!(shown.contains("PATH, JAVA_HOME") && shown.contains("the agent works"), "{shown}");
     // One that is none.
     project.write("jdk/bin/java", "#!/bin/sh\nexit 3\n");
     project.set("JAVA_HOME", project.path("jdk"));

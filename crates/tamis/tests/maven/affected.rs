@@ -110,9 +110,9 @@ fn hybrid_goes_down_to_classes_and_files_that_tests_read() {
     maven.write("core/notes.txt", "read by nobody\n");
     let read = build(&maven, "hybrid", &["test"]);
     read.assert_passed("words.txt").assert_ran("words.txt", &["WordsTest"]);
-    let told = maven.tamis(&["modules", "--since", "HEAD"]).text();
-    assert!(told.contains("counts    core/words.txt") && told.contains("m.WordsTest"), "{told}");
-    assert!(told.contains("excluded  core/notes.txt"), "{told}");
+    let shown = maven.tamis(&["modules", "--since", "HEAD"]).text();
+    assert!(shown.contains("counts    core/words.txt") && shown.contains("m.WordsTest"), "{shown}");
+    assert!(shown.contains("excluded  core/notes.txt"), "{shown}");
     let modules = build(&maven, "modules", &["test"]);
     modules.assert_passed("words.txt, modules");
     assert!(modules.ran.contains_key("m.WordsTest"), "{modules:?}");
@@ -142,10 +142,13 @@ fn a_call_inside_a_module_runs_its_affected_tests() {
     let pom = Path::new("pom.xml").display().to_string();
     maven.remove("settings.json");
     maven.replace(&pom, "<version>4.13.2</version>", "<version>4.13.1</version>");
-    let told = maven.tamis(&["modules", "--since", "HEAD"]).text();
-    assert!(told.contains("dependency junit:junit is 4.13.1 (test), was 4.13.2 (test)"), "{told}");
-    assert!(told.contains("3 of 3 modules affected"), "{told}");
-    assert!(told.contains("m:core  (its tests alone)"), "{told}");
+    let shown = maven.tamis(&["modules", "--since", "HEAD"]).text();
+    assert!(
+        shown.contains("dependency junit:junit is 4.13.1 (test), was 4.13.2 (test)"),
+        "{shown}"
+    );
+    assert!(shown.contains("3 of 3 modules affected"), "{shown}");
+    assert!(shown.contains("m:core  (its tests alone)"), "{shown}");
 }
 
 #[test]

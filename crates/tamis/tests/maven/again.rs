@@ -47,7 +47,7 @@ fn a_flaky_test_class_is_run_again_alone() {
     );
     assert_eq!(of("m.AppTest")["outcome"], "passed", "{got:?}");
 
-    // Not run, it is still failing, with what it said.
+    // Not run, it is still failing, with its message.
     let got = tamis(&["--json", "--only", "TestM", "--all"]);
     let failing = got.events("still-failing");
     assert_eq!(failing.len(), 1, "{got:?}");

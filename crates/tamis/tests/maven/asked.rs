@@ -30,7 +30,7 @@ fn project() -> Option<Maven> {
 fn what_is_asked_for_counts_and_what_changed_is_named() {
     let Some(mut maven) = project() else { return };
     let build = maven.build(&[], &["test", "-Dcolour=red", "-Dother=1"]);
-    build.assert_passed("unasked").assert_ran("a property that nobody asked for", &[]);
+    build.assert_passed("unasked").assert_ran("a property that was not asked for", &[]);
     let build = maven.build(&[], &["test", "-Dcolour=blue"]);
     build.assert_passed("asked").assert_ran("a property that one asks for", &["BAskTest"]);
     let named = "for tests that ask for it: -Dcolour was \"red\", is \"blue\"";
@@ -38,7 +38,7 @@ fn what_is_asked_for_counts_and_what_changed_is_named() {
     let build = maven.build(&[], &["test"]);
     build.assert_passed("gone").assert_ran("it is gone", &["BAskTest"]);
     maven.set("UNASKED", "1");
-    maven.test().assert_passed("unasked").assert_ran("a variable that nobody asked for", &[]);
+    maven.test().assert_passed("unasked").assert_ran("a variable that was not asked for", &[]);
     maven.set("FLAVOUR", "sweet");
     maven.test().assert_passed("asked").assert_ran("a variable that one asks for", &["BAskTest"]);
 

@@ -74,8 +74,9 @@ fn who_depends_on_whom_is_named_and_leaves_no_trace() {
     assert_eq!(found["found"], expected);
     let message = found["found"][0]["message"].as_str().unwrap_or_default();
     assert!(message.contains("reads: java.lang."), "{message}");
-    let said = "mvn:iso::p.DReaderTest fails alone (reads), passes behind mvn:iso::p.BWriterTest";
-    assert!(got.stderr.contains(said), "{}", got.stderr);
+    let finding =
+        "mvn:iso::p.DReaderTest fails alone (reads), passes behind mvn:iso::p.BWriterTest";
+    assert!(got.stderr.contains(finding), "{}", got.stderr);
     // Neither a record nor a file of a run that the user did not ask for is left.
     assert!(!report_of(&maven, "DReaderTest").contains("<error"), "the report of the run alone");
     let next = tamis(&["--json", "--check-isolation"]);

@@ -255,7 +255,7 @@ fn methods_of_junit4() {
     // By class it is not known which of them failed: all are tried.
     green(&maven, "mended", &["PlainTest#a", "PlainTest#b"]);
 
-    what_is_said_about_one_method(&maven);
+    answers_about_one_method(&maven);
     green(&maven, "A again", &a);
 
     // A method more: which ones there are is not known any more.
@@ -269,26 +269,26 @@ fn methods_of_junit4() {
 }
 
 /// `A` is edited in it.
-fn what_is_said_about_one_method(maven: &Maven) {
-    let said = |words: &[&str]| {
+fn answers_about_one_method(maven: &Maven) {
+    let answer = |words: &[&str]| {
         let got = maven.tamis(words);
         assert_eq!(got.code, 0, "{}", got.stderr);
         String::from_utf8_lossy(&got.stdout).into_owned()
     };
-    let proof = said(&["why-not", "PlainTest#a"]);
+    let proof = answer(&["why-not", "PlainTest#a"]);
     assert!(proof.contains("method p.A#value()I") && !proof.contains("p.B#value"), "{proof}");
-    let deps = said(&["deps", "PlainTest#b"]);
+    let deps = answer(&["deps", "PlainTest#b"]);
     assert!(deps.contains("p.B#value") && !deps.contains("p.A#value"), "{deps}");
-    assert!(said(&["why", "PlainTest"]).contains("PlainTest would not run now"));
+    assert!(answer(&["why", "PlainTest"]).contains("PlainTest would not run now"));
     edit(maven, "A", 7, 9);
     // Compiled without tamis, which does not know from what: the answer is an upper bound.
     assert!(maven.command("javac").args(JAVAC).status().expect("javac").success());
-    let why = said(&["why", "PlainTest#a"]);
+    let why = answer(&["why", "PlainTest#a"]);
     assert!(why.contains("method p.A#value()I is not known before compiling"), "{why}");
     let mut select = vec!["select", "--granularity", "method", "--plain"];
     let words = maven.words(&["test"]);
     select.extend(words.iter().map(String::as_str));
-    let select = said(&select);
+    let select = answer(&select);
     assert!(select.contains("PlainTest#a\n") && select.contains("OrderedTest\n"), "{select}");
     assert!(!select.contains("PlainTest#b") && !select.contains("PlainTest\n"), "{select}");
 }

@@ -90,7 +90,7 @@ fn changes_select_across_modules_and_inside_suites() {
         assert!(build.ran[test].contains(reason), "{test}: {reason:?} in {build:?}");
     }
 
-    // A method more concerns those that could meet it: nobody names `q`, and `m` of a `D` is another one now.
+    // A method more concerns those that could meet it: `q` is named nowhere, and `m` of a `D` is another one now.
     maven.replace(
         C,
         "public int m()",
@@ -155,7 +155,7 @@ fn partial_runs_and_forks() {
     build.assert_passed("forks").assert_ran("forks", &expected);
     assert!(!maven.build(&[], &forks).started);
 
-    // Inside Maven itself nothing can be told apart.
+    // Inside Maven itself nothing can be distinguished.
     maven.replace(WORK, "\"rule\"", "\"r\"");
     let build = maven.build(&[], &["test", "-DforkCount=0"]);
     build.assert_passed("no fork");
@@ -181,7 +181,7 @@ fn an_old_surefire() {
 }
 
 #[test]
-fn test_classes_at_the_same_time_share_what_cannot_be_told_apart() {
+fn test_classes_at_the_same_time_share_what_cannot_be_distinguished() {
     let Some(maven) = project() else { return };
     let parallel = ["test", "-Dparallel=classes", "-DthreadCount=2", "-DperCoreThreadCount=false"];
     let build = maven.build(&[], &parallel);

@@ -62,7 +62,7 @@ const UNSEEN: &[Edit] = &[
         "int count = 1;\n        count += 1;\n        return count;",
         &[],
     ),
-    // A subclass that nobody makes, and a class that nobody uses.
+    // A subclass that is never made, and a class that is never used.
     write("Unused", "package f;\n\nclass Unused extends FamilyTop {}\n", &[]),
 ];
 
@@ -287,7 +287,7 @@ const HEADERS: &[Edit] = &[
         "List<Integer> names",
         &[("GenericTest", "class f.Generic")],
     ),
-    // A private method that nobody calls: reflection sees it.
+    // A private method that is not called: reflection sees it.
     edit(
         "Grows",
         "// a place for a member",

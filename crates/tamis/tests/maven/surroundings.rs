@@ -107,7 +107,7 @@ fn what_is_around_the_classes_counts() {
     }
     first.assert_passed("the first build").assert_ran("the first build", &all);
 
-    // ZHugeTest runs a class without probes: nobody knows what it used. It is the last one, because nothing that
+    // ZHugeTest runs a class without probes: it is not known what it used. It is the last one, because nothing that
     // comes after such a class is known either.
     let built = |maven: &Maven, round: &str, expected: &[&str]| {
         let build = maven.test();
